@@ -1,0 +1,223 @@
+//! The graph itself: hosts, objects, and edges that say what an object waits for.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Index of an object in [`Page::objects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectId(pub u32);
+
+/// Index of a host in [`Page::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HostId(pub u32);
+
+/// A page: objects in the order in which they were first seen, the document first.
+///
+/// Invariants, checked by [`Page::check`]: there is at least one object; an edge names an object
+/// that comes earlier in the list (so the graph has no cycles); object 0 has no edges and is the
+/// only one without.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The name it goes by in tables: `synthetic:100x10KB`, a HAR's file name.
+    pub name: String,
+    /// Where it comes from and what was inferred, for people.
+    pub origin: String,
+    /// The hosts that serve it.
+    pub hosts: Vec<Host>,
+    /// What it consists of.
+    pub objects: Vec<Object>,
+    /// Entries of the source that are not part of the page, with the reason.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A server name, as a browser would group connections by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// The name, without a port.
+    pub name: String,
+    /// Round-trip time to this host beyond the page's nearest host, as recorded. Used by
+    /// `--origins recorded`; zero otherwise.
+    pub extra_rtt: Estimate,
+    /// The protocol it spoke when recorded: `h1`, `h2`, `h3`, `spdy`.
+    pub recorded_protocol: Option<String>,
+    /// Whether it was reached over TLS when recorded.
+    pub recorded_tls: bool,
+}
+
+/// One request and its response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Object {
+    /// The full URL.
+    pub url: String,
+    /// Who serves it.
+    pub host: HostId,
+    /// Path and query, as they stand in the request line.
+    pub path: String,
+    /// `GET`, `POST`, ...
+    pub method: String,
+    /// What the response is.
+    pub kind: Kind,
+    /// The response's status code.
+    pub status: u16,
+    /// Size of the request head as HTTP/1.1 text (request line, headers, empty line).
+    pub request_header_bytes: u32,
+    /// Size of the request's body.
+    pub request_body_bytes: u64,
+    /// Size of the response head as HTTP/1.1 text.
+    pub response_header_bytes: u32,
+    /// Size of the response's body as it crosses the wire (encoded).
+    pub body_bytes: u64,
+    /// Which field of the source `body_bytes` was taken from.
+    pub body_source: String,
+    /// The server's time from the request's arrival to the first byte of its answer.
+    pub think: Estimate,
+    /// All of these must have happened before the object is discovered.
+    pub waits_for: Vec<Edge>,
+    /// The priority a browser gave it (or would give it).
+    pub priority: Priority,
+    /// Whether the load event waits for it.
+    pub blocks_load: bool,
+    /// Whether a browser may answer it from its cache on a second visit, without asking.
+    pub cacheable: bool,
+}
+
+/// A thing that an object waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The object whose arrival reveals this one.
+    pub object: ObjectId,
+    /// How much of it must have arrived.
+    pub after: After,
+    /// The client's work between that arrival and the request (parsing, a script's run).
+    pub compute: Estimate,
+}
+
+/// A point in the arrival of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum After {
+    /// The response's head (a redirect's target is known then).
+    Head,
+    /// So many bytes of the body.
+    Bytes(u64),
+    /// The whole body.
+    End,
+}
+
+/// A span with where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: Duration,
+    /// How it was come by.
+    pub provenance: Provenance,
+}
+
+/// How a value was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Provenance {
+    /// The source states it.
+    Measured,
+    /// Worked out from other values that the source states.
+    Inferred,
+    /// Neither stated nor inferable: our default.
+    #[default]
+    Defaulted,
+}
+
+/// What a response is, as far as a browser's scheduling and work depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Document,
+    Stylesheet,
+    Script,
+    Image,
+    Font,
+    Media,
+    Data,
+    Redirect,
+    Other,
+}
+
+/// A browser's five levels (Chromium's `net::RequestPriority`), the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Priority {
+    Highest,
+    High,
+    Medium,
+    Low,
+    Lowest,
+}
+
+/// An entry of the source that is not part of the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its URL, cut to something readable.
+    pub url: String,
+    /// Why: "not HTTP(S)", "no final response", ...
+    pub reason: String,
+}
+
+impl Estimate {
+    /// A value the source states.
+    pub fn measured(value: Duration) -> Estimate {
+        Estimate { value, provenance: Provenance::Measured }
+    }
+
+    /// A value worked out from others.
+    pub fn inferred(value: Duration) -> Estimate {
+        Estimate { value, provenance: Provenance::Inferred }
+    }
+
+    /// Our default.
+    pub fn defaulted(value: Duration) -> Estimate {
+        Estimate { value, provenance: Provenance::Defaulted }
+    }
+}
+
+impl Page {
+    /// The document.
+    pub fn root(&self) -> &Object {
+        &self.objects[0]
+    }
+
+    /// The host that serves `object`.
+    pub fn host_of(&self, object: &Object) -> &Host {
+        &self.hosts[object.host.0 as usize]
+    }
+
+    /// All bodies together, as they cross the wire.
+    pub fn body_bytes(&self) -> u64 {
+        self.objects.iter().map(|o| o.body_bytes).sum()
+    }
+
+    /// Checks the invariants that everything downstream relies on; the message names the object.
+    pub fn check(&self) -> Result<(), String> {
+        if self.objects.is_empty() {
+            return Err("the page has no objects".to_owned());
+        }
+        for (index, object) in self.objects.iter().enumerate() {
+            if object.host.0 as usize >= self.hosts.len() {
+                return Err(format!(
+                    "object {index} ({}) names a host that is not listed",
+                    object.url
+                ));
+            }
+            if object.waits_for.is_empty() != (index == 0) {
+                return Err(format!(
+                    "object {index} ({}) must wait for something unless it is the document, and only then",
+                    object.url
+                ));
+            }
+            if let Some(edge) = object.waits_for.iter().find(|e| e.object.0 as usize >= index) {
+                return Err(format!(
+                    "object {index} ({}) waits for object {}, which does not come before it",
+                    object.url, edge.object.0
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! What a visit leaves behind.
+//!
+//! Plain data and nothing else: the loader and the world write it; the store, HAR export, statistics
+//! and reports read it. All times are nanoseconds, `_at_ns` since the journey's world began, `_ns`
+//! spans.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+mod event;
+mod object;
+mod visit;
+
+pub use connection::ConnectionRecord;
+pub use event::{Event, EventKind};
+pub use object::{ObjectRecord, Phases};
+pub use visit::{Outcome, VisitRecord};

@@ -1,0 +1,67 @@
+//! One load of one page.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ConnectionRecord, Event, ObjectRecord};
+
+/// One load of one page, complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VisitRecord {
+    /// Position in its journey, from 0.
+    pub index: u32,
+    /// Whether the browser's cache was empty (`cold`) or held an earlier visit (`warm`).
+    pub view: String,
+    /// When navigation started.
+    pub started_at_ns: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// From navigation start to the first byte of the first response that is not a redirect.
+    pub ttfb_ns: Option<u64>,
+    /// One a request, in the page's order.
+    pub objects: Vec<ObjectRecord>,
+    /// In the order in which they were opened.
+    pub connections: Vec<ConnectionRecord>,
+    /// In time's order.
+    pub events: Vec<Event>,
+    /// IP bytes that the client's access link delivered to it.
+    pub wire_bytes_down: u64,
+    /// IP bytes that the client's access link took from it and delivered.
+    pub wire_bytes_up: u64,
+    /// Packets dropped by queues, both directions.
+    pub queue_drops: u64,
+    /// Packets lost at random, both directions.
+    pub losses: u64,
+    /// Digest of every packet's arrival time, direction and size (sim only): equal digests mean
+    /// equal traces.
+    pub trace_digest: Option<u64>,
+}
+
+/// How a visit ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The load event fired this long after navigation start.
+    Loaded {
+        /// Page load time.
+        plt_ns: u64,
+    },
+    /// It did not, and why.
+    Failed {
+        /// One sentence.
+        reason: String,
+    },
+}
+
+impl VisitRecord {
+    /// Page load time, if the page loaded.
+    pub fn plt_ns(&self) -> Option<u64> {
+        match self.outcome {
+            Outcome::Loaded { plt_ns } => Some(plt_ns),
+            Outcome::Failed { .. } => None,
+        }
+    }
+
+    /// Retransmitted segments, both directions.
+    pub fn retransmits(&self) -> u64 {
+        self.connections.iter().map(|c| u64::from(c.retransmits_down + c.retransmits_up)).sum()
+    }
+}

@@ -1,0 +1,1 @@
+//! (this crate's first slice is on its way)
