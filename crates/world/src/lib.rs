@@ -1,1 +1,32 @@
-//! (this crate's first slice is on its way)
+//! One API over two worlds.
+//!
+//! Everything that takes part in a page load - loader, origin, proxy - is ordinary async Rust written
+//! against this module: [`TcpStream`], [`TcpListener`], [`UdpSocket`], [`now`], [`sleep`],
+//! [`timeout`], [`spawn`], [`stream`](fn@stream) of randomness and [`resolve`]. Which world it runs in is ambient:
+//!
+//! | world | clock | below the sockets |
+//! |---|---|---|
+//! | [`sim`] | virtual, jumps from event to event | our own TCP over our own links |
+//! | [`real`] | the machine's | the kernel |
+//!
+//! A world belongs to one thread, and nothing but this crate has ambient state. Its handles are plain
+//! numbers in the simulated world; used on a foreign thread they panic with a sentence.
+
+#![deny(unsafe_code)]
+
+mod ambient;
+mod chances;
+mod datagram;
+pub mod real;
+mod resolve;
+pub mod sim;
+mod stream;
+mod task;
+mod time;
+
+pub use chances::stream;
+pub use datagram::UdpSocket;
+pub use resolve::resolve;
+pub use stream::{TcpListener, TcpStream};
+pub use task::{JoinHandle, spawn};
+pub use time::{Elapsed, Sleep, now, sleep, sleep_until, timeout};

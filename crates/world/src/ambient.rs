@@ -1,0 +1,71 @@
+//! Which world this thread is in. The only ambient state of the project.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use chance::Source;
+
+/// The kind of world a thread is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// None: a world's functions panic.
+    Outside,
+    /// The simulated one.
+    Sim,
+    /// The machine's.
+    Real,
+}
+
+/// What both worlds have in common.
+pub(crate) struct Common {
+    /// Where random streams come from.
+    pub(crate) source: Source,
+    /// Names and addresses, consulted before anything else.
+    pub(crate) hosts: BTreeMap<String, IpAddr>,
+}
+
+thread_local! {
+    static KIND: Cell<Kind> = const { Cell::new(Kind::Outside) };
+    static COMMON: RefCell<Option<Common>> = const { RefCell::new(None) };
+}
+
+/// The kind of world this thread is in.
+///
+/// # Panics
+/// Outside any world.
+pub(crate) fn kind() -> Kind {
+    let kind = KIND.get();
+    assert!(
+        kind != Kind::Outside,
+        "this thread is in no world: run the future by `world::sim` or `world::real`"
+    );
+    kind
+}
+
+/// Runs `f` on what both worlds share.
+pub(crate) fn with_common<T>(f: impl FnOnce(&Common) -> T) -> T {
+    kind();
+    COMMON.with_borrow(|common| f(common.as_ref().expect("a thread in a world has its commons")))
+}
+
+/// Puts this thread into a world until the guard is dropped.
+///
+/// # Panics
+/// If the thread is in a world already: worlds do not nest.
+pub(crate) fn enter(kind: Kind, common: Common) -> Entered {
+    assert!(KIND.get() == Kind::Outside, "a thread can be in one world at a time");
+    KIND.set(kind);
+    COMMON.set(Some(common));
+    Entered(())
+}
+
+/// While it lives, the thread is in a world.
+pub(crate) struct Entered(());
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        KIND.set(Kind::Outside);
+        COMMON.set(None);
+    }
+}

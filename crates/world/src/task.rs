@@ -1,0 +1,66 @@
+//! Tasks: futures that run beside the one that spawned them, on the same thread.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use crate::ambient::{self, Kind};
+use crate::sim;
+
+/// Starts a task on the current world (and, in the simulated one, on the current node). It needs not
+/// be `Send`. Dropping the handle lets the task run on.
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+{
+    let shared = Rc::new(RefCell::new(Shared { output: None, waiter: None }));
+    let handle = JoinHandle(Rc::clone(&shared));
+    let task = async move {
+        let output = future.await;
+        let waiter = {
+            let mut shared = shared.borrow_mut();
+            shared.output = Some(output);
+            shared.waiter.take()
+        };
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    };
+    match ambient::kind() {
+        Kind::Sim => sim::executor::spawn(Box::pin(task)),
+        _ => drop(tokio::task::spawn_local(task)),
+    }
+    handle
+}
+
+/// A spawned task's output, to be awaited or dropped.
+pub struct JoinHandle<T>(Rc<RefCell<Shared<T>>>);
+
+struct Shared<T> {
+    output: Option<T>,
+    waiter: Option<Waker>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Whether the output is there.
+    pub fn is_finished(&self) -> bool {
+        self.0.borrow().output.is_some()
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let mut shared = self.0.borrow_mut();
+        match shared.output.take() {
+            Some(output) => Poll::Ready(output),
+            None => {
+                shared.waiter = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}

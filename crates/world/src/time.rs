@@ -1,0 +1,73 @@
+//! The world's clock.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use thiserror::Error;
+use units::Time;
+
+use crate::ambient::{self, Kind};
+use crate::{real, sim};
+
+/// The world's time now.
+pub fn now() -> Time {
+    match ambient::kind() {
+        Kind::Sim => sim::clock::now(),
+        _ => real::now(),
+    }
+}
+
+/// Completes after `span`.
+pub fn sleep(span: Duration) -> Sleep {
+    sleep_until(now() + span)
+}
+
+/// Completes at `deadline`; at once if it has passed.
+pub fn sleep_until(deadline: Time) -> Sleep {
+    match ambient::kind() {
+        Kind::Sim => Sleep(Inner::Sim(sim::clock::Timer::new(deadline))),
+        _ => Sleep(Inner::Real(Box::pin(real::sleep_until(deadline)))),
+    }
+}
+
+/// The future of [`sleep`].
+pub struct Sleep(Inner);
+
+enum Inner {
+    Sim(sim::clock::Timer),
+    Real(Pin<Box<tokio::time::Sleep>>),
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Inner::Sim(timer) => timer.poll(cx),
+            Inner::Real(sleep) => sleep.as_mut().poll(cx),
+        }
+    }
+}
+
+/// The time given to [`timeout`] was up first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("timed out after {0:?}")]
+pub struct Elapsed(pub Duration);
+
+/// Runs `future` for at most `span`.
+///
+/// # Errors
+/// [`Elapsed`] if it was not done by then; the future is dropped.
+pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let mut future = pin!(future);
+    let mut sleep = sleep(span);
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        Pin::new(&mut sleep).poll(cx).map(|()| Err(Elapsed(span)))
+    })
+    .await
+}
