@@ -1,1 +1,12 @@
-//! (this crate's first slice is on its way)
+//! One client and one server API over every HTTP.
+//!
+//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, TLS by rustls -
+//! over the streams of whichever world they run in. This crate knows nothing of pages or experiments.
+
+#![forbid(unsafe_code)]
+
+pub mod message;
+pub mod server;
+
+pub use message::{Failure, Priority, Progress};
+pub use server::{Answer, Handler, Head, Reply, RequestHead};

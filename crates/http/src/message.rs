@@ -1,0 +1,47 @@
+//! What a client asks and what it is told while the answer arrives.
+//!
+//! Requests are `http::Request<Bytes>`: the body is known before it is sent.
+
+use std::io;
+
+use thiserror::Error;
+
+/// How urgent a request is: a browser's five levels, the most urgent first. HTTP/1.1 does not
+/// transmit it; each protocol with priorities has its own mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Priority {
+    Highest,
+    High,
+    Medium,
+    Low,
+    Lowest,
+}
+
+/// Told as a response arrives. The callee reads the world's clock if it wants to know when.
+pub trait Progress {
+    /// The request's last byte was handed to the transport.
+    fn sent(&mut self, head_bytes: u64, body_bytes: u64);
+    /// The response's head is complete. `head_bytes` is its size on the wire, before TLS.
+    fn head(&mut self, status: u16, head_bytes: u64);
+    /// A piece of the response's body.
+    fn data(&mut self, piece: &[u8]);
+}
+
+/// Why a request has no (whole) response.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The transport failed or closed before a byte of the response: a request without side effects
+    /// may be sent again on another connection.
+    #[error("the connection closed before the response began: {0}")]
+    Unanswered(#[source] io::Error),
+    /// The transport failed in the middle of the response.
+    #[error("the connection broke in the middle of the response: {0}")]
+    Broken(#[source] io::Error),
+    /// The peer broke the protocol.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(String),
+    /// The peer refused this request only (HTTP/2's RST_STREAM, GOAWAY).
+    #[error("the server refused the request: {0}")]
+    Refused(String),
+}
