@@ -57,7 +57,7 @@ pub enum SpecError {
         /// The setting.
         key: String,
         /// Why not, and what would be accepted.
-        reason: ValueError,
+        reason: Box<ValueError>,
     },
     /// A setting that every network needs.
     #[error("{origin}: `{key}` is missing; add {example}")]

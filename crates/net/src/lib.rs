@@ -26,7 +26,7 @@ mod stats;
 mod toml_text;
 
 pub use config::{LinkConfig, ProcessingJitter, QueueLimit};
-pub use error::{Place, SpecError};
+pub use error::{Place, SpecError, ValueError};
 pub use link::{DropCause, Link, Verdict};
 pub use network::Network;
 pub use profiles::{Profiles, profiles};

@@ -165,7 +165,7 @@ fn put<T>(
     let value = read(value).map_err(|reason| SpecError::BadValue {
         place: place.clone(),
         key: key.clone(),
-        reason,
+        reason: Box::new(reason),
     })?;
     *slot = Some(value);
     Ok(())

@@ -112,7 +112,7 @@ impl<'t> TomlText<'t> {
         SpecError::BadValue {
             place: self.place(span),
             key: key.to_owned(),
-            reason: ValueError::Form { text, expected },
+            reason: Box::new(ValueError::Form { text, expected }),
         }
     }
 
