@@ -83,7 +83,7 @@ impl Timeline {
     }
 
     /// The record, at the end of the visit.
-    pub(crate) fn record(&self, index: usize, object: &Object, reused: bool, now: Time) -> ObjectRecord {
+    pub(crate) fn record(&self, index: usize, object: &Object, now: Time) -> ObjectRecord {
         let end = self.ended.unwrap_or(now);
         ObjectRecord {
             object: index as u32,
@@ -93,7 +93,7 @@ impl Timeline {
             status: self.status,
             protocol: self.protocol.to_owned(),
             connection: self.connection,
-            reused,
+            reused: self.connection.is_some() && self.opened.is_none(),
             discovered_at_ns: self.discovered.as_nanos(),
             phases: self.phases(end),
             done_at_ns: self.done.unwrap_or(end).as_nanos(),
