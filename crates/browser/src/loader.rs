@@ -28,11 +28,16 @@ pub struct Browser {
     /// How large the nuisance of its compute is: the standard deviation of a factor on each object's
     /// (0.05 for 5 %, 0 for none).
     pub compute_spread: f64,
-    /// TLS sessions that it may resume; shared with nobody else.
-    pub sessions: ClientSessions,
+    /// TLS sessions that it may resume.
+    sessions: ClientSessions,
 }
 
 impl Browser {
+    /// A browser that knows no TLS session yet.
+    pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
+        Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
+    }
+
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         Opening::new(address, host, arm.security, arm.protocol).sessions(&self.sessions)
     }
@@ -42,7 +47,7 @@ impl Browser {
 pub struct Session {
     browser: Rc<Browser>,
     pool: Rc<Pool>,
-    cache: Cache,
+    pub(crate) cache: Rc<Cache>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
 }
@@ -83,12 +88,11 @@ pub struct ConnectionUse {
 }
 
 impl Session {
-    /// A browser that has just been started.
-    pub fn new(browser: Browser) -> Session {
-        let browser = Rc::new(browser);
+    /// A browser that has just been started, with what its cache holds.
+    pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
         let network_thread = Rc::new(Thread::default());
         let pool = Rc::new(Pool::new(Rc::clone(&browser), Rc::clone(&network_thread)));
-        Session { browser, pool, cache: Cache::default(), main_thread: Thread::default(), network_thread }
+        Session { browser, pool, cache, main_thread: Thread::default(), network_thread }
     }
 
     /// Loads a page; gives up after `limit`.

@@ -119,6 +119,9 @@ impl Load {
             if at > world::now() {
                 world::sleep_until(at).await;
             }
+            if self.objects.borrow()[object].finished {
+                return;
+            }
             self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now())));
             match self.fetch(object).await {
                 Ok(done) => {
