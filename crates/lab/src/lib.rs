@@ -1,1 +1,3 @@
 //! (this crate's first slice is on its way)
+
+pub mod floor;
