@@ -6,7 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod early;
+pub mod floor;
 pub mod scenario;
+pub mod simulate;
 pub mod statistics;
 pub mod store;
 
