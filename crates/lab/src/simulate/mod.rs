@@ -1,6 +1,7 @@
 //! Runs one journey in the simulated world: a pure function of its plan.
 
 mod account;
+mod limits;
 mod ready;
 mod stage;
 
@@ -13,6 +14,7 @@ use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
+use self::limits::Limits;
 use self::ready::{Pages, Ready};
 use self::stage::Stage;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
@@ -70,10 +72,9 @@ impl Simulator {
         let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
         let tour = tour(browser, scenario, &ready);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
-        let measure = |record: VisitRecord| MeasuredVisit {
-            floors: stage::floors(scenario, &ready, &network, &record),
-            record,
-        };
+        let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
+        let measure =
+            |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
         let notes = network.notes.iter().chain(&ready.notes).cloned().collect();
         Ok(JourneyResult { visits: records.into_iter().map(measure).collect(), notes, failure: None })
     }

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser::{Browser, Device, Policy};
-use chance::Source;
+use chance::{Source, Stream};
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
 use proxy::{Listen, Origin, Workers, origin};
-use record::VisitRecord;
 use units::BitsPerSec;
 use world::sim::{NodeId, Plan};
 
 use super::ready::Ready;
-use crate::journey::Floors;
 use crate::scenario::{Congestion, Nuisance, Origins, Scenario, Transport};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -132,19 +130,13 @@ fn delay(delay: Duration) -> LinkConfig {
     }
 }
 
-/// The nuisance model's factor on each object's server time, in the page's order: arms are paired.
+/// The nuisance model's factors on each object's server time, in the page's order: arms are paired.
 fn think_factors(scenario: &Scenario, ready: &Ready, source: Source) -> Rc<[f64]> {
-    let mut stream = source.stream("origin/think");
-    let spread = if scenario.nuisance == Nuisance::On { super::SPREAD } else { 0.0 };
-    ready.page.objects.iter().map(|_| 1.0 + spread * stream.normal()).collect()
+    factors(scenario, ready, source.stream("origin/think")).into()
 }
 
-/// The physical limits of a visit.
-pub(super) fn floors(
-    _scenario: &Scenario,
-    _ready: &Ready,
-    _network: &Network,
-    _record: &VisitRecord,
-) -> Option<Floors> {
-    None
+/// One factor an object, none of them negative.
+pub(super) fn factors(scenario: &Scenario, ready: &Ready, mut stream: Stream) -> Vec<f64> {
+    let spread = if scenario.nuisance == Nuisance::On { super::SPREAD } else { 0.0 };
+    ready.page.objects.iter().map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
 }
