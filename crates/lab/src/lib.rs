@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod experiment;
+pub mod runner;
 pub mod scenario;
 pub mod statistics;
 pub mod store;
