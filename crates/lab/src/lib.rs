@@ -6,8 +6,13 @@
 
 #![forbid(unsafe_code)]
 
+<<<<<<< HEAD
 pub mod early;
 pub mod floor;
+=======
+pub mod experiment;
+pub mod runner;
+>>>>>>> lab
 pub mod scenario;
 pub mod simulate;
 pub mod statistics;

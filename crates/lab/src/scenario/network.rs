@@ -88,6 +88,18 @@ impl NetworkSpec {
         Ok(())
     }
 
+    /// Takes over what `properties` states.
+    pub fn overlay(&mut self, properties: &NetworkSpec) {
+        let NetworkSpec { base, rtt_ns, down_bit_per_s, up_bit_per_s, loss_ratio, queue } =
+            properties;
+        self.base = base.clone().or(self.base.take());
+        self.rtt_ns = rtt_ns.or(self.rtt_ns);
+        self.down_bit_per_s = down_bit_per_s.or(self.down_bit_per_s);
+        self.up_bit_per_s = up_bit_per_s.or(self.up_bit_per_s);
+        self.loss_ratio = loss_ratio.or(self.loss_ratio);
+        self.queue = queue.or(self.queue);
+    }
+
     /// Reads `PROFILE`, `key=value,...` or `PROFILE,key=value,...`.
     pub fn parse(text: &str) -> Result<NetworkSpec, NetworkError> {
         let mut spec = NetworkSpec::default();
