@@ -5,8 +5,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod h1;
 pub mod message;
 pub mod server;
+pub mod wheel;
 
 pub use message::{Failure, Priority, Progress};
 pub use server::{Answer, Handler, Head, Reply, RequestHead};
