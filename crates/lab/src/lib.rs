@@ -6,13 +6,11 @@
 
 #![forbid(unsafe_code)]
 
-<<<<<<< HEAD
+pub mod batch;
 pub mod early;
-pub mod floor;
-=======
 pub mod experiment;
+pub mod floor;
 pub mod runner;
->>>>>>> lab
 pub mod scenario;
 pub mod simulate;
 pub mod statistics;

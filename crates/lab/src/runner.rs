@@ -124,7 +124,7 @@ fn has_failed(result: &JourneyResult) -> bool {
 }
 
 /// The journey's result; a panic is a failed one, and the other journeys go on.
-fn execute_guarded(execute: &dyn Execute, journey: &JourneyPlan) -> JourneyResult {
+pub(crate) fn execute_guarded(execute: &dyn Execute, journey: &JourneyPlan) -> JourneyResult {
     // The journey owns all that it touches, and a result that panicked is dropped whole.
     catch_unwind(AssertUnwindSafe(|| execute.execute(journey))).unwrap_or_else(|panic| {
         let failure = format!("farlink broke an invariant of its own: {}", panic_text(&*panic));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_stack::server::{Head, Reply};
 use page::{Kind, Object, Page};
 use rustc_hash::FxHashMap;
@@ -50,7 +51,9 @@ impl Site {
                 reply: reply(index, object, body.slice(object.body_bytes)),
             });
         }
-        let not_found = Reply::new(404, &[("content-type", "text/plain")], Bytes::from_static(b"not on this page\n"));
+        let fields = header_map(&[("content-type", "text/plain")]);
+        let text = Bytes::from_static(b"not on this page\n");
+        let not_found = Reply::new(StatusCode::NOT_FOUND, fields, text);
         Site { hosts, not_found }
     }
 
@@ -116,7 +119,8 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
         Kind::Redirect | Kind::Other => "application/octet-stream",
     };
     let content_type = ("content-type", content_type);
-    let least = Head::new(object.status, &[content_type], object.body_bytes).h1.len();
+    let status = StatusCode::from_u16(object.status).unwrap_or(StatusCode::OK);
+    let least = Head::new(status, header_map(&[content_type]), object.body_bytes).h1.len();
     let missing = (object.response_header_bytes as usize).saturating_sub(least);
     let own = filler(index, (missing / 2).min(OWN_BYTES));
     let shared = filler(0, missing - (missing / 2).min(OWN_BYTES));
@@ -127,7 +131,15 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
             fields.push((name, &value[overhead..]));
         }
     }
-    Reply { head: Arc::new(Head::new(object.status, &fields, object.body_bytes)), body }
+    Reply { head: Arc::new(Head::new(status, header_map(&fields), object.body_bytes)), body }
+}
+
+fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
+    let pairs = fields.iter().map(|(name, value)| {
+        let value = HeaderValue::from_str(value).expect("fields are written in letters and digits");
+        (HeaderName::from_static(name), value)
+    });
+    pairs.collect()
 }
 
 /// How much of a head is an object's own (date, last-modified, etag: about this much); the rest
