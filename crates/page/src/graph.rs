@@ -19,6 +19,7 @@ pub struct HostId(pub u32);
 /// that comes earlier in the list (so the graph has no cycles); object 0 has no edges and is the
 /// only one without.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Page {
     /// The name it goes by in tables: `synthetic:100x10KB`, a HAR's file name.
     pub name: String,
@@ -34,6 +35,7 @@ pub struct Page {
 
 /// A server name, as a browser would group connections by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Host {
     /// The name, without a port.
     pub name: String,
@@ -48,6 +50,7 @@ pub struct Host {
 
 /// One request and its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Object {
     /// The full URL.
     pub url: String,
@@ -87,6 +90,7 @@ pub struct Object {
 
 /// A thing that an object waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Edge {
     /// The object whose arrival reveals this one.
     pub object: ObjectId,
@@ -132,8 +136,10 @@ pub enum BodySource {
 
 /// A span with where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The value.
+    #[serde(rename = "value_ns", with = "nanos")]
     pub value: Duration,
     /// How it was come by.
     pub provenance: Provenance,
@@ -182,6 +188,7 @@ pub enum Priority {
 
 /// An entry of the source that is not part of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Skipped {
     /// Its URL, cut to something readable.
     pub url: String,
@@ -216,6 +223,24 @@ impl fmt::Display for SkipReason {
             SkipReason::InternalRedirect => "redirected inside the browser, nothing was sent",
             SkipReason::BeforeDocument => "requested before the page's document",
         })
+    }
+}
+
+/// Spans as whole nanoseconds.
+mod nanos {
+    use std::time::Duration;
+
+    use serde::ser::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        let nanos = u64::try_from(span.as_nanos())
+            .map_err(|_| S::Error::custom("a span is longer than 584 years"))?;
+        serializer.serialize_u64(nanos)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
     }
 }
 

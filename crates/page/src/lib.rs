@@ -6,11 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod file;
 pub mod generate;
 pub mod graph;
 pub mod har;
+mod load;
 mod open;
+mod show;
 mod summary;
+pub mod write;
 
 pub use error::Error;
 pub use graph::{
@@ -18,4 +22,5 @@ pub use graph::{
     Provenance, SkipReason, Skipped,
 };
 pub use open::{CatalogueEntry, catalogue, open};
+pub use show::Table;
 pub use summary::{Counts, Summary};

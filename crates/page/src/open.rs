@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::nearest;
-use crate::{Error, Page, generate, har};
+use crate::{Error, Page, file, generate, har, load};
 
 /// One page of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,12 @@ pub fn open(spec: &str) -> Result<Page, Error> {
 }
 
 fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
-    har::read(path, &har::Options { page: page.map(str::to_owned) })
+    let name = load::name_of(path);
+    let text = load::load(path, &name)?;
+    match file::is_page_file(&text) {
+        true => file::parse(&name, &text),
+        false => har::parse(&name, &text, &har::Options { page: page.map(str::to_owned) }),
+    }
 }
 
 fn unknown(spec: &str) -> Error {

@@ -33,8 +33,8 @@ fn every_har_loads_and_every_entry_is_accounted_for() {
     let files = entries_by_file(&fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap());
     assert_eq!(files.len(), 40);
     println!(
-        "{:<46} {:>4} {:>4} {:>4} {:>9}  {:<14} {:<14} {}",
-        "file", "req", "skip", "host", "bytes", "edges m/i/d", "think m/i/d", "sources"
+        "{:<46} {:>4} {:>4} {:>4} {:>9}  {:<14} {:<14} sources",
+        "file", "req", "skip", "host", "bytes", "edges m/i/d", "think m/i/d"
     );
     for (file, entries) in files {
         let page = farlink_page::open(corpus.join(&file).to_str().unwrap()).unwrap();

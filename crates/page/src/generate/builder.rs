@@ -60,7 +60,8 @@ impl Builder {
             object: ObjectId(0),
             after: After::Bytes(reference.at),
             compute: Estimate::defaulted(Duration::ZERO),
-            provenance: Provenance::Defaulted,
+            // The generator is the source, and it says where the reference stands.
+            provenance: Provenance::Measured,
         };
         let Reference { host, path, kind, body_bytes, at: _ } = reference;
         self.push(host, &path, kind, body_bytes, vec![edge]);

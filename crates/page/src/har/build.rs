@@ -1,6 +1,5 @@
 //! Puts a page together from the selected entries.
 
-use super::arrival::Arrival;
 use super::cause::Graph;
 use super::entry::Entry;
 use super::hosts::Hosts;
@@ -19,17 +18,8 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
     let hosts = Hosts::of(entries);
-    let arrivals: Vec<Arrival> = entries
-        .iter()
-        .zip(&bodies)
-        .map(|(entry, bytes)| {
-            let (round_trip, _) = hosts.round_trip(hosts.id(entry));
-            let receive = entry.timings.receive.unwrap_or(0);
-            Arrival::new(entry.head_at(), receive, *bytes, round_trip)
-        })
-        .collect();
     let graph = Graph::new(entries, &kinds);
-    let edges = discovery::edges(&graph, &arrivals, &bodies);
+    let edges = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
         .iter()
         .zip(edges)

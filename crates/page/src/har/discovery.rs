@@ -5,21 +5,19 @@
 //! - A reference inside a document lies at a **position in document order**, never at "the bytes that
 //!   had arrived by then", which a longer round trip would shift. Where initiators state lines that
 //!   tell the references apart, the position is the line's share of the last line referred to;
-//!   otherwise the references that were requested before the document's end are spread evenly over
-//!   it in the order of their requests, and those requested after it wait for its end.
-//! - The **work** is the gap from the parent's point to the entry's start, the start of `blocked`,
-//!   `dns` and `connect`, so none of them is in it. For a line the point's time comes from
-//!   [`Arrival`]. For an even spread the true position is not known, and waiting for bytes cannot be
-//!   told from work: before the document's end all is taken as waiting.
-//! - Spans are rounded to [`RESOLUTION`]: HARs mostly state starts to the millisecond.
+//!   otherwise the references are spread evenly over the document in the order of their requests.
+//! - The client's **work** is the gap from the parent's end (a redirect's head) to the entry's start.
+//!   An entry starts before its `blocked`, `dns` and `connect`, so none of them is in it. A request
+//!   made while its document was still arriving has none: there, waiting for bytes cannot be told
+//!   from work, and counting it as work would put the recording's round trips into the graph.
+//! - Spans are rounded to [`RESOLUTION`]; most HARs state starts to the millisecond only.
 //!
-//! What can still differ between two recordings: work that outlasts the rest of the document's
-//! arrival in one of them and not in the other, where no line tells the position.
+//! What can still differ between two recordings: work on an early reference that outlasts the rest
+//! of the document's arrival over the shorter round trip and not over the longer one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::arrival::Arrival;
 use super::cause::{Cause, Graph, Point};
 use crate::{After, Edge, Estimate, Kind, ObjectId, Provenance};
 
@@ -27,81 +25,54 @@ use crate::{After, Edge, Estimate, Kind, ObjectId, Provenance};
 pub(super) const CLOCK_GRAIN: i64 = 1000;
 
 /// Work and think time are multiples of this, in microseconds.
-pub(super) const RESOLUTION: i64 = 100;
+const RESOLUTION: i64 = 100;
 
-/// A span in microseconds, rounded; zero where it is negative.
-pub(super) fn rounded(span: i64) -> Duration {
-    let steps = (span.max(0) + RESOLUTION / 2) / RESOLUTION;
-    Duration::from_micros((steps * RESOLUTION) as u64)
-}
-
-/// A parent's point as it goes into an edge, and when it was reached.
-struct Reached {
-    after: After,
-    at: i64,
-    /// Whether `at` is only a lower bound.
-    vague: bool,
-}
-
-/// The edges of all entries; `arrivals` are the responses' in the same order.
-pub(super) fn edges(graph: &Graph<'_>, arrivals: &[Arrival], bodies: &[u64]) -> Vec<Vec<Edge>> {
+/// The edges of all entries; `bodies` are the responses' sizes in the same order.
+pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
     let causes: Vec<Vec<Cause>> = (0..graph.entries.len())
         .map(|child| if child == 0 { Vec::new() } else { graph.causes(child) })
         .collect();
     let positions = positions(graph, &causes, bodies);
-    let reach = |child: usize, cause: &Cause| -> Reached {
-        let parent = graph.entries[cause.parent];
-        match (cause.point, positions.get(&(cause.parent, child))) {
-            (Point::Head, _) => Reached { after: After::Head, at: parent.head_at(), vague: false },
-            (_, Some(Position::Line(bytes))) => Reached {
-                after: After::Bytes(*bytes),
-                at: arrivals[cause.parent].at(*bytes),
-                vague: false,
-            },
-            (_, Some(Position::Rank(bytes))) => {
-                Reached { after: After::Bytes(*bytes), at: parent.head_at(), vague: true }
-            }
-            _ => Reached { after: After::End, at: parent.end_at(), vague: false },
-        }
-    };
-    let mut edges = Vec::with_capacity(causes.len());
-    for (child, causes) in causes.iter().enumerate() {
-        let reached: Vec<Reached> = causes.iter().map(|cause| reach(child, cause)).collect();
-        let compute = work(graph.entries[child].started, &reached);
-        let edge = |(cause, reached): (&Cause, &Reached)| Edge {
+    let edges_of = |(child, causes): (usize, &Vec<Cause>)| {
+        let compute = work(graph, child, causes);
+        let edge = |cause: &Cause| Edge {
             object: ObjectId(cause.parent as u32),
-            after: reached.after,
+            after: match cause.point {
+                Point::Head => After::Head,
+                Point::Inside(_) => After::Bytes(positions[&(cause.parent, child)]),
+                Point::End => After::End,
+            },
             compute,
             provenance: cause.provenance,
         };
-        edges.push(causes.iter().zip(&reached).map(edge).collect());
-    }
-    edges
+        causes.iter().map(edge).collect()
+    };
+    causes.iter().enumerate().map(edges_of).collect()
 }
 
-/// The span from the last point reached to the request.
-fn work(started: i64, reached: &[Reached]) -> Estimate {
-    let last = reached.iter().filter(|r| !r.vague).map(|r| r.at).max();
-    match last {
+/// The span from the last of an entry's causes to its start.
+fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
+    let started = graph.entries[child].started;
+    let reached = |cause: &Cause| {
+        let parent = graph.entries[cause.parent];
+        match cause.point {
+            Point::Head => Some(parent.head_at()),
+            Point::End => Some(parent.end_at()),
+            Point::Inside(_) => Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN),
+        }
+    };
+    match causes.iter().filter_map(reached).max() {
         Some(last) => Estimate::inferred(rounded(started - last)),
         None => Estimate::defaulted(Duration::ZERO),
     }
 }
 
-/// Where in a document a reference lies.
-enum Position {
-    /// By its line.
-    Line(u64),
-    /// By its rank among the references.
-    Rank(u64),
-}
-
-/// The position of each reference inside a document, by (document, child).
+/// The bytes of the document up to each reference inside it, by (document, child).
 fn positions(
     graph: &Graph<'_>,
     causes: &[Vec<Cause>],
     bodies: &[u64],
-) -> BTreeMap<(usize, usize), Position> {
+) -> BTreeMap<(usize, usize), u64> {
     let mut by_document: BTreeMap<usize, Vec<(usize, Option<u32>)>> = BTreeMap::new();
     for (child, causes) in causes.iter().enumerate() {
         for cause in causes.iter().filter(|c| graph.kinds[c.parent] == Kind::Document) {
@@ -114,21 +85,17 @@ fn positions(
     for (document, references) in by_document {
         let size = bodies[document];
         let lines = usable_lines(&references);
-        let end = graph.entries[document].end_at();
+        let last_line = lines.values().max().copied().unwrap_or(1);
         let ranked: Vec<usize> = references
             .iter()
             .map(|(child, _)| *child)
             .filter(|child| !lines.contains_key(child))
-            .filter(|child| graph.entries[*child].started < end - CLOCK_GRAIN)
             .collect();
-        let last_line = lines.values().max().copied().unwrap_or(1).max(1);
         for (child, line) in lines {
-            let bytes = share(size, u64::from(line), u64::from(last_line));
-            positions.insert((document, child), Position::Line(bytes));
+            positions.insert((document, child), share(size, line.into(), last_line.into()));
         }
-        for (rank, child) in ranked.iter().enumerate() {
-            let bytes = share(size, rank as u64 + 1, ranked.len() as u64);
-            positions.insert((document, *child), Position::Rank(bytes));
+        for (child, rank) in ranked.iter().zip(1..) {
+            positions.insert((document, *child), share(size, rank, ranked.len() as u64));
         }
     }
     positions
@@ -139,14 +106,14 @@ fn positions(
 fn usable_lines(references: &[(usize, Option<u32>)]) -> BTreeMap<usize, u32> {
     let lines: BTreeMap<usize, u32> =
         references.iter().filter_map(|(child, line)| Some((*child, (*line)?))).collect();
-    let distinct: std::collections::BTreeSet<u32> = lines.values().copied().collect();
+    let distinct: BTreeSet<u32> = lines.values().copied().collect();
     match distinct.len() >= 2 && distinct.len() * 2 >= lines.len() {
         true => lines,
         false => BTreeMap::new(),
     }
 }
 
-/// `part` of `whole` parts of `size`, rounded up, at least 1 byte where there is any.
+/// `part` of `whole` parts of `size`, rounded up; at least 1 byte where there is any.
 fn share(size: u64, part: u64, whole: u64) -> u64 {
     let bytes = (u128::from(size) * u128::from(part)).div_ceil(u128::from(whole));
     (bytes as u64).clamp(1.min(size), size)
@@ -157,5 +124,42 @@ pub(super) fn think(wait: Option<i64>, (round_trip, known): (i64, Provenance)) -
     match wait {
         Some(wait) => Estimate { value: rounded(wait - round_trip), provenance: known },
         None => Estimate::defaulted(Duration::ZERO),
+    }
+}
+
+/// A span in microseconds, rounded; zero where it is negative.
+fn rounded(span: i64) -> Duration {
+    let steps = (span.max(0) + RESOLUTION / 2) / RESOLUTION;
+    Duration::from_micros((steps * RESOLUTION) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_count_only_where_they_tell_references_apart() {
+        let lines = |of: &[u32]| {
+            let references: Vec<_> = of.iter().map(|line| Some(*line)).enumerate().collect();
+            usable_lines(&references).len()
+        };
+        assert_eq!(lines(&[10, 20, 20, 300]), 4);
+        assert_eq!(lines(&[1, 1, 1]), 0);
+        assert_eq!(lines(&[0, 0, 0, 0, 2]), 0);
+        assert_eq!(usable_lines(&[(1, None), (2, Some(4)), (3, Some(5))]).len(), 2);
+    }
+
+    #[test]
+    fn shares_lie_within_the_document() {
+        assert_eq!([share(100, 0, 3), share(100, 1, 3), share(100, 3, 3)], [1, 34, 100]);
+        assert_eq!(share(0, 1, 2), 0);
+        assert_eq!(share(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn spans_round_to_a_tenth_of_a_millisecond() {
+        assert_eq!(rounded(1049), Duration::from_micros(1000));
+        assert_eq!(rounded(1050), Duration::from_micros(1100));
+        assert_eq!(rounded(-5000), Duration::ZERO);
     }
 }

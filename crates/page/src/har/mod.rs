@@ -6,14 +6,12 @@
 //!
 //! What must not leak into the graph is the network that the page was recorded over: discovery
 //! points come from document order, server think time is `wait` less the host's round trip, and
-//! client work is a gap from which arrival has been taken out. The same page recorded at a round
-//! trip of 20 ms and of 200 ms gives the same graph ([`arrival`], [`discovery`] say within which
-//! limits).
+//! client work is a gap that no arrival falls into. The same page recorded at a round trip of
+//! 20 ms and of 200 ms gives the same graph (the module `discovery` says within which limits).
 //!
 //! Source: HAR 1.2 (Jan Odvarko, W3C Web Performance working draft, 2012); the extension fields
 //! (`_initiator`, `_transferSize`, ...) as the tools write them. Times are microseconds inside.
 
-mod arrival;
 mod build;
 mod caching;
 mod cause;
@@ -24,7 +22,6 @@ mod infer;
 mod initiator;
 mod json;
 mod kinds;
-mod load;
 mod log;
 mod select;
 mod sizes;
@@ -32,7 +29,7 @@ mod summary;
 
 use std::path::Path;
 
-use crate::{Error, Page};
+use crate::{Error, Page, load};
 
 pub(crate) use kinds::by_kind as kinds_by_default;
 
@@ -45,7 +42,7 @@ pub struct Options {
 
 /// Reads the page in the HAR file at `path`, which may be gzip-compressed.
 pub fn read(path: &Path, options: &Options) -> Result<Page, Error> {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = load::name_of(path);
     let text = load::load(path, &name)?;
     parse(&name, &text, options)
 }

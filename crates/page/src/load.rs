@@ -15,8 +15,13 @@ const LIMIT_BYTES: u64 = 512 << 20;
 /// RFC 1952 section 2.3.1: the first two bytes of a gzip member.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// What messages and tables call the file.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
 /// The text in `path`. Whether it is compressed is told by its first bytes, not by its name.
-pub(super) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+pub(crate) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut stored = Vec::new();
     let file = File::open(path).map_err(io)?;
