@@ -24,7 +24,10 @@ pub(super) struct Pages(Mutex<BTreeMap<String, Arc<Ready>>>);
 
 impl Pages {
     pub(super) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
-        let spec = &scenario.page.spec;
+        self.open(&scenario.page.spec)
+    }
+
+    pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
         let mut pages = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(ready) = pages.get(spec) {
             return Ok(Arc::clone(ready));
@@ -36,7 +39,7 @@ impl Pages {
             notes: page_notes(&page),
             page: Arc::new(page),
         });
-        pages.insert(spec.clone(), Arc::clone(&ready));
+        pages.insert(spec.to_owned(), Arc::clone(&ready));
         Ok(ready)
     }
 }
