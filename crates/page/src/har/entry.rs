@@ -16,6 +16,9 @@ use crate::Error;
 /// The longest span taken for one: a day. Beyond it a field holds something else than a span.
 const LONGEST_MS: f64 = 86_400_000.0;
 
+/// Seven spans in whole milliseconds may miss their sum by so much.
+const ROUNDING_MS: f64 = 4.0;
+
 /// HTTP headers in the order in which they stand; names in lower case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers(pub Vec<(String, String)>);
@@ -246,9 +249,11 @@ fn tls_vote(entry: &Value) -> i64 {
     let Some(time) = number(field(entry, "time")).filter(|_| ssl > 0.0) else { return 0 };
     let inside: f64 =
         ["blocked", "dns", "connect", "send", "wait", "receive"].into_iter().map(span).sum();
-    match (time - inside).abs() < (time - inside - ssl).abs() {
+    let off = |sum: f64| (time - sum).abs();
+    match off(inside) < off(inside + ssl) {
         true => -1,
-        false => 1,
+        false if off(inside + ssl) <= ROUNDING_MS => 1,
+        false => 0,
     }
 }
 
