@@ -90,7 +90,9 @@ fn a_prefix_lets_the_rest_of_the_document_fill_the_wait() {
         object(bytes(50), vec![]),
         object(bytes(50), vec![after(0, After::Bytes(bytes(10)), ms(0))]),
     ];
-    assert_is(floors_of(&page(short, &[ms(0)]), &[]).graph, ms(200) + transfer(10 + 50));
+    let floors = floors_of(&page(short, &[ms(0)]), &[]);
+    assert_is(floors.graph, ms(272));
+    assert_is(floors.oracle, ms(220));
 }
 
 /// A script in the document's first packets sets off 300 ms of work that a long image would delay
