@@ -199,11 +199,11 @@ impl<'a> Reader<'a> {
         let timings = field(value, "timings");
         let span = |name: &str| self.span(index, name, field(timings, name));
         let (connect, tls) = (span("connect")?, span("ssl")?);
-        // QUIC's handshake is TLS's: Chrome writes connect = ssl for it. What is left for "TCP" is
-        // then nothing, and the whole round trip is in `connect`.
+        // QUIC's handshake is TLS's, and a socket may have been opened ahead: Chrome writes connect =
+        // ssl for both, up to its clock's grain, and no time of TCP's own is left.
         let connect = match (connect, tls) {
             (Some(connect), Some(tls)) if !self.tls_beside_connect => {
-                Some(if connect > tls { connect - tls } else { 0 })
+                Some(connect - tls).map(|tcp| if tcp < tls / 100 { 0 } else { tcp.max(0) })
             }
             (connect, _) => connect,
         };

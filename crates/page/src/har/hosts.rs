@@ -49,8 +49,9 @@ impl Hosts {
             (a, b) => a.or(b),
         };
         let protocol = protocol(&entry.response_version);
-        // The first exchange with a server may still be on the older protocol (an upgrade by
-        // Alt-Svc, or by ALPN after a redirect from http:); the newest seen is what it speaks.
+        // The first exchange with a server may still be on an older protocol (an upgrade by Alt-Svc,
+        // or by ALPN after a redirect from http:); the newest seen is what it speaks. Their names
+        // sort by age: h1, h2, h3, spdy; a server of SPDY's years had nothing newer.
         self.protocols[at] = self.protocols[at].take().max(protocol);
         self.tls[at] |= entry.url.as_ref().is_some_and(|url| url.scheme() == "https");
     }
@@ -105,9 +106,11 @@ fn host_name(entry: &Entry) -> &str {
 /// TCP's handshake is one (RFC 9293 section 3.5). QUIC's is one as well, but tools write it as TLS.
 fn round_trip(entry: &Entry) -> Option<i64> {
     let timings = &entry.timings;
-    let tcp = timings.connect.filter(|span| *span > 0);
-    let quic = || timings.tls.filter(|span| *span > 0 && is_quic(&entry.response_version));
-    tcp.or_else(quic)
+    let span = match is_quic(&entry.response_version) {
+        true => timings.tls.max(timings.connect),
+        false => timings.connect,
+    };
+    span.filter(|span| *span > 0)
 }
 
 fn is_quic(version: &str) -> bool {
