@@ -289,3 +289,48 @@ fn from_cache(entry: &Value) -> bool {
             .into_iter()
             .any(|name| truth(field(response, name)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn timings(time: f64, connect: f64, ssl: f64) -> Timings {
+        let entry = json!({
+            "startedDateTime": "2024-05-01T10:00:00Z",
+            "time": time,
+            "request": {"url": "https://a.test/"},
+            "timings": {"blocked": 1, "dns": 2, "connect": connect, "ssl": ssl, "send": 0,
+                "wait": 30, "receive": 5},
+        });
+        Reader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
+    }
+
+    #[test]
+    fn connect_means_tcp_alone_wherever_tls_was_written() {
+        let inside = timings(83.0, 45.0, 20.0);
+        assert_eq!((inside.connect, inside.tls), (Some(25_000), Some(20_000)));
+        let beside = timings(103.0, 45.0, 20.0);
+        assert_eq!((beside.connect, beside.tls), (Some(45_000), Some(20_000)));
+        let neither = timings(500.0, 45.0, 20.0);
+        assert_eq!(neither.connect, Some(25_000), "HAR 1.2 says inside");
+        let quic = timings(83.0, 45.000_2, 45.0);
+        assert_eq!((quic.connect, quic.tls), (Some(0), Some(45_000)));
+    }
+
+    #[test]
+    fn dates_come_in_several_spellings() {
+        let utc = instant("2010-10-05T08:55:37.807Z").unwrap();
+        for same in [
+            "2010-10-05T01:55:37.807-07:00",
+            "2010-10-05T01:55:37.807-0700",
+            "2010-10-05T08:55:37.807000+00:00",
+            "2010-10-05T08:55:37.807",
+            " 2010-10-05 08:55:37.807Z ",
+        ] {
+            assert_eq!(instant(same), Some(utc), "{same}");
+        }
+        assert_eq!(instant("05/10/2010"), None);
+    }
+}

@@ -133,3 +133,22 @@ fn protocol(version: &str) -> Option<String> {
     };
     Some(name.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tools_word_for_a_protocol_is_known() {
+        let names = |words: &[&str], name: Option<&str>| {
+            for word in words {
+                assert_eq!(protocol(word).as_deref(), name, "{word}");
+            }
+        };
+        names(&["http/1.1", "http/1.0", "1.1", "1.0"], Some("h1"));
+        names(&["h2", "http/2", "http/2.0", "spdy"], Some("h2"));
+        names(&["h3", "h3-q050", "h3-29", "http/3", "http/2.0+quic/46"], Some("h3"));
+        names(&["spdy/3.1"], Some("spdy"));
+        names(&["", "unknown", "?", "2 2", "me:"], None);
+    }
+}
