@@ -6,7 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod csv_export;
 pub mod experiment;
+pub mod har_export;
 pub mod runner;
 pub mod scenario;
 pub mod statistics;
