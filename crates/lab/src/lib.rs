@@ -9,6 +9,7 @@
 pub mod csv_export;
 pub mod experiment;
 pub mod har_export;
+pub mod report;
 pub mod runner;
 pub mod scenario;
 pub mod statistics;
