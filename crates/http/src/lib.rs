@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod message;
+pub mod tls;
 pub mod server;
 
 pub use message::{Failure, Priority, Progress};
