@@ -5,6 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+mod acceptor;
+pub mod client;
+pub mod h2;
 pub mod message;
 pub mod tls;
 pub mod server;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use crate::acceptor::{Acceptor, ServeError};
+
 /// A request's head, borrowed from the connection's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {

@@ -21,7 +21,7 @@ mod stream;
 mod tickets;
 mod trust;
 
-pub use client::Client;
+pub use client::ClientSessions;
 pub use clock::PLAN_START;
 pub use identity::{Chain, Identity};
 pub use provider::Randomness;

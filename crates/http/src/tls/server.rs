@@ -12,7 +12,7 @@ use world::TcpStream;
 use super::clock::WorldClock;
 use super::identity::{Chain, Identity};
 use super::provider::provider;
-use super::settings::{Protocol, Settings};
+use super::settings::{Protocol, Settings, Version};
 use super::stream::Stream;
 use super::tickets::Tickets;
 
@@ -28,9 +28,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that presents `identity` and speaks `protocols`, the preferred first.
+    /// A server of this `version` that presents `identity` and speaks `protocols`, the preferred first.
     pub fn new(
         settings: &Settings,
+        version: Version,
         identity: Identity,
         chain: Chain,
         protocols: &[Protocol],
@@ -40,7 +41,7 @@ impl Server {
         let clock = Arc::new(WorldClock { start: settings.start });
         let mut config =
             ServerConfig::builder_with_details(provider(&settings.randomness), clock)
-                .with_protocol_versions(&settings.versions())
+                .with_protocol_versions(&version.only())
                 .expect("ring's suites cover both versions")
                 .with_no_client_auth()
                 .with_cert_resolver(certificate);

@@ -18,6 +18,15 @@ pub enum Security {
 }
 
 impl Security {
+    /// What it is called in results: `none`, `tls12`, `tls13`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::None => "none",
+            Security::Tls12 => "tls12",
+            Security::Tls13 => "tls13",
+        }
+    }
+
     /// The version of TLS, if there is TLS.
     pub fn version(self) -> Option<Version> {
         match self {
@@ -30,11 +39,7 @@ impl Security {
 
 impl fmt::Display for Security {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Security::None => "none",
-            Security::Tls12 => "tls12",
-            Security::Tls13 => "tls13",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -44,6 +49,16 @@ impl fmt::Display for Security {
 pub enum Version {
     Tls12,
     Tls13,
+}
+
+impl Version {
+    /// rustls's name for it, alone.
+    pub(super) fn only(self) -> [&'static rustls::SupportedProtocolVersion; 1] {
+        match self {
+            Version::Tls12 => [&rustls::version::TLS12],
+            Version::Tls13 => [&rustls::version::TLS13],
+        }
+    }
 }
 
 /// What is spoken inside a connection.
@@ -56,6 +71,14 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// What it is called in results: `h1`, `h2`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::H1 => "h1",
+            Protocol::H2 => "h2",
+        }
+    }
+
     /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2).
     pub fn alpn(self) -> &'static [u8] {
         match self {
@@ -72,10 +95,7 @@ impl Protocol {
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Protocol::H1 => "h1",
-            Protocol::H2 => "h2",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -85,8 +105,6 @@ pub(super) const MAX_RECORD_BYTES: usize = 16_384;
 /// The settings of one end.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The version that is spoken.
-    pub version: Version,
     /// The most plaintext that goes into one record. The default is the protocol's maximum, 16,384, as in
     /// browsers, Apache and nginx (`ssl_buffer_size`); a receiver can use nothing of a record before its
     /// last byte is there, so servers tuned for latency begin with about 1,400.
@@ -100,26 +118,18 @@ pub struct Settings {
     pub randomness: Randomness,
 }
 
-impl Settings {
-    /// The usual settings for `version`.
-    pub fn new(version: Version) -> Settings {
+impl Default for Settings {
+    fn default() -> Settings {
         Settings {
-            version,
             record_bytes: MAX_RECORD_BYTES,
             buffer_bytes: MAX_RECORD_BYTES,
             start: PLAN_START,
             randomness: Randomness::System,
         }
     }
+}
 
-    /// rustls's name for the version.
-    pub(super) fn versions(&self) -> [&'static rustls::SupportedProtocolVersion; 1] {
-        match self.version {
-            Version::Tls12 => [&rustls::version::TLS12],
-            Version::Tls13 => [&rustls::version::TLS13],
-        }
-    }
-
+impl Settings {
     /// `record_bytes` as rustls counts: with the record's header of 5 bytes, between 32 and its maximum.
     pub(super) fn max_fragment_size(&self) -> Option<usize> {
         const RECORD_HEADER: usize = 5;

@@ -1,0 +1,112 @@
+//! Accepting connections, whatever they speak.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::io::{AsyncRead, ReadBuf};
+use world::TcpStream;
+
+use crate::h2::FlowMeter;
+use crate::h2::frame::PREFACE;
+use crate::tls::{self, Protocol, Stream};
+use crate::{Handler, h2};
+
+/// How a server takes connections. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Acceptor {
+    /// Its TLS; without, it speaks clear text.
+    pub tls: Option<tls::Server>,
+    /// HTTP/2's settings.
+    pub h2: h2::settings::Server,
+    /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
+    /// `None` leaves it to the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
+    pub notsent_lowat_bytes: Option<u32>,
+}
+
+impl Default for Acceptor {
+    /// Clear text.
+    fn default() -> Acceptor {
+        Acceptor {
+            tls: None,
+            h2: h2::settings::Server::default(),
+            notsent_lowat_bytes: Some(16 * 1024),
+        }
+    }
+}
+
+/// Why a connection was not served to its end.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The transport or the TLS handshake failed.
+    #[error("failed to accept the connection: {0}")]
+    Accept(#[from] io::Error),
+    /// HTTP/2 failed.
+    #[error(transparent)]
+    H2(#[from] h2::server::Broken),
+}
+
+impl Acceptor {
+    /// Shakes hands on `tcp` and finds out what the client speaks: by ALPN, or in clear text by its
+    /// first bytes, which for HTTP/2 are a preface that no HTTP/1 request resembles.
+    ///
+    /// # Errors
+    /// If the transport or the handshake fails.
+    pub async fn accept(&self, tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+        if let Some(bytes) = self.notsent_lowat_bytes {
+            tcp.set_notsent_lowat(bytes)?;
+        }
+        let Some(tls) = &self.tls else {
+            return sniff(tcp).await;
+        };
+        let stream = tls.accept(tcp).await?;
+        let protocol = stream.protocol().unwrap_or(Protocol::H1);
+        Ok((stream, protocol))
+    }
+
+    /// Serves one connection to its end.
+    ///
+    /// # Errors
+    /// If the transport fails or the client breaks the protocol.
+    pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Result<(), ServeError> {
+        self.serve_metered(tcp, handler, &FlowMeter::default()).await
+    }
+
+    /// As [`Acceptor::serve`]; `meter` tells how long HTTP/2's flow control limited it.
+    ///
+    /// # Errors
+    /// If the transport fails or the client breaks the protocol.
+    pub async fn serve_metered<H: Handler>(
+        &self,
+        tcp: TcpStream,
+        handler: Rc<H>,
+        meter: &FlowMeter,
+    ) -> Result<(), ServeError> {
+        let (stream, protocol) = self.accept(tcp).await?;
+        match protocol {
+            Protocol::H1 => unimplemented!(),
+            Protocol::H2 => Ok(h2::serve(stream, handler, &self.h2, meter).await?),
+        }
+    }
+}
+
+/// Reads until the first bytes differ from HTTP/2's preface or are all of it.
+async fn sniff(mut tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+    let mut bytes = [0; PREFACE.len()];
+    let mut buf = ReadBuf::new(&mut bytes);
+    loop {
+        let before = buf.filled().len();
+        poll_fn(|cx| Pin::new(&mut tcp).poll_read(cx, &mut buf)).await?;
+        let filled = buf.filled();
+        let is_prefix = PREFACE.starts_with(filled);
+        if is_prefix && filled.len() < PREFACE.len() && filled.len() > before {
+            continue;
+        }
+        let is_h2 = filled == PREFACE;
+        let stream = Stream::sniffed(tcp, Bytes::copy_from_slice(filled));
+        return Ok((stream, if is_h2 { Protocol::H2 } else { Protocol::H1 }));
+    }
+}
