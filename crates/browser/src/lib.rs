@@ -1,1 +1,25 @@
-//! (this crate's first slice is on its way)
+//! The page loader: what a browser does between navigation and the load event.
+//!
+//! It fetches a page's objects over the streams of whichever world it runs in, by a browser's rules:
+//! an object is asked for when what it waits for has arrived and been worked on, connections are
+//! limited and bound late, compute is a serial resource. It does not parse HTML and has no layout:
+//! the page's graph says what reveals what.
+
+#![forbid(unsafe_code)]
+
+mod cache;
+mod device;
+mod loader;
+mod named;
+mod plan;
+mod policy;
+mod pool;
+mod thread;
+mod timeline;
+
+pub use cache::Cache;
+pub use device::Device;
+pub use loader::{Browser, Session, Visited};
+pub use named::UnknownName;
+pub use plan::{Arm, LoadPlan};
+pub use policy::Policy;

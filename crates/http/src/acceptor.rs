@@ -6,20 +6,22 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use thiserror::Error;
 use tokio::io::{AsyncRead, ReadBuf};
 use world::TcpStream;
 
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
-use crate::tls::{self, Protocol, Stream};
-use crate::{Handler, h2};
+use crate::tls::{self, Chain, Identity, Protocol, Security, Stream};
+use crate::wheel::Wheel;
+use crate::{Handler, h1, h2};
 
 /// How a server takes connections. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Acceptor {
     /// Its TLS; without, it speaks clear text.
     pub tls: Option<tls::Server>,
+    /// What its HTTP/1 connections share.
+    pub h1: Rc<h1::server::Core>,
     /// HTTP/2's settings.
     pub h2: h2::settings::Server,
     /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
@@ -27,26 +29,33 @@ pub struct Acceptor {
     pub notsent_lowat_bytes: Option<u32>,
 }
 
-impl Default for Acceptor {
-    /// Clear text.
-    fn default() -> Acceptor {
+impl Acceptor {
+    /// An acceptor with the usual settings, which speaks HTTP/1.1 and HTTP/2. With TLS it presents the
+    /// whole Ed25519 chain.
+    pub fn new(security: Security) -> Acceptor {
+        let tls = security.version().map(|version| {
+            let protocols = [Protocol::H2, Protocol::H1];
+            let settings = tls::Settings::default();
+            tls::Server::new(&settings, version, Identity::Ed25519, Chain::Whole, &protocols)
+        });
         Acceptor {
-            tls: None,
+            tls,
+            h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), Wheel::new())),
             h2: h2::settings::Server::default(),
             notsent_lowat_bytes: Some(16 * 1024),
         }
     }
 }
 
-/// Why a connection was not served to its end.
-#[derive(Debug, Error)]
-pub enum ServeError {
+/// How a connection ended.
+#[derive(Debug)]
+pub enum Served {
     /// The transport or the TLS handshake failed.
-    #[error("failed to accept the connection: {0}")]
-    Accept(#[from] io::Error),
-    /// HTTP/2 failed.
-    #[error(transparent)]
-    H2(#[from] h2::server::Broken),
+    Unaccepted(io::Error),
+    /// An HTTP/1 connection ended.
+    H1(h1::server::Ended),
+    /// An HTTP/2 connection ended: orderly, or broken.
+    H2(Result<(), h2::server::Broken>),
 }
 
 impl Acceptor {
@@ -67,28 +76,26 @@ impl Acceptor {
         Ok((stream, protocol))
     }
 
-    /// Serves one connection to its end.
-    ///
-    /// # Errors
-    /// If the transport fails or the client breaks the protocol.
-    pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Result<(), ServeError> {
+    /// Serves one connection to its end; says how that came.
+    pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Served {
         self.serve_metered(tcp, handler, &FlowMeter::default()).await
     }
 
     /// As [`Acceptor::serve`]; `meter` tells how long HTTP/2's flow control limited it.
-    ///
-    /// # Errors
-    /// If the transport fails or the client breaks the protocol.
     pub async fn serve_metered<H: Handler>(
         &self,
         tcp: TcpStream,
         handler: Rc<H>,
         meter: &FlowMeter,
-    ) -> Result<(), ServeError> {
-        let (stream, protocol) = self.accept(tcp).await?;
-        match protocol {
-            Protocol::H1 => unimplemented!(),
-            Protocol::H2 => Ok(h2::serve(stream, handler, &self.h2, meter).await?),
+    ) -> Served {
+        match self.accept(tcp).await {
+            Err(error) => Served::Unaccepted(error),
+            Ok((stream, Protocol::H1)) => {
+                Served::H1(h1::server::serve(stream, handler, &self.h1).await)
+            }
+            Ok((stream, Protocol::H2)) => {
+                Served::H2(h2::serve(stream, handler, &self.h2, meter).await)
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use world::TcpStream;
 
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h2};
+use crate::{Failure, Priority, Progress, h1, h2};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -25,20 +25,24 @@ pub struct Opening {
     pub protocol: Protocol,
     /// TLS sessions and settings.
     pub sessions: ClientSessions,
+    /// HTTP/1's settings.
+    pub h1: h1::client::Settings,
     /// HTTP/2's settings.
     pub h2: h2::settings::Client,
 }
 
 impl Opening {
     /// An opening with the usual settings and no sessions to resume.
-    pub fn new(
-        address: SocketAddr,
-        host: &str,
-        security: Security,
-        protocol: Protocol,
-    ) -> Opening {
-        let (sessions, h2) = (ClientSessions::default(), h2::settings::Client::CHROME);
-        Opening { address, host: host.to_owned(), security, protocol, sessions, h2 }
+    pub fn new(address: SocketAddr, host: &str, security: Security, protocol: Protocol) -> Opening {
+        Opening {
+            address,
+            host: host.to_owned(),
+            security,
+            protocol,
+            sessions: ClientSessions::default(),
+            h1: h1::client::Settings::default(),
+            h2: h2::settings::Client::CHROME,
+        }
     }
 
     /// The same with the sessions of `sessions`.
@@ -100,7 +104,7 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, sessions, h2 } = opening;
+    let Opening { address, host, security, protocol, sessions, h1, h2 } = opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -121,11 +125,21 @@ pub async fn open(
             stream
         }
     };
-    Connection::begin(stream, protocol, &h2).await.map_err(OpenError::Begin)
+    Ok(match protocol {
+        Protocol::H1 => Connection::H1(Box::new(h1::client::Connection::new(stream, h1))),
+        Protocol::H2 => {
+            let local = stream.local_addr().ok();
+            let (handle, driver) = h2::connect(stream, &h2).await.map_err(OpenError::Begin)?;
+            drop(world::spawn(driver));
+            Connection::H2 { handle, local }
+        }
+    })
 }
 
 /// A client's connection.
 pub enum Connection {
+    /// HTTP/1.1: one request at a time.
+    H1(Box<h1::client::Connection<Stream>>),
     /// HTTP/2: shared, any number of requests at once.
     H2 {
         /// Sends requests.
@@ -136,17 +150,6 @@ pub enum Connection {
 }
 
 impl Connection {
-    async fn begin(
-        stream: Stream,
-        _protocol: Protocol,
-        h2: &h2::settings::Client,
-    ) -> Result<Connection, Failure> {
-        let local = stream.local_addr().ok();
-        let (handle, driver) = h2::connect(stream, h2).await?;
-        world::spawn(driver);
-        Ok(Connection::H2 { handle, local })
-    }
-
     /// Sends `request` and reports its response to `progress`.
     ///
     /// # Errors
@@ -158,6 +161,10 @@ impl Connection {
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
         match self {
+            Connection::H1(connection) => {
+                progress.admitted();
+                connection.fetch(request, priority, progress).await
+            }
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
         }
     }
@@ -165,20 +172,20 @@ impl Connection {
     /// Whether another request may be sent.
     pub fn is_reusable(&mut self) -> bool {
         match self {
+            Connection::H1(connection) => connection.is_reusable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
         }
     }
 
     /// Whether requests share it.
     pub fn is_shared(&self) -> bool {
-        match self {
-            Connection::H2 { .. } => true,
-        }
+        matches!(self, Connection::H2 { .. })
     }
 
     /// The same connection once more, if requests can share it.
     pub fn share(&self) -> Option<Connection> {
         match self {
+            Connection::H1(_) => None,
             Connection::H2 { handle, local } => {
                 Some(Connection::H2 { handle: handle.clone(), local: *local })
             }
@@ -188,6 +195,7 @@ impl Connection {
     /// The address of this end.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         match self {
+            Connection::H1(connection) => connection.stream().local_addr().ok(),
             Connection::H2 { local, .. } => *local,
         }
     }

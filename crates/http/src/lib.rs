@@ -7,10 +7,12 @@
 
 mod acceptor;
 pub mod client;
+pub mod h1;
 pub mod h2;
 pub mod message;
-pub mod tls;
 pub mod server;
+pub mod tls;
+pub mod wheel;
 
 pub use message::{Failure, Priority, Progress};
 pub use server::{Answer, Handler, Head, Reply, RequestHead};

@@ -5,8 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 
-pub use crate::acceptor::{Acceptor, ServeError};
+use crate::h1::codec::encode::response_head;
+
+pub use crate::acceptor::{Acceptor, Served};
 
 /// A request's head, borrowed from the connection's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +43,15 @@ pub enum Answer {
 pub struct Reply {
     /// The head, ready for each protocol.
     pub head: Arc<Head>,
-    /// The body.
+    /// The body; not sent in answer to `HEAD`.
     pub body: Bytes,
+}
+
+impl Reply {
+    /// Prepares a response. `fields` as in [`Head::new`].
+    pub fn new(status: StatusCode, fields: HeaderMap, body: Bytes) -> Reply {
+        Reply { head: Arc::new(Head::new(status, fields, body.len() as u64)), body }
+    }
 }
 
 /// A response's head, prepared once for every protocol.
@@ -51,4 +61,59 @@ pub struct Head {
     pub parts: http::Response<()>,
     /// The same as HTTP/1.1 text, with `Content-Length`, to the empty line.
     pub h1: Bytes,
+}
+
+/// Fields that each protocol writes itself or has no place for (RFC 9110 section 7.6.1, RFC 9113
+/// section 8.2.2).
+const FRAMING: [&str; 7] = [
+    "connection",
+    "content-length",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Head {
+    /// Prepares the head of a response with a body of `body_bytes`. Fields of framing and of the
+    /// connection are left out of `fields`: each protocol has its own.
+    pub fn new(status: StatusCode, mut fields: HeaderMap, body_bytes: u64) -> Head {
+        for name in FRAMING {
+            fields.remove(name);
+        }
+        let mut text = Vec::with_capacity(256);
+        response_head(&mut text, status, &fields, body_bytes);
+        let mut parts = http::Response::new(());
+        *parts.status_mut() = status;
+        *parts.headers_mut() = fields;
+        Head { parts, h1: text.into() }
+    }
+
+    /// Whether the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
+    pub fn is_bodiless(&self) -> bool {
+        matches!(self.parts.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_prepared_for_each_protocol() {
+        let mut fields = HeaderMap::new();
+        fields.insert("content-length", "99".parse().unwrap());
+        fields.insert("connection", "keep-alive".parse().unwrap());
+        fields.insert("server", "farlink".parse().unwrap());
+        let reply = Reply::new(StatusCode::OK, fields, Bytes::from_static(b"hello"));
+        assert_eq!(
+            reply.head.h1,
+            "HTTP/1.1 200 OK\r\nserver: farlink\r\ncontent-length: 5\r\n\r\n"
+        );
+        assert_eq!(reply.head.parts.headers().len(), 1);
+        assert!(!reply.head.is_bodiless());
+        let empty = Reply::new(StatusCode::NOT_MODIFIED, HeaderMap::new(), Bytes::new());
+        assert!(empty.head.is_bodiless());
+    }
 }

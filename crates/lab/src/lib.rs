@@ -1,1 +1,26 @@
-//! (this crate's first slice is on its way)
+//! Experiments: what is compared, run, kept, judged and shown.
+//!
+//! [`experiment`] turns a TOML file into a [`Plan`] of [`scenario`]s; [`runner`] maps an [`Execute`] over
+//! its journeys; [`store`] keeps what they leave behind; [`statistics`] says what may be concluded;
+//! [`report`], [`har_export`] and [`csv_export`] show it. Nothing here parses a packet.
+
+#![forbid(unsafe_code)]
+
+pub mod batch;
+pub mod early;
+pub mod experiment;
+pub mod floor;
+pub mod runner;
+pub mod scenario;
+pub mod simulate;
+pub mod statistics;
+pub mod store;
+
+mod journey;
+mod plan;
+
+pub use journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, seed_of};
+pub use plan::{Order, Plan, VERSION};
+
+#[cfg(test)]
+mod toy;

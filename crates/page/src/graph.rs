@@ -1,5 +1,6 @@
 //! The graph itself: hosts, objects, and edges that say what an object waits for.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub struct HostId(pub u32);
 /// that comes earlier in the list (so the graph has no cycles); object 0 has no edges and is the
 /// only one without.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Page {
     /// The name it goes by in tables: `synthetic:100x10KB`, a HAR's file name.
     pub name: String,
@@ -33,6 +35,7 @@ pub struct Page {
 
 /// A server name, as a browser would group connections by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Host {
     /// The name, without a port.
     pub name: String,
@@ -47,6 +50,7 @@ pub struct Host {
 
 /// One request and its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Object {
     /// The full URL.
     pub url: String,
@@ -66,10 +70,12 @@ pub struct Object {
     pub request_body_bytes: u64,
     /// Size of the response head as HTTP/1.1 text.
     pub response_header_bytes: u32,
+    /// How the two head sizes were come by (the less certain of the two).
+    pub header_provenance: Provenance,
     /// Size of the response's body as it crosses the wire (encoded).
     pub body_bytes: u64,
     /// Which field of the source `body_bytes` was taken from.
-    pub body_source: String,
+    pub body_source: BodySource,
     /// The server's time from the request's arrival to the first byte of its answer.
     pub think: Estimate,
     /// All of these must have happened before the object is discovered.
@@ -84,13 +90,18 @@ pub struct Object {
 
 /// A thing that an object waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Edge {
     /// The object whose arrival reveals this one.
     pub object: ObjectId,
     /// How much of it must have arrived.
     pub after: After,
-    /// The client's work between that arrival and the request (parsing, a script's run).
+    /// The client's work between that arrival and the request (parsing, a script's run). Where an
+    /// object waits for several, each edge carries the same span: it runs from the last arrival.
     pub compute: Estimate,
+    /// How it is known that the one waits for the other: stated by the source (an initiator, a
+    /// redirect), inferred (from a Referer or from timings), or our default (the document).
+    pub provenance: Provenance,
 }
 
 /// A point in the arrival of a response.
@@ -104,19 +115,43 @@ pub enum After {
     End,
 }
 
+/// Which field of a source a body's size was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum BodySource {
+    /// The bytes that crossed the wire (`_transferSize`, WebPageTest's `_bytesIn`) less the head.
+    TransferSize,
+    /// HAR's `response.bodySize`.
+    BodySize,
+    /// The response's `Content-Length`, where nothing was sent because a cache answered.
+    ContentLength,
+    /// HAR's `response.content.size`: decoded, hence too large where the body was compressed.
+    ContentSize,
+    /// The response has no body by its method or status (HEAD, 1xx, 204, 304).
+    NoBody,
+    /// Nothing states it: taken as empty.
+    Unknown,
+    /// A generator chose it, or a study states it.
+    Specified,
+}
+
 /// A span with where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The value.
+    #[serde(rename = "value_ns", with = "nanos")]
     pub value: Duration,
     /// How it was come by.
     pub provenance: Provenance,
 }
 
 /// How a value was come by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub enum Provenance {
-    /// The source states it.
+    /// The source states it, or it is the plain difference of two values that the source states for
+    /// the same exchange.
     Measured,
     /// Worked out from other values that the source states.
     Inferred,
@@ -153,11 +188,60 @@ pub enum Priority {
 
 /// An entry of the source that is not part of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Skipped {
     /// Its URL, cut to something readable.
     pub url: String,
-    /// Why: "not HTTP(S)", "no final response", ...
-    pub reason: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why an entry of the source is not part of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum SkipReason {
+    /// `data:`, `blob:`, a WebSocket, an extension: nothing that HTTP carries.
+    NotHttp,
+    /// It was aborted, blocked or failed before a status of 200 or above came.
+    NoFinalResponse,
+    /// It belongs to another page of the same file.
+    OtherPage,
+    /// The browser answered it from its own memory of an earlier entry: no request was made.
+    FromCache,
+    /// The browser redirected by itself (HSTS, an extension): no request was made.
+    InternalRedirect,
+    /// It was requested before the page's document (a browser's own traffic).
+    BeforeDocument,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SkipReason::NotHttp => "not HTTP(S)",
+            SkipReason::NoFinalResponse => "no final response",
+            SkipReason::OtherPage => "belongs to another page of the file",
+            SkipReason::FromCache => "answered by the browser's cache, nothing was sent",
+            SkipReason::InternalRedirect => "redirected inside the browser, nothing was sent",
+            SkipReason::BeforeDocument => "requested before the page's document",
+        })
+    }
+}
+
+/// Spans as whole nanoseconds.
+mod nanos {
+    use std::time::Duration;
+
+    use serde::ser::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        let nanos = u64::try_from(span.as_nanos())
+            .map_err(|_| S::Error::custom("a span is longer than 584 years"))?;
+        serializer.serialize_u64(nanos)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
 }
 
 impl Estimate {

@@ -1,1 +1,7 @@
-//! (this crate's first slice is on its way)
+//! Servers: the origin, which answers with a page's objects.
+
+#![forbid(unsafe_code)]
+
+pub mod origin;
+
+pub use origin::{Listen, Origin, Site, Workers};

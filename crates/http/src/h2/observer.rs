@@ -13,9 +13,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::frame::{
-    CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PREFACE, RST_STREAM,
-};
+use super::frame::{CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PREFACE, RST_STREAM};
 
 /// What passed in one direction of a stream, or of all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

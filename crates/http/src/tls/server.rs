@@ -39,12 +39,11 @@ impl Server {
         let certificate: Arc<dyn ResolvesServerCert> =
             Arc::new(SingleCertAndKey::from(identity.certified(chain)));
         let clock = Arc::new(WorldClock { start: settings.start });
-        let mut config =
-            ServerConfig::builder_with_details(provider(&settings.randomness), clock)
-                .with_protocol_versions(&version.only())
-                .expect("ring's suites cover both versions")
-                .with_no_client_auth()
-                .with_cert_resolver(certificate);
+        let mut config = ServerConfig::builder_with_details(provider(&settings.randomness), clock)
+            .with_protocol_versions(&version.only())
+            .expect("ring's suites cover both versions")
+            .with_no_client_auth()
+            .with_cert_resolver(certificate);
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
         config.max_fragment_size = settings.max_fragment_size();
         config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -5,8 +5,8 @@ use std::task::Context;
 use ::h2::SendStream;
 use ::h2::server::SendResponse;
 use bytes::Bytes;
+use http::Response;
 use http::header::{CONTENT_LENGTH, HeaderValue};
-use http::{Response, StatusCode};
 
 use crate::Reply;
 use crate::h2::schedule::Served;
@@ -28,21 +28,15 @@ impl Exchange {
     /// Sends the head of `reply`; gives what is left to send, if anything is. A stream that the client
     /// has given up sends nothing.
     pub(super) fn answer(mut self, reply: Reply) -> Option<Sending> {
-        let head = head(&reply);
-        let silent = self.head_only || reply.body.is_empty() || is_bodiless(head.status());
-        let stream = self.respond.send_response(head, silent).ok()?;
+        let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
+        let stream = self.respond.send_response(head(&reply), silent).ok()?;
         (!silent).then_some(Sending { stream, left: reply.body })
     }
 }
 
-/// RFC 9110 sections 15.3.5 and 15.4.5.
-fn is_bodiless(status: StatusCode) -> bool {
-    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
-}
-
 fn head(reply: &Reply) -> Response<()> {
     let mut head = reply.head.parts.clone();
-    if !is_bodiless(head.status()) {
+    if !reply.head.is_bodiless() {
         head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(reply.body.len()));
     }
     head

@@ -1,0 +1,113 @@
+//! What a client's CPU costs: device profiles. Data, in `data/devices.toml`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use page::Kind;
+use serde::Deserialize;
+
+use crate::named::{self, UnknownName};
+
+/// The costs of one client, in microseconds of its main or network thread.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// One line for people.
+    pub summary: String,
+    object_us: u64,
+    connection_us: u64,
+    tls_handshake_us: u64,
+    decrypt_us_per_kb: u64,
+    document_us_per_kb: u64,
+    stylesheet_us_per_kb: u64,
+    script_us_per_kb: u64,
+    image_us_per_kb: u64,
+    font_us_per_kb: u64,
+    other_us_per_kb: u64,
+    /// How many times slower than the profile (`--cpu 4x`).
+    #[serde(skip, default = "one")]
+    pub slowdown: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+const TABLE: &str = include_str!("../data/devices.toml");
+
+impl Device {
+    /// The device called `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those that exist.
+    pub fn named(name: &str) -> Result<Device, UnknownName> {
+        named::find(TABLE, "device", name)
+    }
+
+    /// All devices by name.
+    pub fn all() -> BTreeMap<String, Device> {
+        named::table(TABLE)
+    }
+
+    /// Main thread: taking in an object, once it has arrived, whatever its size.
+    pub fn object(&self) -> Duration {
+        self.micros(self.object_us as f64)
+    }
+
+    /// Main thread: working on `bytes` of an object (parsing, decoding, running).
+    pub fn work(&self, kind: Kind, bytes: u64) -> Duration {
+        let per_kb = match kind {
+            Kind::Document => self.document_us_per_kb,
+            Kind::Stylesheet => self.stylesheet_us_per_kb,
+            Kind::Script => self.script_us_per_kb,
+            Kind::Image => self.image_us_per_kb,
+            Kind::Font => self.font_us_per_kb,
+            Kind::Media | Kind::Data | Kind::Redirect | Kind::Other => self.other_us_per_kb,
+        };
+        self.micros(per_kb as f64 * bytes as f64 / 1000.0)
+    }
+
+    /// Network thread: opening a connection, with TLS or without.
+    pub fn connection(&self, tls: bool) -> Duration {
+        let tls = if tls { self.tls_handshake_us } else { 0 };
+        self.micros((self.connection_us + tls) as f64)
+    }
+
+    /// Network thread: taking `bytes` from a connection that uses TLS.
+    pub fn decrypt(&self, bytes: usize) -> Duration {
+        self.micros(self.decrypt_us_per_kb as f64 * bytes as f64 / 1000.0)
+    }
+
+    /// A recorded span of client compute on this device.
+    pub fn recorded(&self, span: Duration) -> Duration {
+        span.mul_f64(self.slowdown)
+    }
+
+    fn micros(&self, micros: f64) -> Duration {
+        Duration::from_nanos((micros * 1000.0 * self.slowdown).round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_costs_nothing_and_slowdown_multiplies() {
+        let zero = Device::named("zero").unwrap();
+        assert_eq!(zero.work(Kind::Script, 1_000_000), Duration::ZERO);
+        let mut desktop = Device::named("desktop").unwrap();
+        let once = desktop.work(Kind::Document, 10_000);
+        desktop.slowdown = 4.0;
+        assert_eq!(desktop.work(Kind::Document, 10_000), once * 4);
+        assert_eq!(desktop.recorded(Duration::from_millis(5)), Duration::from_millis(20));
+    }
+
+    #[test]
+    fn every_device_reads() {
+        let all = Device::all();
+        for name in ["zero", "desktop", "desktop-2013", "nexus7"] {
+            assert!(all.contains_key(name), "{name}");
+        }
+    }
+}

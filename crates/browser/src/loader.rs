@@ -1,0 +1,145 @@
+//! A visit: from navigation to the load event.
+
+mod arrival;
+mod load;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_stack::client::Opening;
+use http_stack::tls::{ClientSessions, Security};
+use record::ObjectRecord;
+use units::Time;
+
+use self::load::Load;
+use crate::cache::Cache;
+use crate::plan::{Arm, LoadPlan};
+use crate::pool::{Pool, Used};
+use crate::thread::Thread;
+use crate::{Device, Policy};
+
+/// What a browser is.
+pub struct Browser {
+    /// Its rules for connections.
+    pub policy: Policy,
+    /// What its computing costs.
+    pub device: Device,
+    /// How large the nuisance of its compute is: the standard deviation of a factor on each object's
+    /// (0.05 for 5 %, 0 for none).
+    pub compute_spread: f64,
+    /// TLS sessions that it may resume.
+    sessions: ClientSessions,
+}
+
+impl Browser {
+    /// A browser that knows no TLS session yet.
+    pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
+        Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
+    }
+
+    pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
+        Opening::new(address, host, arm.security, arm.protocol).sessions(&self.sessions)
+    }
+}
+
+/// A running browser: what outlives a visit.
+pub struct Session {
+    browser: Rc<Browser>,
+    pool: Rc<Pool>,
+    pub(crate) cache: Rc<Cache>,
+    main_thread: Thread,
+    network_thread: Rc<Thread>,
+}
+
+/// What a visit came to.
+pub struct Visited {
+    /// When navigation started.
+    pub started: Time,
+    /// From there to the load event, or why there was none.
+    pub plt: Result<Duration, String>,
+    /// From there to the first byte of the first response that is no redirect.
+    pub ttfb: Option<Duration>,
+    /// One a request that was made, in the page's order.
+    pub objects: Vec<ObjectRecord>,
+    /// The connections that this visit used or opened, and where to find the world's account of them.
+    pub connections: Vec<ConnectionUse>,
+}
+
+/// A connection as the browser saw it.
+#[derive(Clone, Debug)]
+pub struct ConnectionUse {
+    /// The name connected to.
+    pub host: String,
+    /// How it was spoken to.
+    pub arm: Arm,
+    /// The client's address, if it came to be.
+    pub local: Option<SocketAddr>,
+    /// When it was asked for.
+    pub started: Time,
+    /// When the transport's handshake was done.
+    pub connected: Option<Time>,
+    /// When TLS was done.
+    pub secured: Option<Time>,
+    /// When the browser let it go.
+    pub closed: Option<Time>,
+    /// Requests that it has carried.
+    pub requests: u32,
+}
+
+impl Session {
+    /// A browser that has just been started, with what its cache holds.
+    pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
+        let network_thread = Rc::new(Thread::default());
+        let pool = Rc::new(Pool::new(Rc::clone(&browser), Rc::clone(&network_thread)));
+        Session { browser, pool, cache, main_thread: Thread::default(), network_thread }
+    }
+
+    /// Loads a page; gives up after `limit`.
+    pub async fn visit(self: &Rc<Self>, plan: &Rc<LoadPlan>, limit: Duration) -> Visited {
+        let started = world::now();
+        let load = Load::start(Rc::clone(self), Rc::clone(plan));
+        let plt = match world::timeout(limit, load.finished()).await {
+            Ok(plt) => plt,
+            Err(_) => Err(format!("the page had not loaded after {} s", limit.as_secs())),
+        };
+        let (objects, ttfb) = load.records();
+        let mut visited = Visited { started, plt, ttfb, objects, connections: Vec::new() };
+        visited.take_connections(self.pool.used());
+        visited
+    }
+}
+
+impl Visited {
+    /// Keeps the connections that this visit had to do with, and points its objects at them.
+    fn take_connections(&mut self, used: Vec<Used>) {
+        let mut position = vec![None; used.len()];
+        for (id, used) in used.into_iter().enumerate() {
+            let carried = self.objects.iter().any(|o| o.connection == Some(id as u32));
+            if carried || used.opened.started >= self.started {
+                position[id] = Some(self.connections.len() as u32);
+                self.connections.push(ConnectionUse::from(used));
+            }
+        }
+        for object in &mut self.objects {
+            object.connection = object.connection.and_then(|id| position[id as usize]);
+        }
+    }
+}
+
+impl From<Used> for ConnectionUse {
+    fn from(used: Used) -> ConnectionUse {
+        let came = used.local.is_some();
+        let secure = used.arm.security != Security::None;
+        ConnectionUse {
+            host: used.host,
+            arm: used.arm,
+            local: used.local,
+            started: used.opened.started,
+            connected: came.then_some(used.opened.connected),
+            secured: (came && secure).then_some(used.opened.secured),
+            closed: used.closed,
+            requests: used.requests,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A response arriving: what it reveals, and the client's work on it.
+//!
+//! Bytes pass the network thread (decryption) and then the main thread. A document is worked on as it
+//! arrives, so what stands early in it is found early; everything else when it is whole.
+
+use std::rc::Rc;
+
+use http_stack::Progress;
+use page::Kind;
+use units::Time;
+
+use super::load::Load;
+
+pub(super) struct Arrival<'a> {
+    load: &'a Rc<Load>,
+    object: usize,
+    secure: bool,
+    body_bytes: u64,
+    /// When the latest bytes were through the network thread.
+    available: Time,
+    /// How many of the object's byte-wise reveals have happened.
+    revealed: usize,
+}
+
+impl<'a> Arrival<'a> {
+    pub(super) fn new(load: &'a Rc<Load>, object: usize, secure: bool) -> Arrival<'a> {
+        Arrival { load, object, secure, body_bytes: 0, available: world::now(), revealed: 0 }
+    }
+
+    /// An answer by the browser's cache: there at once, to be worked on like any other.
+    pub(super) fn from_cache(load: &'a Rc<Load>, object: usize) -> Time {
+        let now = world::now();
+        let spec = &load.plan.page.objects[object];
+        load.timeline(object, |t| {
+            t.protocol = "cache";
+            t.status = spec.status;
+            t.assigned = Some(now);
+            t.sent = Some(now);
+            t.head = Some(now);
+        });
+        let mut arrival = Arrival::new(load, object, false);
+        arrival.reveal_head(now);
+        arrival.take(spec.body_bytes);
+        let done = arrival.end();
+        load.timeline(object, |t| t.body_bytes = 0);
+        done
+    }
+
+    /// The response is whole; gives when the client's work on it is done.
+    pub(super) fn end(mut self) -> Time {
+        self.reveal_bytes(u64::MAX, self.available);
+        let session = &self.load.session;
+        let device = &session.browser.device;
+        let mut cost = device.object();
+        if !self.is_incremental() {
+            cost += device.work(self.kind(), self.body_bytes);
+        }
+        let cost = cost.mul_f64(self.load.compute_factor(self.object));
+        let done = session.main_thread.queue(self.available, cost);
+        self.load.timeline(self.object, |t| {
+            t.ended = Some(self.available);
+            t.body_bytes = self.body_bytes;
+        });
+        for reveal in &self.load.plan.reveals[self.object].end {
+            self.load.reveal(*reveal, done);
+        }
+        done
+    }
+
+    fn kind(&self) -> Kind {
+        self.load.plan.page.objects[self.object].kind
+    }
+
+    fn is_incremental(&self) -> bool {
+        self.kind() == Kind::Document
+    }
+
+    fn reveal_head(&self, at: Time) {
+        for reveal in &self.load.plan.reveals[self.object].head {
+            self.load.reveal(*reveal, at);
+        }
+    }
+
+    fn take(&mut self, bytes: u64) {
+        self.body_bytes += bytes;
+        let session = &self.load.session;
+        let known_at = if self.is_incremental() {
+            let cost = session.browser.device.work(self.kind(), bytes);
+            let cost = cost.mul_f64(self.load.compute_factor(self.object));
+            session.main_thread.queue(self.available, cost)
+        } else {
+            self.available
+        };
+        self.reveal_bytes(self.body_bytes, known_at);
+    }
+
+    fn reveal_bytes(&mut self, arrived: u64, at: Time) {
+        let points = &self.load.plan.reveals[self.object].bytes;
+        while let Some((_, reveal)) = points.get(self.revealed).filter(|(b, _)| *b <= arrived) {
+            self.revealed += 1;
+            self.load.reveal(*reveal, at);
+        }
+    }
+}
+
+impl Progress for Arrival<'_> {
+    fn sent(&mut self, head_bytes: u64, body_bytes: u64) {
+        self.load.timeline(self.object, |t| {
+            t.sent = Some(world::now());
+            t.request_head_bytes = head_bytes;
+            t.request_body_bytes = body_bytes;
+        });
+    }
+
+    fn head(&mut self, status: u16, head_bytes: u64) {
+        let now = world::now();
+        self.available = now;
+        self.load.timeline(self.object, |t| {
+            t.head = Some(now);
+            t.status = status;
+            t.response_head_bytes = head_bytes;
+        });
+        self.reveal_head(now);
+    }
+
+    fn data(&mut self, piece: &[u8]) {
+        let session = &self.load.session;
+        self.available = world::now();
+        if self.secure {
+            let cost = session.browser.device.decrypt(piece.len());
+            self.available = session.network_thread.queue(self.available, cost);
+        }
+        self.take(piece.len() as u64);
+    }
+}

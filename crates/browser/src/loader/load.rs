@@ -1,0 +1,279 @@
+//! One page being loaded: which objects are known, wanted, there.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_stack::Failure;
+use record::ObjectRecord;
+use tokio::sync::Notify;
+use units::Time;
+
+use super::Session;
+use super::arrival::Arrival;
+use crate::plan::{LoadPlan, Reveal};
+use crate::pool::Origin;
+use crate::timeline::Timeline;
+
+pub(super) struct Load {
+    pub(super) session: Rc<Session>,
+    pub(super) plan: Rc<LoadPlan>,
+    started: Time,
+    objects: RefCell<Vec<Progressing>>,
+    /// A factor on each object's compute: the nuisance model's.
+    compute_factors: Vec<f64>,
+    /// Objects not finished: those that the load event waits for, and all.
+    blocking: Cell<usize>,
+    remaining: Cell<usize>,
+    loaded: Cell<Option<Time>>,
+    finished: Notify,
+}
+
+/// What is known of one object so far.
+struct Progressing {
+    /// How many of the things that it waits for have not happened.
+    waits: usize,
+    /// When the last of those that have is worked off.
+    ready: Time,
+    timeline: Option<Timeline>,
+    finished: bool,
+}
+
+/// A used connection may close as a request is sent on it: try that often on another.
+const ATTEMPTS: u32 = 3;
+
+impl Load {
+    /// Navigates: the document is discovered now.
+    pub(super) fn start(session: Rc<Session>, plan: Rc<LoadPlan>) -> Rc<Load> {
+        let now = world::now();
+        let page = &plan.page;
+        let objects = page.objects.iter().map(|object| Progressing {
+            waits: object.waits_for.len(),
+            ready: now,
+            timeline: None,
+            finished: false,
+        });
+        let mut stream = world::stream("loader/compute");
+        let spread = session.browser.compute_spread;
+        let load = Rc::new(Load {
+            objects: RefCell::new(objects.collect()),
+            compute_factors: page.objects.iter().map(|_| 1.0 + spread * stream.normal()).collect(),
+            blocking: Cell::new(page.objects.iter().filter(|o| o.blocks_load).count()),
+            remaining: Cell::new(page.objects.len()),
+            loaded: Cell::new(None),
+            finished: Notify::new(),
+            started: now,
+            session,
+            plan,
+        });
+        Rc::clone(&load).discover_at(0, now);
+        load
+    }
+
+    /// Waits until every object is finished; gives the span to the load event.
+    pub(super) async fn finished(&self) -> Result<Duration, String> {
+        while self.remaining.get() > 0 {
+            self.finished.notified().await;
+        }
+        if let Some(error) = self.document_error() {
+            return Err(error);
+        }
+        let loaded = self.loaded.get().expect("the load event fires when nothing blocks it");
+        Ok(loaded.since(self.started))
+    }
+
+    /// Why the page has no document: redirects count as far as they lead.
+    fn document_error(&self) -> Option<String> {
+        let objects = self.objects.borrow();
+        let mut index = 0;
+        loop {
+            if let Some(error) = objects[index].timeline.as_ref().and_then(|t| t.error.as_ref()) {
+                return Some(format!("the document did not arrive: {error}"));
+            }
+            match self.plan.reveals[index].head.first() {
+                Some(next) => index = next.object,
+                None => return None,
+            }
+        }
+    }
+
+    /// A thing that `reveal.object` waits for has happened, at `at` (now or later).
+    pub(super) fn reveal(self: &Rc<Self>, reveal: Reveal, at: Time) {
+        let compute = self.session.browser.device.recorded(reveal.compute);
+        let at = at + compute.mul_f64(self.compute_factors[reveal.object].max(0.0));
+        let ready = {
+            let mut objects = self.objects.borrow_mut();
+            let object = &mut objects[reveal.object];
+            object.waits -= 1;
+            object.ready = object.ready.max(at);
+            if object.waits > 0 || object.finished {
+                return;
+            }
+            object.ready
+        };
+        Rc::clone(self).discover_at(reveal.object, ready);
+    }
+
+    fn discover_at(self: Rc<Self>, object: usize, at: Time) {
+        world::spawn(async move {
+            if at > world::now() {
+                world::sleep_until(at).await;
+            }
+            if self.objects.borrow()[object].finished {
+                return;
+            }
+            self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now())));
+            match self.fetch(object).await {
+                Ok(done) => {
+                    if done > world::now() {
+                        world::sleep_until(done).await;
+                    }
+                    self.timeline(object, |t| t.done = Some(world::now()));
+                    self.finish(object);
+                }
+                Err(error) => {
+                    self.timeline(object, |t| {
+                        t.error = Some(error);
+                        t.ended = Some(world::now());
+                    });
+                    self.abandon(object);
+                }
+            }
+        });
+    }
+
+    /// Fetches one object; gives when the client's work on it is done.
+    async fn fetch(self: &Rc<Self>, object: usize) -> Result<Time, String> {
+        let arm = self.plan.arm(object);
+        let spec = &self.plan.page.objects[object];
+        if arm.blocked {
+            return Err("its host is blocked".to_owned());
+        }
+        if self.session.cache.holds(&spec.url) {
+            return Ok(Arrival::from_cache(self, object));
+        }
+        let host = self.plan.page.host_of(spec).name.clone();
+        let origin = Origin { host, secure: arm.security != http_stack::tls::Security::None };
+        for attempt in 1.. {
+            match self.attempt(object, &origin).await? {
+                Ok(done) => return Ok(done),
+                Err(Failure::Unanswered(_)) if attempt < ATTEMPTS => {
+                    self.timeline(object, Timeline::start_over);
+                }
+                Err(failure) => return Err(failure.to_string()),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// One request on one connection.
+    async fn attempt(
+        self: &Rc<Self>,
+        object: usize,
+        origin: &Origin,
+    ) -> Result<Result<Time, Failure>, String> {
+        let spec = &self.plan.page.objects[object];
+        let arm = self.plan.arm(object);
+        let pool = &self.session.pool;
+        let mut lease = pool.lease(origin, arm, spec.priority).await?;
+        self.timeline(object, |t| {
+            t.assigned = Some(world::now());
+            t.opened = lease.opened;
+            t.connection = Some(lease.id);
+            t.protocol = arm.protocol.name();
+        });
+        let mut arrival = Arrival::new(self, object, origin.secure);
+        let request = &self.plan.requests[object];
+        let priority = urgency(spec.priority);
+        match lease.connection.fetch(request, priority, &mut arrival).await {
+            Ok(()) => {
+                let done = arrival.end();
+                pool.give_back(origin, lease);
+                if spec.cacheable {
+                    self.session.cache.keep(&spec.url);
+                }
+                Ok(Ok(done))
+            }
+            Err(failure) => {
+                pool.discard(origin, lease);
+                Ok(Err(failure))
+            }
+        }
+    }
+
+    /// The object is there and worked off.
+    fn finish(&self, object: usize) {
+        {
+            let mut objects = self.objects.borrow_mut();
+            if std::mem::replace(&mut objects[object].finished, true) {
+                return;
+            }
+        }
+        if self.plan.page.objects[object].blocks_load {
+            self.blocking.set(self.blocking.get() - 1);
+        }
+        if self.blocking.get() == 0 && self.loaded.get().is_none() {
+            self.loaded.set(Some(world::now()));
+        }
+        self.remaining.set(self.remaining.get() - 1);
+        if self.remaining.get() == 0 {
+            self.finished.notify_one();
+        }
+    }
+
+    /// The object will not come: nor will what it would have revealed. The page loads without.
+    fn abandon(self: &Rc<Self>, object: usize) {
+        let reveals = &self.plan.reveals[object];
+        let bytes = reveals.bytes.iter().map(|(_, reveal)| reveal);
+        let children: Vec<usize> =
+            reveals.head.iter().chain(bytes).chain(&reveals.end).map(|r| r.object).collect();
+        self.finish(object);
+        for child in children {
+            let unknown = {
+                let objects = self.objects.borrow();
+                objects[child].timeline.is_none() && !objects[child].finished
+            };
+            if unknown {
+                self.abandon(child);
+            }
+        }
+    }
+
+    pub(super) fn compute_factor(&self, object: usize) -> f64 {
+        self.compute_factors[object].max(0.0)
+    }
+
+    /// Writes on an object's timeline.
+    pub(super) fn timeline(&self, object: usize, write: impl FnOnce(&mut Timeline)) {
+        self.on_timeline(object, |slot| {
+            write(slot.as_mut().expect("an object has a timeline once it is discovered"));
+        });
+    }
+
+    fn on_timeline(&self, object: usize, write: impl FnOnce(&mut Option<Timeline>)) {
+        write(&mut self.objects.borrow_mut()[object].timeline);
+    }
+
+    /// The records of all objects that were discovered, and the span to the first byte.
+    pub(super) fn records(&self) -> (Vec<ObjectRecord>, Option<Duration>) {
+        let now = world::now();
+        let objects = self.objects.borrow();
+        let known = objects.iter().enumerate().filter_map(|(i, o)| Some((i, o.timeline.as_ref()?)));
+        let records =
+            known.clone().map(|(i, t)| t.record(i, &self.plan.page.objects[i], now)).collect();
+        let ttfb = known
+            .filter(|(_, t)| !(300..400).contains(&t.status))
+            .find_map(|(_, t)| Some(t.head?.since(self.started)));
+        (records, ttfb)
+    }
+}
+
+fn urgency(priority: page::Priority) -> http_stack::Priority {
+    match priority {
+        page::Priority::Highest => http_stack::Priority::Highest,
+        page::Priority::High => http_stack::Priority::High,
+        page::Priority::Medium => http_stack::Priority::Medium,
+        page::Priority::Low => http_stack::Priority::Low,
+        page::Priority::Lowest => http_stack::Priority::Lowest,
+    }
+}

@@ -1,0 +1,142 @@
+//! A page made ready to be loaded: requests built, edges turned round, once for all visits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderValue, USER_AGENT};
+use http_stack::client::Protocol;
+use http_stack::tls::Security;
+use page::{After, Host, Object, Page};
+
+/// How one host is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What protects it.
+    pub security: Security,
+    /// Whether a request to it is blocked (`--block HOST`).
+    pub blocked: bool,
+}
+
+/// A page ready to be loaded.
+pub struct LoadPlan {
+    pub(crate) page: Arc<Page>,
+    /// How each host is spoken to, in the page's order.
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) requests: Vec<http::Request<Bytes>>,
+    pub(crate) reveals: Vec<Reveals>,
+}
+
+/// What the arrival of one object reveals.
+#[derive(Default)]
+pub(crate) struct Reveals {
+    /// By its head.
+    pub(crate) head: Vec<Reveal>,
+    /// By so many bytes of its body, in that order.
+    pub(crate) bytes: Vec<(u64, Reveal)>,
+    /// By its end.
+    pub(crate) end: Vec<Reveal>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Reveal {
+    pub(crate) object: usize,
+    pub(crate) compute: Duration,
+}
+
+impl LoadPlan {
+    /// Makes `page` ready, with one arm a host.
+    ///
+    /// # Panics
+    /// If the arms are not as many as the hosts.
+    pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
+        assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
+        let requests = page
+            .objects
+            .iter()
+            .map(|object| request(object, page.host_of(object), arms[object.host.0 as usize]))
+            .collect();
+        let reveals = reveals(&page);
+        LoadPlan { page, arms, requests, reveals }
+    }
+
+    pub(crate) fn arm(&self, object: usize) -> Arm {
+        self.arms[self.page.objects[object].host.0 as usize]
+    }
+}
+
+fn reveals(page: &Page) -> Vec<Reveals> {
+    let mut all: Vec<Reveals> = page.objects.iter().map(|_| Reveals::default()).collect();
+    for (index, object) in page.objects.iter().enumerate() {
+        for edge in &object.waits_for {
+            let reveal = Reveal { object: index, compute: edge.compute.value };
+            let parent = &mut all[edge.object.0 as usize];
+            match edge.after {
+                After::Head => parent.head.push(reveal),
+                After::Bytes(bytes) => parent.bytes.push((bytes, reveal)),
+                After::End => parent.end.push(reveal),
+            }
+        }
+    }
+    for parent in &mut all {
+        parent.bytes.sort_by_key(|(bytes, _)| *bytes);
+    }
+    all
+}
+
+const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+
+/// A request whose head has the page's size: the fields that every browser sends, and a cookie that
+/// makes up the rest. The cookie is the same for all requests to a host, as cookies are, so that
+/// header compression finds what it would find.
+fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
+    let scheme = if arm.security == Security::None { "http" } else { "https" };
+    let uri = format!("{scheme}://{}{}", host.name, object.path);
+    let accept = match object.kind {
+        page::Kind::Document => "text/html,application/xhtml+xml,*/*;q=0.8",
+        page::Kind::Stylesheet => "text/css,*/*;q=0.1",
+        page::Kind::Image => "image/webp,*/*;q=0.8",
+        _ => "*/*",
+    };
+    let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
+    let mut size = head_bytes(object, host);
+    let mut request = http::Request::builder().method(object.method.as_str()).uri(uri);
+    let target = object.request_header_bytes as usize;
+    for (name, value) in fields {
+        let line = name.as_str().len() + value.len() + FIELD;
+        if size + line <= target {
+            size += line;
+            request = request.header(name, value);
+        }
+    }
+    let cookie_line = COOKIE.as_str().len() + FIELD;
+    if size + cookie_line < target {
+        request = request.header(COOKIE, filler(target - size - cookie_line));
+    }
+    request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
+        panic!("a page that passed its check makes a request, but {}: {error}", object.url)
+    })
+}
+
+/// `: ` and the line's end.
+const FIELD: usize = 4;
+
+/// Request line, `Host` and the empty line.
+fn head_bytes(object: &Object, host: &Host) -> usize {
+    let request_line = object.method.len() + 1 + object.path.len() + " HTTP/1.1\r\n".len();
+    request_line + "Host".len() + host.name.len() + FIELD + "\r\n".len()
+}
+
+/// Text that a cookie might hold: hexadecimal, so that Huffman coding gains what it gains on ids.
+fn filler(len: usize) -> HeaderValue {
+    let text: String = (0..len)
+        .map(|i| char::from(b"0123456789abcdef"[(i.wrapping_mul(i).wrapping_add(i / 16) * 7) % 16]))
+        .collect();
+    HeaderValue::from_str(&text).expect("hexadecimal is a valid field value")
+}
+
+fn body(len: u64) -> Bytes {
+    Bytes::from(vec![b'x'; usize::try_from(len).expect("a request's body fits memory")])
+}

@@ -1,0 +1,270 @@
+//! Connections: limited by host and in all, bound late, as in Chromium's socket pools.
+//!
+//! A request takes an idle connection if there is one. Else it queues by priority, and connections
+//! are opened while more requests wait than connections are coming and the limits allow. Whichever
+//! comes free first - a new one or a used one - goes to the most urgent that waits (late binding).
+//! HTTP/2 has one connection a host, shared by all. At the limit in all, an idle connection of another
+//! host makes room. It leaves out preconnects and Chromium's backup job after 250 ms.
+
+mod group;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use http_stack::client::{self, Connection, Protocol, Stage};
+use http_stack::tls::Security;
+use page::Priority;
+use tokio::sync::oneshot;
+use units::Time;
+
+use self::group::{Group, Waiter};
+use crate::loader::Browser;
+use crate::plan::Arm;
+use crate::thread::Thread;
+use crate::timeline::Opened;
+
+/// What connections are grouped by.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Origin {
+    pub(crate) host: String,
+    pub(crate) secure: bool,
+}
+
+/// A connection that this browser has opened, for the record.
+#[derive(Clone, Debug)]
+pub(crate) struct Used {
+    pub(crate) host: String,
+    pub(crate) arm: Arm,
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) opened: Opened,
+    pub(crate) closed: Option<Time>,
+    pub(crate) requests: u32,
+}
+
+/// A connection in the hands of one request.
+pub(crate) struct Lease {
+    pub(crate) connection: Connection,
+    pub(crate) id: u32,
+    /// When it was opened, if this request is the first on it.
+    pub(crate) opened: Option<Opened>,
+}
+
+/// A browser's connections.
+pub(crate) struct Pool {
+    browser: Rc<Browser>,
+    network_thread: Rc<Thread>,
+    inner: RefCell<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    groups: BTreeMap<Origin, Group>,
+    /// Connections open or coming, all groups together.
+    total: usize,
+    used: Vec<Used>,
+    asked: u64,
+}
+
+impl Pool {
+    pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
+        Pool { browser, network_thread, inner: RefCell::default() }
+    }
+
+    /// A connection for one request; waits for one if it must.
+    ///
+    /// # Errors
+    /// One sentence, if none can be had.
+    pub(crate) async fn lease(
+        self: &Rc<Self>,
+        origin: &Origin,
+        arm: Arm,
+        priority: Priority,
+    ) -> Result<Lease, String> {
+        let waiting = {
+            let mut inner = self.inner.borrow_mut();
+            inner.asked += 1;
+            let turn = (priority, inner.asked);
+            let group =
+                inner.groups.entry(origin.clone()).or_insert_with(|| Group::new(arm));
+            match group.ready() {
+                Some(lease) => return Ok(inner.count(lease)),
+                None => {
+                    let (grant, granted) = oneshot::channel();
+                    group.waiting.insert(turn, Waiter(grant));
+                    granted
+                }
+            }
+        };
+        self.open_more(origin);
+        let lease = waiting.await.unwrap_or_else(|_| Err("the pool was dropped".to_owned()))?;
+        Ok(self.inner.borrow_mut().count(lease))
+    }
+
+    /// Gives back a connection, to be used again if it can be.
+    pub(crate) fn give_back(self: &Rc<Self>, origin: &Origin, lease: Lease) {
+        if lease.connection.is_shared() {
+            return;
+        }
+        {
+            let mut inner = self.inner.borrow_mut();
+            if lease.connection.is_reusable() {
+                inner.group(origin).hand_over(Lease { opened: None, ..lease });
+            } else {
+                inner.lose(origin, lease.id);
+            }
+        }
+        self.open_where_waiting();
+    }
+
+    /// Drops a connection that failed under a request.
+    pub(crate) fn discard(self: &Rc<Self>, origin: &Origin, lease: Lease) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let group = inner.group(origin);
+            let current = group.forget_session(lease.id);
+            if !lease.connection.is_shared() || current {
+                inner.lose(origin, lease.id);
+            }
+        }
+        drop(lease);
+        self.open_where_waiting();
+    }
+
+    /// All connections opened so far.
+    pub(crate) fn used(&self) -> Vec<Used> {
+        self.inner.borrow().used.clone()
+    }
+
+    fn open_where_waiting(self: &Rc<Self>) {
+        let waiting: Vec<Origin> = {
+            let inner = self.inner.borrow();
+            let groups = inner.groups.iter();
+            groups.filter(|(_, group)| group.is_short()).map(|(origin, _)| origin.clone()).collect()
+        };
+        for origin in waiting {
+            self.open_more(&origin);
+        }
+    }
+
+    /// Opens as many connections to `origin` as are wanted and allowed.
+    fn open_more(self: &Rc<Self>, origin: &Origin) {
+        loop {
+            let id = {
+                let mut inner = self.inner.borrow_mut();
+                let group = inner.group(origin);
+                let limit = match group.arm.protocol {
+                    Protocol::H1 => self.browser.policy.connections_per_host,
+                    Protocol::H2 => 1,
+                };
+                if !group.is_short() || group.open >= limit {
+                    return;
+                }
+                let full = inner.total >= self.browser.policy.connections_total;
+                if full && !inner.close_an_idle_one() {
+                    return;
+                }
+                inner.begin(origin)
+            };
+            let pool = Rc::clone(self);
+            let origin = origin.clone();
+            world::spawn(async move { pool.open(origin, id).await });
+        }
+    }
+
+    /// Opens one connection and hands it to whoever waits.
+    async fn open(self: Rc<Self>, origin: Origin, id: u32) {
+        let arm = self.inner.borrow_mut().group(&origin).arm;
+        let mut opened = Opened { started: world::now(), ..Opened::default() };
+        let result = self.connect(&origin, arm, &mut opened).await;
+        {
+            let mut inner = self.inner.borrow_mut();
+            inner.group(&origin).coming -= 1;
+            match result {
+                Ok(connection) => {
+                    let used = &mut inner.used[id as usize];
+                    used.local = connection.local_addr();
+                    used.opened = opened;
+                    let lease = Lease { connection, id, opened: Some(opened) };
+                    inner.group(&origin).hand_over(lease);
+                }
+                Err(reason) => {
+                    inner.lose(&origin, id);
+                    inner.group(&origin).fail_one(reason);
+                }
+            }
+        }
+        self.open_where_waiting();
+    }
+
+    async fn connect(
+        &self,
+        origin: &Origin,
+        arm: Arm,
+        opened: &mut Opened,
+    ) -> Result<Connection, String> {
+        let address = world::resolve(&origin.host).map_err(|error| error.to_string())?;
+        let address = SocketAddr::new(address, if origin.secure { 443 } else { 80 });
+        let opening = self.browser.opening(address, &origin.host, arm);
+        let mut stage = |stage: Stage| match stage {
+            Stage::Connected => opened.connected = world::now(),
+            Stage::Secured => opened.secured = world::now(),
+        };
+        let connection = client::open(opening, &mut stage)
+            .await
+            .map_err(|error| format!("failed to connect to {}: {error}", origin.host))?;
+        if arm.security == Security::None {
+            opened.secured = opened.connected;
+        }
+        let cost = self.browser.device.connection(origin.secure);
+        let done = self.network_thread.queue(world::now(), cost);
+        if done > world::now() {
+            world::sleep_until(done).await;
+            opened.secured = done;
+        }
+        Ok(connection)
+    }
+}
+
+impl Inner {
+    fn group(&mut self, origin: &Origin) -> &mut Group {
+        self.groups.get_mut(origin).expect("a group lives as long as the pool")
+    }
+
+    /// Counts a connection as coming.
+    fn begin(&mut self, origin: &Origin) -> u32 {
+        self.total += 1;
+        let group = self.group(origin);
+        group.open += 1;
+        group.coming += 1;
+        let (host, arm) = (origin.host.clone(), group.arm);
+        let opened = Opened { started: world::now(), ..Opened::default() };
+        self.used.push(Used { host, arm, local: None, opened, closed: None, requests: 0 });
+        (self.used.len() - 1) as u32
+    }
+
+    /// Counts a connection as gone.
+    fn lose(&mut self, origin: &Origin, id: u32) {
+        self.total -= 1;
+        self.group(origin).open -= 1;
+        self.used[id as usize].closed = Some(world::now());
+    }
+
+    fn count(&mut self, lease: Lease) -> Lease {
+        self.used[lease.id as usize].requests += 1;
+        lease
+    }
+
+    /// Makes room below the limit in all; false if every connection is at work.
+    fn close_an_idle_one(&mut self) -> bool {
+        let mut idle = self.groups.iter_mut().filter(|(_, group)| group.waiting.is_empty());
+        let Some((origin, lease)) =
+            idle.find_map(|(origin, group)| Some((origin.clone(), group.idle.pop()?)))
+        else {
+            return false;
+        };
+        self.lose(&origin, lease.id);
+        true
+    }
+}

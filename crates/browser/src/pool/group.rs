@@ -1,0 +1,96 @@
+//! The connections to one origin, and the requests that wait for one.
+
+use std::collections::BTreeMap;
+
+use page::Priority;
+use tokio::sync::oneshot;
+
+use super::Lease;
+use crate::plan::Arm;
+
+/// Where a waiting request is told of its connection.
+pub(super) struct Waiter(pub(super) oneshot::Sender<Result<Lease, String>>);
+
+pub(super) struct Group {
+    pub(super) arm: Arm,
+    /// Connections open or coming.
+    pub(super) open: usize,
+    /// Connections coming.
+    pub(super) coming: usize,
+    /// Connections that nobody uses, the latest used last.
+    pub(super) idle: Vec<Lease>,
+    /// The shared connection of a multiplexing protocol.
+    session: Option<Lease>,
+    /// Who waits, the most urgent and then the longest waiting first.
+    pub(super) waiting: BTreeMap<(Priority, u64), Waiter>,
+}
+
+impl Group {
+    pub(super) fn new(arm: Arm) -> Group {
+        Group { arm, open: 0, coming: 0, idle: Vec::new(), session: None, waiting: BTreeMap::new() }
+    }
+
+    /// Whether more requests wait than connections are coming.
+    pub(super) fn is_short(&self) -> bool {
+        self.waiting.len() > self.coming
+    }
+
+    /// A connection that can be used at once.
+    pub(super) fn ready(&mut self) -> Option<Lease> {
+        if let Some(session) = &self.session
+            && session.connection.is_reusable()
+        {
+            return session.share();
+        }
+        while let Some(lease) = self.idle.pop() {
+            if lease.connection.is_reusable() {
+                return Some(lease);
+            }
+        }
+        None
+    }
+
+    /// Gives a connection to the most urgent that waits - a shared one to all - or keeps it.
+    pub(super) fn hand_over(&mut self, lease: Lease) {
+        let mut lease = lease;
+        while let Some((_, Waiter(grant))) = self.waiting.pop_first() {
+            if let Some(share) = lease.share() {
+                // A waiter that has given up is passed over.
+                let _ = grant.send(Ok(share));
+                lease.opened = None;
+            } else {
+                match grant.send(Ok(lease)) {
+                    Ok(()) => return,
+                    Err(Ok(returned)) => lease = returned,
+                    Err(Err(_)) => unreachable!("a lease was sent"),
+                }
+            }
+        }
+        lease.opened = None;
+        if lease.connection.is_shared() {
+            self.session = Some(lease);
+        } else {
+            self.idle.push(lease);
+        }
+    }
+
+    /// Forgets the shared connection if it is `id`; whether it was.
+    pub(super) fn forget_session(&mut self, id: u32) -> bool {
+        self.session.take_if(|session| session.id == id).is_some()
+    }
+
+    /// Tells the most urgent that waits why there is no connection.
+    pub(super) fn fail_one(&mut self, reason: String) {
+        if let Some((_, Waiter(grant))) = self.waiting.pop_first() {
+            let _ = grant.send(Err(reason));
+        }
+    }
+}
+
+impl Lease {
+    /// Another lease of the same connection, if it can be shared.
+    fn share(&self) -> Option<Lease> {
+        let connection = self.connection.share()?;
+        Some(Lease { connection, id: self.id, opened: self.opened })
+    }
+}

@@ -1,0 +1,129 @@
+//! One object's life, put down while it happens.
+
+use page::Object;
+use record::{ObjectRecord, Phases};
+use units::Time;
+
+/// When a connection that was opened for somebody came to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opened {
+    pub(crate) started: Time,
+    pub(crate) connected: Time,
+    pub(crate) secured: Time,
+}
+
+/// The instants of one object's life, each of them `None` until it has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    pub(crate) discovered: Time,
+    pub(crate) assigned: Option<Time>,
+    pub(crate) opened: Option<Opened>,
+    pub(crate) sent: Option<Time>,
+    pub(crate) head: Option<Time>,
+    pub(crate) ended: Option<Time>,
+    pub(crate) done: Option<Time>,
+    pub(crate) protocol: &'static str,
+    pub(crate) connection: Option<u32>,
+    pub(crate) status: u16,
+    pub(crate) request_head_bytes: u64,
+    pub(crate) request_body_bytes: u64,
+    pub(crate) response_head_bytes: u64,
+    pub(crate) body_bytes: u64,
+    pub(crate) error: Option<String>,
+}
+
+impl Timeline {
+    pub(crate) fn new(discovered: Time) -> Timeline {
+        Timeline {
+            discovered,
+            assigned: None,
+            opened: None,
+            sent: None,
+            head: None,
+            ended: None,
+            done: None,
+            protocol: "",
+            connection: None,
+            status: 0,
+            request_head_bytes: 0,
+            request_body_bytes: 0,
+            response_head_bytes: 0,
+            body_bytes: 0,
+            error: None,
+        }
+    }
+
+    /// Forgets an attempt that came to nothing; the time it took counts as blocked.
+    pub(crate) fn start_over(&mut self) {
+        let discovered = self.discovered;
+        *self = Timeline::new(discovered);
+    }
+
+    /// Where the time from discovery to `end` went. The spans sum to exactly that: what happened
+    /// before the object asked for it (a connection opened for another) is not its own.
+    fn phases(&self, end: Time) -> Phases {
+        let ns = |from: Time, to: Time| to.since(from).as_nanos() as u64;
+        let assigned = self.assigned.unwrap_or(end).min(end);
+        let (connect_ns, tls_ns) = self.opened.map_or((0, 0), |opened| {
+            let started = opened.started.max(self.discovered);
+            let connected = opened.connected.max(started);
+            (ns(started, connected), ns(connected, opened.secured.max(connected)))
+        });
+        let sent = self.sent.unwrap_or(end).min(end);
+        let head = self.head.unwrap_or(end).min(end);
+        Phases {
+            blocked_ns: ns(self.discovered, assigned).saturating_sub(connect_ns + tls_ns),
+            dns_ns: 0,
+            connect_ns,
+            tls_ns,
+            send_ns: ns(assigned, sent),
+            wait_ns: ns(sent, head),
+            receive_ns: ns(head, end),
+        }
+    }
+
+    /// The record, at the end of the visit.
+    pub(crate) fn record(&self, index: usize, object: &Object, now: Time) -> ObjectRecord {
+        let end = self.ended.unwrap_or(now);
+        ObjectRecord {
+            object: index as u32,
+            url: object.url.clone(),
+            method: object.method.clone(),
+            kind: format!("{:?}", object.kind),
+            status: self.status,
+            protocol: self.protocol.to_owned(),
+            connection: self.connection,
+            reused: self.connection.is_some() && self.opened.is_none(),
+            discovered_at_ns: self.discovered.as_nanos(),
+            phases: self.phases(end),
+            done_at_ns: self.done.unwrap_or(end).as_nanos(),
+            request_header_bytes: self.request_head_bytes,
+            request_body_bytes: self.request_body_bytes,
+            response_header_bytes: self.response_head_bytes,
+            body_bytes: self.body_bytes,
+            priority: format!("{:?}", object.priority),
+            error: self.error.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_sum_to_the_time_from_discovery_to_the_end() {
+        let ms = Time::from_millis;
+        let mut timeline = Timeline::new(ms(10));
+        timeline.opened = Some(Opened { started: ms(5), connected: ms(55), secured: ms(105) });
+        timeline.assigned = Some(ms(120));
+        timeline.sent = Some(ms(121));
+        timeline.head = Some(ms(200));
+        let phases = timeline.phases(ms(230));
+        assert_eq!(phases.total_ns(), 220_000_000);
+        assert_eq!(phases.connect_ns, 45_000_000);
+        assert_eq!(phases.tls_ns, 50_000_000);
+        assert_eq!(phases.blocked_ns, 15_000_000);
+        assert_eq!(phases.receive_ns, 30_000_000);
+    }
+}

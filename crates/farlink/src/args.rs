@@ -1,0 +1,231 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+
+/// Which way of carrying a web page over a slow, far or lossy network is fastest, by how much and why.
+#[derive(Parser)]
+#[command(name = "farlink", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Load a page over a network and say which protocol is fastest.
+    Load(Load),
+    /// Run an experiment: a grid of scenarios from a TOML file.
+    Run(Run),
+    /// Write the HTML report of a run.
+    Report(Report),
+    /// List the runs of a store.
+    Runs(Runs),
+    /// Pages: list, show, write to disk.
+    #[command(subcommand)]
+    Pages(Pages),
+    /// Networks: list, show.
+    #[command(subcommand)]
+    Networks(Networks),
+    /// Say what this machine can do.
+    Doctor,
+    /// Print the completions of a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+}
+
+#[derive(Args)]
+pub struct Load {
+    /// A page: a HAR file (.har, .har.gz), a page file, or a name (`farlink pages list`).
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub page: String,
+
+    #[command(flatten)]
+    pub how: How,
+
+    /// Loads of each arm.
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS")]
+    pub repetitions: u32,
+
+    /// The seed: the same seed, the same numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Write the median load of each arm as HAR 1.2 (with several arms, the arm's name goes before the
+    /// extension).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub har: Option<PathBuf>,
+
+    /// Print one JSON object a visit, one a line, instead of the table.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Draw the waterfalls of all arms in full (default: the fastest arm's, up to 40 objects).
+    #[arg(long)]
+    pub waterfall: bool,
+
+    /// How many loads to compute at once (default: one a core).
+    #[arg(long, short = 'j', value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// How a page is loaded.
+#[derive(Args)]
+pub struct How {
+    /// A profile (`farlink networks list`), `rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt`, a
+    /// profile with changes (`cable,rtt=600ms`), or a TOML file.
+    #[arg(long, default_value = "4g", help_heading = "Network")]
+    pub network: String,
+
+    /// Protocols, separated by commas: h1, h2, recorded.
+    #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
+    pub protocol: Vec<String>,
+
+    /// Security, separated by commas: none, tls12, tls13.
+    #[arg(long, value_delimiter = ',', default_value = "tls13", help_heading = "Stack")]
+    pub tls: Vec<String>,
+
+    /// TCP's congestion control: cubic, reno.
+    #[arg(long, default_value = "cubic", help_heading = "Stack")]
+    pub congestion: String,
+
+    /// TCP's initial window, in segments.
+    #[arg(long, default_value_t = 10, value_name = "SEGMENTS", help_heading = "Stack")]
+    pub initial_window: u32,
+
+    /// Connections to one host at a time (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub connections_per_host: Option<u32>,
+
+    /// Connections in all (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub connections_total: Option<u32>,
+
+    /// The client's CPU: zero, desktop, desktop-2013, nexus7.
+    #[arg(long, default_value = "desktop", help_heading = "Client")]
+    pub device: String,
+
+    /// How many times slower than the device the client's CPU is: 4x.
+    #[arg(long, default_value = "1x", help_heading = "Client")]
+    pub cpu: String,
+
+    /// The browser's policy: chrome, chrome-2013, safari-ios9.
+    #[arg(long, default_value = "chrome", help_heading = "Client")]
+    pub browser: String,
+
+    /// The browser's cache: cold, warm, both.
+    #[arg(long, default_value = "cold", help_heading = "Client")]
+    pub view: String,
+
+    /// Do not load what this host serves (may be given several times).
+    #[arg(long, value_name = "HOST", help_heading = "Client")]
+    pub block: Vec<String>,
+
+    /// How far away hosts are: equal, or recorded (each with the extra RTT in the HAR).
+    #[arg(long, default_value = "equal", help_heading = "Servers")]
+    pub origins: String,
+
+    /// Requests that one host works on at once (default: no limit).
+    #[arg(long, value_name = "N", help_heading = "Servers")]
+    pub workers: Option<u32>,
+
+    /// What a server takes for a request beyond the page's own think time: 5ms.
+    #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
+    pub service_time: String,
+
+    /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing):
+    /// without loss all repetitions are then the same.
+    #[arg(long)]
+    pub no_nuisance: bool,
+}
+
+#[derive(Args)]
+pub struct Run {
+    /// The experiment file (docs/experiment.md).
+    #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
+    pub experiment: PathBuf,
+
+    /// Where results go: a SQLite file, made if it is not there. A run that was interrupted goes on.
+    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    pub store: PathBuf,
+
+    /// Override a key of the experiment: network.rtt=600ms (may be given several times).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// Measure anew even if the store holds this very experiment.
+    #[arg(long)]
+    pub again: bool,
+
+    /// How many loads to compute at once (default: one a core).
+    #[arg(long, short = 'j', value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// Which run, by its number (default: the latest).
+    pub run: Option<i64>,
+
+    /// The store.
+    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    pub store: PathBuf,
+
+    /// The HTML file to write.
+    #[arg(short, long, default_value = "report.html", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Also write one line of CSV a visit.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub csv: Option<PathBuf>,
+
+    /// Also write every visit as HAR 1.2 into this directory.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub har: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Runs {
+    /// The store.
+    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    pub store: PathBuf,
+}
+
+#[derive(Subcommand)]
+pub enum Pages {
+    /// List the pages that have a name.
+    List,
+    /// Show a page: its hosts, objects and what waits for what.
+    Show {
+        /// A name or a file.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        page: String,
+        /// Print it as a page file (JSON) instead.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a page to disk as HTML and object files, for any web server and browser.
+    Write {
+        /// A name or a file.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        page: String,
+        /// The directory to make.
+        #[arg(short, long, value_hint = ValueHint::DirPath)]
+        output: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Networks {
+    /// List the networks that have a name.
+    List,
+    /// Show one: rates, delays, losses, queues, and where they come from.
+    Show {
+        /// A profile, a description or a file.
+        network: String,
+    },
+}

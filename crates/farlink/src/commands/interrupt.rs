@@ -1,0 +1,20 @@
+//! Ctrl-C: the first asks for an orderly end, the second does not wait for it.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::failure::{ExitCode, Failure};
+
+/// A flag that Ctrl-C raises.
+pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&flag);
+    ctrlc::set_handler(move || {
+        if raised.swap(true, Ordering::SeqCst) {
+            process::exit(ExitCode::Interrupted as i32);
+        }
+    })
+    .map_err(|error| Failure::machine(format!("cannot watch for Ctrl-C: {error}")))?;
+    Ok(flag)
+}

@@ -1,0 +1,1 @@
+//! `farlink report`: a run as a page that one can open, print and send.

@@ -1,0 +1,68 @@
+//! Failures as people read them: `error: ...`, an empty line, `hint: ...`.
+
+use std::fmt::Display;
+use std::process;
+
+use anstyle::{AnsiColor, Style};
+
+/// What farlink's exit codes mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done.
+    Success = 0,
+    /// It ran, and something in it failed: a page did not load.
+    Failed = 1,
+    /// What was asked for cannot be: bad arguments, files, values. Nothing was written.
+    BadInput = 2,
+    /// The machine refused: a full disk, an unwritable file. What was measured is kept.
+    Machine = 3,
+    /// Interrupted by Ctrl-C. What was measured is kept, and the same command goes on.
+    Interrupted = 130,
+}
+
+impl From<ExitCode> for process::ExitCode {
+    fn from(code: ExitCode) -> process::ExitCode {
+        process::ExitCode::from(code as u8)
+    }
+}
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+pub struct Failure {
+    code: ExitCode,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// What was typed, or a file, is wrong.
+    pub fn bad_input(message: impl Display) -> Failure {
+        Failure { code: ExitCode::BadInput, message: message.to_string(), hint: None }
+    }
+
+    /// The machine refused.
+    pub fn machine(message: impl Display) -> Failure {
+        Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
+    }
+
+    /// The same, with what to do about it.
+    pub fn hint(mut self, hint: impl Into<Option<String>>) -> Failure {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> ExitCode {
+        self.code
+    }
+
+    /// Tells it on standard error.
+    pub fn tell(&self) {
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+        anstream::eprintln!("{red}error{red:#}: {}", self.message);
+        if let Some(hint) = &self.hint {
+            anstream::eprintln!("\n{cyan}hint{cyan:#}: {hint}");
+        }
+    }
+}

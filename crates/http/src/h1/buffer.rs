@@ -1,0 +1,72 @@
+//! Bytes that were read and not yet used.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// A buffer filled at its back and used up at its front. Its memory is initialised once.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    /// A buffer with room for `bytes`.
+    pub(super) fn new(bytes: usize) -> Buffer {
+        Buffer { bytes: vec![0; bytes], start: 0, end: 0 }
+    }
+
+    /// What is there.
+    pub(super) fn filled(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// What is there.
+    pub(super) fn filled_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.end]
+    }
+
+    /// Whether nothing is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Drops `bytes` from the front.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        debug_assert!(self.start <= self.end, "no more is used than is there");
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Reads once from `stream` behind what is there; gives the number of bytes, 0 at the stream's
+    /// end. A full buffer doubles: the decoder's limits bound what it asks for.
+    pub(super) fn poll_fill<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<std::io::Result<usize>> {
+        self.make_room();
+        let mut space = ReadBuf::new(&mut self.bytes[self.end..]);
+        ready!(Pin::new(stream).poll_read(cx, &mut space))?;
+        let read = space.filled().len();
+        self.end += read;
+        Poll::Ready(Ok(read))
+    }
+
+    /// Half the buffer free behind what is there, moving it or (if it fills the buffer) doubling the buffer.
+    fn make_room(&mut self) {
+        let (size, filled) = (self.bytes.len(), self.end - self.start);
+        if self.start > 0 && size - self.end < size / 2 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, filled);
+        }
+        if self.end == size {
+            self.bytes.resize((2 * size).max(1024), 0);
+        }
+    }
+}

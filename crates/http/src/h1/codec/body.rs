@@ -1,0 +1,66 @@
+//! Where a body ends (RFC 9112 section 6.3), and its decoding.
+
+use super::chunked::Chunked;
+use super::{Error, Limits};
+
+/// How a message's body is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyLength {
+    /// There is none: the head is the whole message.
+    None,
+    /// So many bytes; more than 0.
+    Exactly(u64),
+    /// By the chunked transfer coding.
+    Chunked,
+    /// All bytes until the connection's end. Responses only.
+    UntilClose,
+}
+
+/// A body in the middle of being decoded.
+#[derive(Debug)]
+pub(super) enum Body {
+    Exactly(u64),
+    Chunked(Chunked),
+    UntilClose,
+}
+
+/// A step of a body's decoding.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'b> {
+    More,
+    Data(&'b [u8]),
+    End,
+}
+
+impl Body {
+    /// The decoder of a body delimited by `length`; none if there is no body.
+    pub(super) fn new(length: BodyLength) -> Option<Body> {
+        match length {
+            BodyLength::None | BodyLength::Exactly(0) => None,
+            BodyLength::Exactly(bytes) => Some(Body::Exactly(bytes)),
+            BodyLength::Chunked => Some(Body::Chunked(Chunked::default())),
+            BodyLength::UntilClose => Some(Body::UntilClose),
+        }
+    }
+
+    /// Decodes from the front of `buffer`; says how many bytes it used.
+    pub(super) fn next<'b>(
+        &mut self,
+        buffer: &'b [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Piece<'b>), Error> {
+        let window = match self {
+            Body::Chunked(chunked) => return chunked.next(buffer, limits),
+            Body::Exactly(0) => return Ok((0, Piece::End)),
+            Body::Exactly(left) => {
+                let most = usize::try_from(*left).unwrap_or(usize::MAX);
+                let window = &buffer[..buffer.len().min(most)];
+                *left -= window.len() as u64;
+                window
+            }
+            Body::UntilClose => buffer,
+        };
+        let piece = if window.is_empty() { Piece::More } else { Piece::Data(window) };
+        Ok((window.len(), piece))
+    }
+}

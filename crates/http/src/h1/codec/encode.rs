@@ -1,0 +1,151 @@
+//! Messages to text.
+//!
+//! Names and values are `http`'s types, which cannot hold a CR, LF or NUL: nothing that is written
+//! here can be read as two messages.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+
+/// Appends the head of `request`. Its fields keep their order; `Host` is put first if it is missing.
+/// The body goes by length: a `Content-Length` among the fields is corrected, a missing one added
+/// where it means something, and `Transfer-Encoding` left out.
+pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
+    let (uri, fields) = (request.uri(), request.headers());
+    out.extend_from_slice(request.method().as_str().as_bytes());
+    out.push(b' ');
+    target(out, request);
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    if !fields.contains_key(HOST) {
+        // RFC 9112 section 3.2: empty if the URI has no authority; never with user information.
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        line(out, "host", host.as_bytes());
+    }
+    for (name, value) in fields {
+        match *name {
+            CONTENT_LENGTH => length_line(out, request.body().len() as u64),
+            TRANSFER_ENCODING => {}
+            _ => field(out, name, value),
+        }
+    }
+    if !fields.contains_key(CONTENT_LENGTH) && wants_length(request) {
+        length_line(out, request.body().len() as u64);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// RFC 9112 section 3.2: origin form, whose path is never empty, and authority form for `CONNECT`.
+fn target(out: &mut Vec<u8>, request: &Request<Bytes>) {
+    let uri = request.uri();
+    let target = if request.method() == Method::CONNECT {
+        uri.authority().map_or("", |authority| authority.as_str())
+    } else {
+        let target = uri.path_and_query().map_or("", |target| target.as_str());
+        if target.is_empty() || target.starts_with('?') {
+            out.push(b'/');
+        }
+        target
+    };
+    out.extend_from_slice(target.as_bytes());
+}
+
+/// RFC 9110 section 8.6: also for an empty body where the method anticipates one.
+fn wants_length(request: &Request<Bytes>) -> bool {
+    !request.body().is_empty()
+        || [Method::POST, Method::PUT, Method::PATCH].contains(request.method())
+}
+
+/// Appends a response's head with `Content-Length: body_bytes`, unless the status forbids that. Fields
+/// that frame a message or speak of the connection must not be among `fields`.
+pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, body_bytes: u64) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(status.as_str().as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    out.extend_from_slice(b"\r\n");
+    for (name, value) in fields {
+        field(out, name, value);
+    }
+    // RFC 9110 section 8.6: never in 1xx and 204; in 304 it would be the size of another message.
+    if !status.is_informational() && ![204, 304].contains(&status.as_u16()) {
+        length_line(out, body_bytes);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends one chunk; nothing if `data` is empty, since that would end the body.
+pub fn chunk(out: &mut Vec<u8>, data: &[u8]) {
+    if data.is_empty() {
+        return;
+    }
+    write!(out, "{:x}\r\n", data.len()).expect("a Vec takes any write");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the last chunk and the trailers.
+pub fn last_chunk(out: &mut Vec<u8>, trailers: &HeaderMap) {
+    out.extend_from_slice(b"0\r\n");
+    for (name, value) in trailers {
+        field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    line(out, name.as_str(), value.as_bytes());
+}
+
+fn length_line(out: &mut Vec<u8>, bytes: u64) {
+    write!(out, "content-length: {bytes}\r\n").expect("a Vec takes any write");
+}
+
+fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(request: http::request::Builder, body: &'static str) -> String {
+        let mut out = Vec::new();
+        request_head(&mut out, &request.body(Bytes::from_static(body.as_bytes())).unwrap());
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn requests_get_host_and_length_where_missing() {
+        let get = Request::get("http://u:p@a.example:81/b?c").header("accept", "*/*");
+        let text = "GET /b?c HTTP/1.1\r\nhost: a.example:81\r\naccept: */*\r\n\r\n";
+        assert_eq!(head(get, ""), text);
+        let post = Request::post("http://a?x").header("x-y", "1").header("host", "b");
+        let text = "POST /?x HTTP/1.1\r\nx-y: 1\r\nhost: b\r\ncontent-length: 2\r\n\r\n";
+        assert_eq!(head(post, "hi"), text);
+        let lie =
+            Request::put("/p").header("content-length", "9").header("transfer-encoding", "chunked");
+        assert_eq!(head(lie, ""), "PUT /p HTTP/1.1\r\nhost: \r\ncontent-length: 0\r\n\r\n");
+        let connect = Request::builder().method("CONNECT").uri("a.example:443");
+        assert!(head(connect, "").starts_with("CONNECT a.example:443 HTTP/1.1\r\n"));
+    }
+
+    #[test]
+    fn responses_have_a_length_where_it_is_allowed() {
+        let text = |status, bytes| {
+            let mut out = Vec::new();
+            let status = StatusCode::from_u16(status).unwrap();
+            response_head(&mut out, status, &HeaderMap::new(), bytes);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(200, 5), "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
+        assert_eq!(text(204, 0), "HTTP/1.1 204 No Content\r\n\r\n");
+        assert_eq!(text(304, 0), "HTTP/1.1 304 Not Modified\r\n\r\n");
+        assert_eq!(text(299, 0), "HTTP/1.1 299 \r\ncontent-length: 0\r\n\r\n");
+    }
+}

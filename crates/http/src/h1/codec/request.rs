@@ -1,0 +1,252 @@
+//! Requests, as a server reads them.
+
+use std::mem::MaybeUninit;
+
+use super::body::{Body, Piece};
+use super::fields::{Framing, members};
+use super::limits::MOST_FIELDS;
+use super::scan::HeadScan;
+use super::{BodyLength, Error, Event, Fields, Limits, Version};
+
+/// A request's head, borrowed from the buffer it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'b> {
+    /// `GET`, ...
+    pub method: &'b str,
+    /// The request target as it was sent (RFC 9112 section 3.2).
+    pub target: &'b str,
+    /// The host that is asked, with its port if that was given: the target's own authority if it has one
+    /// (RFC 9112 section 3.2.2), else the `Host` field; empty if there is neither.
+    pub authority: &'b str,
+    /// The version.
+    pub version: Version,
+    /// All fields.
+    pub fields: Fields<'b>,
+    /// How the body is delimited; never [`BodyLength::UntilClose`].
+    pub body: BodyLength,
+    /// Whether the client will use the connection on (RFC 9112 section 9.3).
+    pub persistent: bool,
+    /// Whether the client waits for 100 (Continue) before it sends the body.
+    pub expects_continue: bool,
+}
+
+/// Reads requests, one after another, from a connection's bytes.
+#[derive(Debug)]
+pub struct RequestDecoder {
+    limits: Limits,
+    scan: HeadScan,
+    body: Option<Body>,
+}
+
+impl RequestDecoder {
+    /// A decoder at the beginning of a connection.
+    pub fn new(limits: Limits) -> RequestDecoder {
+        RequestDecoder { limits, scan: HeadScan::default(), body: None }
+    }
+
+    /// Decodes from the front of `buffer`, which begins where the last call's used bytes ended. Gives
+    /// the bytes used and what they are; [`Event::More`] may use some as well.
+    ///
+    /// # Errors
+    /// If the request is malformed. The decoder is of no use afterwards.
+    pub fn next<'b>(&mut self, buffer: &'b [u8]) -> Result<(usize, Event<'b, Request<'b>>), Error> {
+        if let Some(body) = &mut self.body {
+            let (used, piece) = body.next(buffer, &self.limits)?;
+            let event = match piece {
+                Piece::More => Event::More,
+                Piece::Data(data) => Event::Data(data),
+                Piece::End => {
+                    self.body = None;
+                    Event::End
+                }
+            };
+            return Ok((used, event));
+        }
+        // RFC 9112 section 2.2: empty lines before a request are ignored.
+        let blank = blank_lines(buffer);
+        let rest = &buffer[blank..];
+        let Some(end) = self.scan.end(rest, &self.limits)? else { return Ok((blank, Event::More)) };
+        let request = parse(&rest[..end], &self.limits)?;
+        self.body = Body::new(request.body);
+        Ok((blank + end, Event::Head(request)))
+    }
+
+    /// Whether the connection may end here: no request has begun.
+    pub fn is_between(&self, buffer: &[u8]) -> bool {
+        self.body.is_none() && buffer.is_empty()
+    }
+}
+
+/// The size of the empty lines that `buffer` begins with.
+fn blank_lines(buffer: &[u8]) -> usize {
+    2 * buffer.chunks_exact(2).take_while(|pair| *pair == b"\r\n").count()
+}
+
+fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
+    let mut room = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+    let mut parsed = httparse::Request::new(&mut []);
+    let status = parsed
+        .parse_with_uninit_headers(head, &mut room[..limits.fields.min(MOST_FIELDS)])
+        .map_err(|error| refusal(error, head))?;
+    if !matches!(status, httparse::Status::Complete(end) if end == head.len()) {
+        return Err(Error::Syntax(httparse::Error::NewLine));
+    }
+    let (method, target) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
+    let version = Version::from_minor(parsed.version);
+
+    let mut framing = Framing::default();
+    let (mut host, mut expects_continue) = (None, false);
+    for field in parsed.headers.iter() {
+        framing.field(field.name, field.value)?;
+        if field.name.eq_ignore_ascii_case("host") {
+            if host.replace(field.value).is_some() {
+                return Err(Error::Host);
+            }
+        } else if field.name.eq_ignore_ascii_case("expect") {
+            // RFC 9110 section 10.1.1: it means nothing in HTTP/1.0.
+            expects_continue = version == Version::V11
+                && members(field.value).any(|e| e.eq_ignore_ascii_case(b"100-continue"));
+        }
+    }
+    // RFC 9112 section 6.3 item 7: without framing fields a request has no body.
+    let body = match framing.body(version)? {
+        None | Some(BodyLength::Exactly(0)) => BodyLength::None,
+        Some(length) => length,
+    };
+    Ok(Request {
+        method,
+        target,
+        authority: authority(method, target, host, version)?,
+        version,
+        fields: Fields::of(head),
+        body,
+        persistent: framing.persistent(version),
+        expects_continue,
+    })
+}
+
+/// `httparse` takes a blank within the target for the version's beginning.
+fn refusal(error: httparse::Error, head: &[u8]) -> Error {
+    let version = head.split(|&byte| byte == b' ').nth(2).unwrap_or_default();
+    match Error::from(error) {
+        Error::Version if !version.starts_with(b"HTTP/") => Error::Syntax(error),
+        refusal => refusal,
+    }
+}
+
+/// RFC 9112 section 3.2: HTTP/1.1 must have one valid Host, even where the target overrides it.
+fn authority<'b>(
+    method: &str,
+    target: &'b str,
+    host: Option<&'b [u8]>,
+    version: Version,
+) -> Result<&'b str, Error> {
+    let host = match host {
+        Some(value) => valid_host(value).ok_or(Error::Host)?,
+        None if version == Version::V11 => return Err(Error::Host),
+        None => "",
+    };
+    if target.starts_with('/') {
+        return Ok(host);
+    }
+    if method == "CONNECT" {
+        return Ok(target);
+    }
+    let Some((_, after)) = target.split_once("://") else { return Ok(host) };
+    let end = after.find(['/', '?', '#']).unwrap_or(after.len());
+    valid_host(&after.as_bytes()[..end]).ok_or(Error::Host)
+}
+
+/// `uri-host [ ":" port ]` (RFC 9110 section 7.2), by its alphabet: enough that nobody downstream
+/// can take it for a list, a path or user information.
+fn valid_host(value: &[u8]) -> Option<&str> {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(byte);
+    value.iter().all(allowed).then(|| str::from_utf8(value).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(text: &str) -> Result<Request<'_>, Error> {
+        match RequestDecoder::new(Limits::SERVER).next(text.as_bytes())? {
+            (used, Event::Head(request)) if used == text.len() => Ok(request),
+            other => panic!("not a whole head: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_head_says_what_is_asked_and_how_it_ends() {
+        let text = "\r\nPOST /a?b HTTP/1.1\r\nhost: x.example:81\r\nContent-Length: 7\r\n\
+                    Expect: 100-continue\r\nConnection: close\r\n\r\n";
+        let got = request(text).unwrap();
+        assert_eq!((got.method, got.target, got.authority), ("POST", "/a?b", "x.example:81"));
+        assert_eq!((got.body, got.persistent), (BodyLength::Exactly(7), false));
+        assert!(got.expects_continue);
+        assert_eq!(got.fields.iter().count(), 4);
+    }
+
+    #[test]
+    fn the_target_overrides_host() {
+        fn authority(text: &str) -> Result<&str, Error> {
+            request(text).map(|request| request.authority)
+        }
+        assert_eq!(authority("GET http://b:8/c HTTP/1.1\r\nHost: a\r\n\r\n"), Ok("b:8"));
+        assert_eq!(authority("CONNECT b:443 HTTP/1.1\r\nHost: a\r\n\r\n"), Ok("b:443"));
+        assert_eq!(authority("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"), Ok("a"));
+        assert_eq!(authority("GET / HTTP/1.0\r\n\r\n"), Ok(""));
+        for bad in ["", "Host: a\r\nHost: a\r\n", "Host: a,b\r\n", "Host: a/b\r\n", "Host: u@a\r\n"]
+        {
+            let text = format!("GET / HTTP/1.1\r\n{bad}\r\n");
+            assert_eq!(authority(&text).unwrap_err(), Error::Host, "{bad}");
+        }
+    }
+
+    #[test]
+    fn malformed_heads_are_refused() {
+        let refused = |text: &str| {
+            RequestDecoder::new(Limits::SERVER).next(text.as_bytes()).expect_err(text).status()
+        };
+        for bad in [
+            "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
+            "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n",
+            "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /\r\n\r\n",
+            "G(T / HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\nnothing\r\n\r\n",
+        ] {
+            assert_eq!(refused(bad), 400, "{bad:?}");
+        }
+        assert_eq!(refused("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 505);
+        assert_eq!(refused("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n"), 501);
+        let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(100));
+        assert_eq!(refused(&many), 431);
+        assert_eq!(refused(&format!("GET /{}", "a".repeat(16 * 1024))), 431);
+    }
+
+    #[test]
+    fn pipelined_requests_come_one_by_one() {
+        let text = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\n\
+            Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n";
+        let (mut decoder, mut rest, mut seen) =
+            (RequestDecoder::new(Limits::SERVER), &text[..], Vec::new());
+        loop {
+            let (used, event) = decoder.next(rest).unwrap();
+            rest = &rest[used..];
+            match event {
+                Event::Head(request) => seen.push(request.target),
+                Event::Data(data) => seen.push(str::from_utf8(data).unwrap()),
+                Event::End => seen.push("end"),
+                Event::More => break,
+            }
+        }
+        assert_eq!(seen, ["/1", "/2", "ab", "end", "/3"]);
+        assert!(decoder.is_between(rest));
+    }
+}

@@ -1,0 +1,222 @@
+//! Responses, as a client reads them.
+
+use std::mem::MaybeUninit;
+
+use super::body::{Body, Piece};
+use super::fields::Framing;
+use super::limits::MOST_FIELDS;
+use super::scan::HeadScan;
+use super::{BodyLength, Error, Event, Fields, Limits, Version};
+
+/// A response's head, borrowed from the buffer it came in. Interim responses (1xx) are heads too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response<'b> {
+    /// The status code, 100 to 999.
+    pub status: u16,
+    /// The version.
+    pub version: Version,
+    /// All fields; folded lines are unfolded.
+    pub fields: Fields<'b>,
+    /// How the body is delimited.
+    pub body: BodyLength,
+    /// Whether the server will use the connection on (RFC 9112 section 9.3).
+    pub persistent: bool,
+}
+
+impl Response<'_> {
+    /// Whether the response proper is still to come (RFC 9110 section 15.2).
+    pub fn is_interim(&self) -> bool {
+        self.status < 200
+    }
+}
+
+/// Reads responses, one after another, from a connection's bytes.
+#[derive(Debug)]
+pub struct ResponseDecoder {
+    limits: Limits,
+    scan: HeadScan,
+    body: Option<Body>,
+}
+
+impl ResponseDecoder {
+    /// A decoder at the beginning of a connection.
+    pub fn new(limits: Limits) -> ResponseDecoder {
+        ResponseDecoder { limits, scan: HeadScan::default(), body: None }
+    }
+
+    /// Decodes from the front of `buffer`, which begins where the last call's used bytes ended.
+    /// `method` is that of the request which is being answered: it decides whether there is a body. Gives the bytes
+    /// used and what they are; [`Event::More`] may use some as well. Folded lines are unfolded in place.
+    ///
+    /// # Errors
+    /// If the response is malformed. The decoder is of no use afterwards.
+    pub fn next<'b>(
+        &mut self,
+        buffer: &'b mut [u8],
+        method: &http::Method,
+    ) -> Result<(usize, Event<'b, Response<'b>>), Error> {
+        if let Some(body) = &mut self.body {
+            let (used, piece) = body.next(buffer, &self.limits)?;
+            let event = match piece {
+                Piece::More => Event::More,
+                Piece::Data(data) => Event::Data(data),
+                Piece::End => {
+                    self.body = None;
+                    Event::End
+                }
+            };
+            return Ok((used, event));
+        }
+        let Some(end) = self.scan.end(buffer, &self.limits)? else { return Ok((0, Event::More)) };
+        let head = &mut buffer[..end];
+        unfold(head)?;
+        let response = parse(head, method, &self.limits)?;
+        self.body = Body::new(response.body);
+        Ok((end, Event::Head(response)))
+    }
+
+    /// The connection has ended, and with it the message if its body runs until then.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] if a message needed more bytes (RFC 9112 section 8).
+    pub fn end(&mut self) -> Result<(), Error> {
+        match self.body.take() {
+            Some(Body::UntilClose) => Ok(()),
+            _ => Err(Error::Truncated),
+        }
+    }
+}
+
+/// RFC 9112 section 5.2: a user agent replaces line folding with blanks. Right after the status line
+/// it would change that line, and is refused (section 2.2).
+fn unfold(head: &mut [u8]) -> Result<(), Error> {
+    let (mut first, mut next) = (true, 0);
+    while let Some(offset) = memchr::memchr(b'\n', &head[next..]) {
+        let feed = next + offset;
+        next = feed + 1;
+        if matches!(head.get(next), Some(b' ' | b'\t')) {
+            if first {
+                return Err(Error::Syntax(httparse::Error::HeaderName));
+            }
+            head[feed - 1..=feed].fill(b' ');
+        }
+        first = false;
+    }
+    Ok(())
+}
+
+fn parse<'b>(
+    head: &'b [u8],
+    method: &http::Method,
+    limits: &Limits,
+) -> Result<Response<'b>, Error> {
+    let mut room = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+    let mut parsed = httparse::Response::new(&mut []);
+    let status = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut parsed,
+        head,
+        &mut room[..limits.fields.min(MOST_FIELDS)],
+    )?;
+    if !matches!(status, httparse::Status::Complete(end) if end == head.len()) {
+        return Err(Error::Syntax(httparse::Error::NewLine));
+    }
+    let version = Version::from_minor(parsed.version);
+    let status = parsed.code.filter(|code| *code >= 100);
+    let status = status.ok_or(Error::Syntax(httparse::Error::Status))?;
+    if status == 101 {
+        return Err(Error::Switched);
+    }
+    let mut framing = Framing::default();
+    for field in parsed.headers.iter() {
+        framing.field(field.name, field.value)?;
+    }
+    let body = match framing.body(version)? {
+        // RFC 9112 section 6.3 items 1 and 2.
+        _ if bodiless(status, method) => BodyLength::None,
+        Some(BodyLength::Exactly(0)) => BodyLength::None,
+        Some(length) => length,
+        // Item 8.
+        None => BodyLength::UntilClose,
+    };
+    let persistent = framing.persistent(version) && body != BodyLength::UntilClose;
+    Ok(Response { status, version, fields: Fields::of(head), body, persistent })
+}
+
+/// RFC 9112 section 6.3 items 1 and 2: statuses and methods that have no body whatever the fields say.
+fn bodiless(status: u16, method: &http::Method) -> bool {
+    status < 200
+        || matches!(status, 204 | 304)
+        || method == http::Method::HEAD
+        || (method == http::Method::CONNECT && status < 300)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+
+    /// The head's facts.
+    fn head(text: &str, method: &Method) -> Result<(u16, BodyLength, bool), Error> {
+        let mut bytes = text.as_bytes().to_vec();
+        match ResponseDecoder::new(Limits::CLIENT).next(&mut bytes, method)? {
+            (_, Event::Head(head)) => Ok((head.status, head.body, head.persistent)),
+            other => panic!("not a head: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn bodies_end_as_the_rules_say() {
+        let get = |fields: &str| head(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n"), &Method::GET);
+        assert_eq!(get("Content-Length: 3\r\n"), Ok((200, BodyLength::Exactly(3), true)));
+        assert_eq!(get("Content-Length: 0\r\n"), Ok((200, BodyLength::None, true)));
+        assert_eq!(get("Transfer-Encoding: chunked\r\n"), Ok((200, BodyLength::Chunked, true)));
+        assert_eq!(get(""), Ok((200, BodyLength::UntilClose, false)));
+        assert_eq!(get("Connection: close\r\nContent-Length: 3\r\n").unwrap().2, false);
+        let ten = "HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\n";
+        assert_eq!(head(ten, &Method::GET), Ok((200, BodyLength::Exactly(3), true)));
+        for status in [100, 103, 204, 304] {
+            let text = format!("HTTP/1.1 {status} X\r\nContent-Length: 3\r\n\r\n");
+            assert_eq!(head(&text, &Method::GET).unwrap().1, BodyLength::None);
+        }
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
+        assert_eq!(head(text, &Method::HEAD), Ok((200, BodyLength::None, true)));
+    }
+
+    #[test]
+    fn folded_lines_are_unfolded() {
+        let mut text = b"HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\nContent-Length:\r\n 5\r\n\r\n".to_vec();
+        let mut decoder = ResponseDecoder::new(Limits::CLIENT);
+        let Ok((_, Event::Head(head))) = decoder.next(&mut text, &Method::GET) else { panic!() };
+        assert_eq!(head.fields.get("a"), Some(&b"b  \tc"[..]));
+        assert_eq!(head.body, BodyLength::Exactly(5));
+    }
+
+    #[test]
+    fn malformed_heads_are_refused() {
+        for bad in [
+            "HTTP/1.1 200 OK\r\n Content-Length: 3\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+            "HTTP/1.1 099 X\r\n\r\n",
+            "HTTP/1.1 20 X\r\n\r\n",
+            "HTTP/1.1 101 X\r\n\r\n",
+            "HTTP/3 200 X\r\n\r\n",
+            "\r\nHTTP/1.1 200 OK\r\n\r\n",
+            "SSH-2.0-x\r\n\r\n",
+        ] {
+            assert!(head(bad, &Method::GET).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_completes_only_bodies_that_run_until_it() {
+        let mut decoder = ResponseDecoder::new(Limits::CLIENT);
+        assert_eq!(decoder.end(), Err(Error::Truncated));
+        decoder.next(&mut b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), &Method::GET).unwrap();
+        assert_eq!(decoder.end(), Ok(()));
+        let mut text = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n".to_vec();
+        decoder.next(&mut text, &Method::GET).unwrap();
+        assert_eq!(decoder.end(), Err(Error::Truncated));
+    }
+}

@@ -1,0 +1,95 @@
+//! What all connections of one core share.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::outbox::Outbox;
+use crate::h1::buffer::Buffer;
+use crate::h1::codec::Limits;
+use crate::wheel::{Timer, Wheel};
+
+/// What a server sets by policy. The timeouts are coarse: see [`crate::wheel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Limits on a request's head.
+    pub limits: Limits,
+    /// Bytes read at once.
+    pub read_bytes: usize,
+    /// How long a connection may wait for a request, and a peer neither send nor take a byte of a body.
+    pub idle_timeout: Duration,
+    /// How long a head may take from its first byte to its last, however it trickles.
+    pub head_timeout: Duration,
+    /// How long the client may take to close after the server did (RFC 9112 section 9.6).
+    pub linger_timeout: Duration,
+}
+
+impl Default for Settings {
+    /// nginx's `keepalive_timeout` 75 s and `client_header_timeout` 60 s, Apache's lingering close of
+    /// 2 s. 16 KiB a read holds the largest head.
+    fn default() -> Settings {
+        Settings {
+            limits: Limits::SERVER,
+            read_bytes: 16 * 1024,
+            idle_timeout: Duration::from_secs(75),
+            head_timeout: Duration::from_secs(60),
+            linger_timeout: Duration::from_secs(2),
+        }
+    }
+}
+
+/// As many buffers as are kept for the next connections: more are in use at once only while as many
+/// clients are in the middle of a request or slow to take a response.
+const SPARES: usize = 64;
+
+/// What all connections of one core share: settings, timer wheel and spare buffers.
+pub struct Core {
+    pub(super) settings: Settings,
+    wheel: Wheel,
+    inputs: RefCell<Vec<Buffer>>,
+    outboxes: RefCell<Vec<Outbox>>,
+}
+
+impl Core {
+    /// A core without connections. The `wheel` may be shared with servers of other protocols.
+    pub fn new(settings: Settings, wheel: Wheel) -> Core {
+        Core {
+            settings,
+            wheel,
+            inputs: RefCell::new(Vec::new()),
+            outboxes: RefCell::new(Vec::new()),
+        }
+    }
+
+    pub(super) fn timer(&self) -> Timer {
+        self.wheel.timer()
+    }
+
+    /// An empty input buffer.
+    pub(super) fn input(&self) -> Buffer {
+        let spare = self.inputs.borrow_mut().pop();
+        spare.unwrap_or_else(|| Buffer::new(self.settings.read_bytes))
+    }
+
+    /// Takes back an empty input buffer.
+    pub(super) fn return_input(&self, buffer: Buffer) {
+        debug_assert!(buffer.is_empty(), "a buffer is returned when all of it is used");
+        keep(&mut self.inputs.borrow_mut(), buffer);
+    }
+
+    /// An empty outbox.
+    pub(super) fn outbox(&self) -> Outbox {
+        self.outboxes.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Takes back an empty outbox.
+    pub(super) fn return_outbox(&self, outbox: Outbox) {
+        debug_assert!(outbox.is_empty(), "an outbox is returned when all of it is sent");
+        keep(&mut self.outboxes.borrow_mut(), outbox);
+    }
+}
+
+fn keep<T>(spares: &mut Vec<T>, spare: T) {
+    if spares.len() < SPARES {
+        spares.push(spare);
+    }
+}

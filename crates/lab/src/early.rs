@@ -1,0 +1,115 @@
+//! Early metrics: how soon a page has *something*, worked out from the graph's arrivals.
+//!
+//! ByteIndex and ObjectIndex (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of web
+//! users", 2016) are the area above the curve of completed bytes or objects over time: the mean
+//! arrival, by bytes or by objects. They are models of what a person sees, not measurements: nothing
+//! is painted here. The first render is a proxy in the same sense: when the document and everything
+//! that blocks rendering (style sheets, and scripts asked for with priority) are worked off.
+
+use std::time::Duration;
+
+use record::{ObjectRecord, VisitRecord};
+
+/// The early metrics of one visit, each from navigation start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyMetrics {
+    /// The mean arrival of a byte.
+    pub byte_index: Duration,
+    /// The mean arrival of an object.
+    pub object_index: Duration,
+    /// When the page could first be rendered.
+    pub first_render: Duration,
+}
+
+impl EarlyMetrics {
+    /// The metrics of `visit`; `None` if nothing arrived.
+    pub fn of(visit: &VisitRecord) -> Option<EarlyMetrics> {
+        let arrived: Vec<&ObjectRecord> =
+            visit.objects.iter().filter(|object| object.error.is_none()).collect();
+        let document = arrived.iter().find(|object| object.kind == "Document")?;
+        let start = visit.started_at_ns;
+        let arrival = |object: &ObjectRecord| {
+            u128::from((object.discovered_at_ns + object.phases.total_ns()).saturating_sub(start))
+        };
+        let mean = |weight: &dyn Fn(&ObjectRecord) -> u128| {
+            let total: u128 = arrived.iter().map(|object| weight(object)).sum();
+            let sum: u128 = arrived.iter().map(|object| weight(object) * arrival(object)).sum();
+            span(sum / total.max(1))
+        };
+        let blocking = arrived.iter().filter(|object| blocks_rendering(object));
+        let rendered = blocking.map(|object| object.done_at_ns).max();
+        let rendered = rendered.unwrap_or(0).max(document.done_at_ns);
+        Some(EarlyMetrics {
+            byte_index: mean(&|object| u128::from(object.body_bytes)),
+            object_index: mean(&|_| 1),
+            first_render: span(u128::from(rendered.saturating_sub(start))),
+        })
+    }
+}
+
+fn span(nanos: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Style sheets block rendering; scripts do if a browser asks for them ahead of images.
+fn blocks_rendering(object: &ObjectRecord) -> bool {
+    match object.kind.as_str() {
+        "Stylesheet" => true,
+        "Script" => matches!(object.priority.as_str(), "Highest" | "High"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Outcome, Phases};
+
+    use super::*;
+
+    fn object(kind: &str, bytes: u64, arrives_ms: u64) -> ObjectRecord {
+        ObjectRecord {
+            object: 0,
+            url: String::new(),
+            method: "GET".to_owned(),
+            kind: kind.to_owned(),
+            status: 200,
+            protocol: "h1".to_owned(),
+            connection: None,
+            reused: false,
+            discovered_at_ns: 1_000_000_000,
+            phases: Phases { receive_ns: arrives_ms * 1_000_000, ..Phases::default() },
+            done_at_ns: 1_000_000_000 + arrives_ms * 1_000_000,
+            request_header_bytes: 0,
+            request_body_bytes: 0,
+            response_header_bytes: 0,
+            body_bytes: bytes,
+            priority: "Low".to_owned(),
+            error: None,
+        }
+    }
+
+    #[test]
+    fn the_indices_are_mean_arrivals() {
+        let objects =
+            vec![object("Document", 1000, 100), object("Image", 3000, 300), object("Image", 0, 500)];
+        let visit = VisitRecord {
+            index: 0,
+            view: "cold".to_owned(),
+            started_at_ns: 1_000_000_000,
+            outcome: Outcome::Loaded { plt_ns: 500_000_000 },
+            ttfb_ns: None,
+            objects,
+            connections: Vec::new(),
+            events: Vec::new(),
+            wire_bytes_down: 0,
+            wire_bytes_up: 0,
+            queue_drops: 0,
+            losses: 0,
+            trace_digest: None,
+        };
+        let early = EarlyMetrics::of(&visit).unwrap();
+        assert_eq!(early.byte_index, Duration::from_millis(250));
+        assert_eq!(early.object_index, Duration::from_millis(300));
+        assert_eq!(early.first_render, Duration::from_millis(100));
+    }
+}

@@ -1,0 +1,24 @@
+//! Who knows which pages, networks, devices and browsers exist: the crates that hold them, not this one.
+
+use crate::scenario::NetworkSpec;
+
+/// Looks names up while an experiment is read, so that a wrong one is refused with its place.
+pub trait Catalogue {
+    /// Checks that the page can be loaded. A page from a file has the digest of its contents.
+    fn page(&self, spec: &str) -> Result<Option<String>, Refusal>;
+    /// Checks that the network is complete and known.
+    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal>;
+    /// Checks that the device profile is known.
+    fn device(&self, name: &str) -> Result<(), Refusal>;
+    /// Checks that the browser policy is known.
+    fn browser(&self, name: &str) -> Result<(), Refusal>;
+}
+
+/// Why a name is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// One sentence without a full stop: "unknown device `deskop`; known: ...".
+    pub message: String,
+    /// What to do about it: "did you mean `desktop`?".
+    pub hint: Option<String>,
+}

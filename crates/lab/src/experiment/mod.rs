@@ -1,0 +1,21 @@
+//! An experiment: a TOML file that spans a grid of scenarios.
+//!
+//! A key that holds a list is an axis; the grid is the product of all axes. What was typed and what was
+//! resolved are two types: a [`Plan`](crate::Plan) that exists is valid. The format is documented, with
+//! examples, in `docs/experiment.md`.
+
+mod axis;
+mod catalogue;
+mod error;
+mod grid;
+mod overrides;
+mod raw;
+mod resolve;
+
+pub use catalogue::{Catalogue, Refusal};
+pub use error::{ExperimentError, Problem};
+pub use overrides::Source;
+pub use resolve::{FORMAT, MOST_CELLS, resolve};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The experiment as typed: which keys there are, nothing about their values.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::axis::{Axis, Scalar};
+
+/// A key that may be an axis.
+pub type Varied = Option<Spanned<Axis>>;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawExperiment {
+    /// Read before everything else, from the untyped table.
+    #[serde(rename = "format")]
+    pub _format: Spanned<Scalar>,
+    pub name: Option<Spanned<Scalar>>,
+    pub seed: Option<Spanned<Scalar>>,
+    pub repetitions: Option<Spanned<Scalar>>,
+    pub order: Option<Spanned<Scalar>>,
+    pub nuisance: Varied,
+    pub world: Varied,
+    #[serde(default)]
+    pub page: RawPage,
+    #[serde(default)]
+    pub network: RawNetwork,
+    #[serde(default)]
+    pub stack: RawStack,
+    #[serde(default)]
+    pub transport: RawTransport,
+    #[serde(default)]
+    pub client: RawClient,
+    #[serde(default)]
+    pub server: RawServer,
+}
+
+/// `[page]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPage {
+    pub name: Varied,
+}
+
+/// `[network]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawNetwork {
+    pub base: Varied,
+    pub rtt: Varied,
+    pub down: Varied,
+    pub up: Varied,
+    pub loss: Varied,
+    pub queue: Varied,
+}
+
+/// `[stack]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawStack {
+    pub protocol: Varied,
+    pub tls: Varied,
+    pub connections_per_host: Varied,
+    pub connections_total: Varied,
+}
+
+/// `[transport]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTransport {
+    pub congestion: Varied,
+    pub initial_window_segments: Varied,
+    pub slow_start_after_idle: Varied,
+}
+
+/// `[client]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawClient {
+    pub device: Varied,
+    pub cpu: Varied,
+    pub browser: Varied,
+    pub view: Varied,
+    pub block: Varied,
+}
+
+/// `[server]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawServer {
+    pub origins: Varied,
+    pub workers: Varied,
+    pub service_time: Varied,
+}

@@ -1,0 +1,328 @@
+//! From what was typed to a plan.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::axis::Scalar;
+use super::grid::Grid;
+use super::raw::{RawClient, RawExperiment, RawNetwork, RawServer, RawStack, RawTransport, Varied};
+use super::{Catalogue, ExperimentError, Problem, Source};
+use crate::plan::{Order, Plan};
+use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario};
+
+/// The experiment format that this version reads.
+pub const FORMAT: i64 = 1;
+
+/// The largest grid. A larger one is likelier a slip than a plan.
+pub const MOST_CELLS: usize = 1_000_000;
+
+/// The plan that `source` comes to.
+pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
+    check_format(source)?;
+    let raw: RawExperiment =
+        toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
+    let header = Header::read(source, &raw)?;
+    let cells = cells(source, &raw, catalogue)?;
+    Ok(Plan::new(header.name, header.seed, header.repetitions, header.order, cells))
+}
+
+/// What is said once for the whole experiment.
+struct Header {
+    name: String,
+    seed: u64,
+    repetitions: u32,
+    order: Order,
+}
+
+impl Header {
+    fn read(source: &Source, raw: &RawExperiment) -> Result<Header, ExperimentError> {
+        let seeds = 0..=i64::MAX;
+        let counts = 1..=1_000_000;
+        Ok(Header {
+            name: once(source, &raw.name, text("name"))?.unwrap_or("experiment".to_owned()),
+            seed: once(source, &raw.seed, integer("seed", seeds))?.unwrap_or(1) as u64,
+            repetitions: once(source, &raw.repetitions, integer("repetitions", counts))?
+                .unwrap_or(10) as u32,
+            order: once(source, &raw.order, choice("order"))?.unwrap_or(Order::Alternated),
+        })
+    }
+}
+
+/// A key that is no axis.
+fn once<T>(
+    source: &Source,
+    typed: &Option<Spanned<Scalar>>,
+    read: impl Fn(&Scalar) -> Result<T, Problem>,
+) -> Result<Option<T>, ExperimentError> {
+    let Some(typed) = typed else { return Ok(None) };
+    let fail = |problem| ExperimentError::at(source, typed.span(), problem);
+    read(typed.get_ref()).map(Some).map_err(fail)
+}
+
+/// The grid. Stack and transport come last, so that the arms of one comparison lie side by side.
+fn cells(
+    source: &Source,
+    raw: &RawExperiment,
+    catalogue: &dyn Catalogue,
+) -> Result<Vec<Scenario>, ExperimentError> {
+    let mut grid = Grid::new(source);
+    vary_page(&mut grid, source, &raw.page.name, catalogue)?;
+    vary_network(&mut grid, &raw.network)?;
+    vary_server(&mut grid, &raw.server)?;
+    vary_client(&mut grid, &raw.client, catalogue)?;
+    grid.vary("nuisance", &raw.nuisance, choice("nuisance"), |s, v| s.nuisance = v)?;
+    grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
+    vary_transport(&mut grid, &raw.transport)?;
+    vary_stack(&mut grid, &raw.stack)?;
+    let cells = grid.into_cells();
+    check_networks(source, &raw.network, &cells, catalogue)?;
+    Ok(cells)
+}
+
+fn vary_page(
+    grid: &mut Grid<'_>,
+    source: &Source,
+    name: &Varied,
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    if name.is_none() {
+        let example = "write [page] with name = \"synthetic:100x10KB\"";
+        return Err(missing(source, "page.name", example));
+    }
+    let read = |scalar: &Scalar| {
+        let spec = text("page.name")(scalar)?;
+        let digest = catalogue
+            .page(&spec)
+            .map_err(|refusal| Problem::Refused { key: "page.name".into(), refusal })?;
+        Ok(PageRef { spec, digest })
+    };
+    grid.vary("page.name", name, read, |s, v| s.page = v)
+}
+
+fn vary_network(grid: &mut Grid<'_>, raw: &RawNetwork) -> Result<(), ExperimentError> {
+    grid.vary("network.base", &raw.base, text("network.base"), |s, v| s.network.base = Some(v))?;
+    for (key, typed) in [
+        ("rtt", &raw.rtt),
+        ("down", &raw.down),
+        ("up", &raw.up),
+        ("loss", &raw.loss),
+        ("queue", &raw.queue),
+    ] {
+        let full = format!("network.{key}");
+        // The property as a network of its own, so that equal values written differently are equal.
+        let read = |scalar: &Scalar| {
+            let mut property = NetworkSpec::default();
+            match property.set(key, &text(&full)(scalar)?) {
+                Ok(()) => Ok(property),
+                Err(error) => Err(Problem::Network { source: error }),
+            }
+        };
+        grid.vary(&full, typed, read, |s, property| s.network.overlay(&property))?;
+    }
+    Ok(())
+}
+
+fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError> {
+    let count = |key| integer(key, 1..=10_000);
+    grid.vary("stack.tls", &raw.tls, choice("stack.tls"), |s, v| s.stack.tls = v)?;
+    grid.vary(
+        "stack.connections_per_host",
+        &raw.connections_per_host,
+        count("stack.connections_per_host"),
+        |s, v| s.stack.connections_per_host = Some(v as u32),
+    )?;
+    grid.vary(
+        "stack.connections_total",
+        &raw.connections_total,
+        count("stack.connections_total"),
+        |s, v| s.stack.connections_total = Some(v as u32),
+    )?;
+    grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
+        s.stack.protocol = v;
+    })
+}
+
+fn vary_transport(grid: &mut Grid<'_>, raw: &RawTransport) -> Result<(), ExperimentError> {
+    grid.vary("transport.congestion", &raw.congestion, choice("transport.congestion"), |s, v| {
+        s.transport.congestion = v;
+    })?;
+    grid.vary(
+        "transport.initial_window_segments",
+        &raw.initial_window_segments,
+        integer("transport.initial_window_segments", 1..=1_000),
+        |s, v| s.transport.initial_window_segments = v as u32,
+    )?;
+    grid.vary(
+        "transport.slow_start_after_idle",
+        &raw.slow_start_after_idle,
+        truth("transport.slow_start_after_idle"),
+        |s, v| s.transport.slow_start_after_idle = v,
+    )
+}
+
+fn vary_client(
+    grid: &mut Grid<'_>,
+    raw: &RawClient,
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    let device = |scalar: &Scalar| {
+        let name = text("client.device")(scalar)?;
+        let refused = |refusal| Problem::Refused { key: "client.device".into(), refusal };
+        catalogue.device(&name).map_err(refused).map(|()| name)
+    };
+    let browser = |scalar: &Scalar| {
+        let name = text("client.browser")(scalar)?;
+        let refused = |refusal| Problem::Refused { key: "client.browser".into(), refusal };
+        catalogue.browser(&name).map_err(refused).map(|()| name)
+    };
+    grid.vary("client.device", &raw.device, device, |s, v| s.client.device = v)?;
+    grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
+    grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
+    grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;
+    grid.vary("client.block", &raw.block, hosts, |s, v| s.client.blocked_hosts = v)
+}
+
+fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentError> {
+    grid.vary("server.origins", &raw.origins, choice("server.origins"), |s, v| {
+        s.server.origins = v;
+    })?;
+    grid.vary("server.workers", &raw.workers, integer("server.workers", 1..=1_000_000), |s, v| {
+        s.server.workers = Some(v as u32);
+    })?;
+    grid.vary("server.service_time", &raw.service_time, nanoseconds, |s, v| {
+        s.server.service_time_ns = v;
+    })
+}
+
+/// Every network of the grid, whole.
+fn check_networks(
+    source: &Source,
+    raw: &RawNetwork,
+    cells: &[Scenario],
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    let keys = [&raw.base, &raw.rtt, &raw.down, &raw.up, &raw.loss, &raw.queue];
+    let Some(first) = keys.into_iter().flatten().next() else {
+        let example = "write [network] with base = \"3g\", or with rtt, down and up";
+        return Err(missing(source, "network", example));
+    };
+    let mut seen = BTreeSet::new();
+    for cell in cells {
+        if seen.insert(cell.network.to_string()) {
+            catalogue.network(&cell.network).map_err(|refusal| {
+                let problem = Problem::Refused { key: "network".into(), refusal };
+                ExperimentError::at(source, first.span(), problem)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The format is read from the untyped table: a later format may hold keys that mean nothing here.
+fn check_format(source: &Source) -> Result<(), ExperimentError> {
+    let table = DeTable::parse(source.text()).map_err(|error| untyped(source, &error))?;
+    let Some(format) = table.get_ref().get("format") else {
+        return Err(missing(source, "format", "write format = 1 on the first line"));
+    };
+    let fail = |problem| Err(ExperimentError::at(source, format.span(), problem));
+    let found = match format.get_ref() {
+        DeValue::Integer(number) => number.as_str().parse::<i64>().unwrap_or(i64::MAX),
+        _ => 0,
+    };
+    match found {
+        FORMAT => Ok(()),
+        n if n > FORMAT => fail(Problem::Newer { found: n, known: FORMAT }),
+        _ => fail(Problem::Value {
+            key: "format".into(),
+            found: "not a format that ever was".into(),
+            expected: "1".into(),
+        }),
+    }
+}
+
+/// An error of the TOML reader, with unknown keys told apart.
+fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
+    let message = error.message();
+    let problem = unknown_key(message).unwrap_or_else(|| Problem::Syntax(message.to_owned()));
+    ExperimentError::at(source, error.span().unwrap_or_default(), problem)
+}
+
+/// serde says "unknown field `a`, expected one of `b`, `c`", in these words since its first version.
+fn unknown_key(message: &str) -> Option<Problem> {
+    let names = message.strip_prefix("unknown field ")?;
+    let mut quoted = names.split('`').skip(1).step_by(2).map(str::to_owned);
+    Some(Problem::UnknownKey { key: quoted.next()?, known: quoted.collect() })
+}
+
+fn missing(source: &Source, key: &'static str, example: &'static str) -> ExperimentError {
+    ExperimentError::at(source, 0..0, Problem::Missing { key, example })
+}
+
+fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
+    Problem::Value { key: key.to_owned(), found: found.to_string(), expected: expected.to_string() }
+}
+
+fn text(key: &str) -> impl Fn(&Scalar) -> Result<String, Problem> {
+    move |scalar| match scalar {
+        Scalar::Text(text) if !text.is_empty() => Ok(text.clone()),
+        other => Err(value(key, other, "text in quotes")),
+    }
+}
+
+fn integer(key: &str, range: RangeInclusive<i64>) -> impl Fn(&Scalar) -> Result<i64, Problem> {
+    move |scalar| match scalar {
+        Scalar::Integer(number) if range.contains(number) => Ok(*number),
+        other => {
+            let expected = format!("a whole number from {} to {}", range.start(), range.end());
+            Err(value(key, other, expected))
+        }
+    }
+}
+
+fn truth(key: &str) -> impl Fn(&Scalar) -> Result<bool, Problem> {
+    move |scalar| match scalar {
+        Scalar::Bool(truth) => Ok(*truth),
+        other => Err(value(key, other, "true or false")),
+    }
+}
+
+fn choice<T: FromStr<Err = ChoiceError>>(key: &str) -> impl Fn(&Scalar) -> Result<T, Problem> {
+    move |scalar| {
+        let name = text(key)(scalar)?;
+        name.parse().map_err(|source| Problem::Choice { key: key.to_owned(), source })
+    }
+}
+
+/// `4`, `2.5` or `"4x"`.
+fn multiplier(scalar: &Scalar) -> Result<f64, Problem> {
+    let number = match scalar {
+        Scalar::Integer(number) => Some(*number as f64),
+        Scalar::Float(number) => Some(*number),
+        Scalar::Text(text) => text.trim_end_matches('x').parse().ok(),
+        Scalar::Bool(_) => None,
+    };
+    number
+        .filter(|n| (0.0..=1e6).contains(n))
+        .ok_or_else(|| value("client.cpu", scalar, "how many times slower: 4, 0.5 or \"4x\""))
+}
+
+/// Hosts separated by commas; an empty text is none.
+fn hosts(scalar: &Scalar) -> Result<Vec<String>, Problem> {
+    let Scalar::Text(text) = scalar else {
+        return Err(value("client.block", scalar, "host names separated by commas, in quotes"));
+    };
+    let hosts: BTreeSet<&str> = text.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
+    Ok(hosts.into_iter().map(str::to_owned).collect())
+}
+
+fn nanoseconds(scalar: &Scalar) -> Result<u64, Problem> {
+    let typed = text("server.service_time")(scalar)?;
+    let span = units::parse::duration(&typed)
+        .map_err(|error| value("server.service_time", scalar, error))?;
+    Ok(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,237 @@
+//! Experiments as people write them, right and wrong.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::plan::{Order, Plan};
+use crate::scenario::{NetworkSpec, Protocol, Tls, View, nearest};
+
+/// Knows three names and nothing else.
+struct Names;
+
+fn known(what: &str, name: &str, names: &[&str]) -> Result<(), Refusal> {
+    match names.contains(&name) {
+        true => Ok(()),
+        false => Err(Refusal {
+            message: format!("unknown {what} `{name}`"),
+            hint: nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`?")),
+        }),
+    }
+}
+
+impl Catalogue for Names {
+    fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
+        match spec.ends_with(".har") {
+            true => Ok(Some("digest".to_owned())),
+            false => known("page", spec, &["small", "large"]).map(|()| None),
+        }
+    }
+
+    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
+        network.base.as_deref().map_or(Ok(()), |base| known("profile", base, &["3g", "cable"]))
+    }
+
+    fn device(&self, name: &str) -> Result<(), Refusal> {
+        known("device", name, &["zero", "desktop"])
+    }
+
+    fn browser(&self, name: &str) -> Result<(), Refusal> {
+        known("browser", name, &["chrome"])
+    }
+}
+
+fn read(text: &str) -> Result<Plan, ExperimentError> {
+    resolve(&Source::new("e.toml", text), &Names)
+}
+
+const SWEEP: &str = r#"format = 1
+name = "rtt sweep"
+repetitions = 3
+seed = 7
+order = "random"
+
+[page]
+name = ["small", "large"]
+
+[network]
+base = "cable"
+rtt = ["20ms", "100ms", "0.6s"]
+
+[stack]
+protocol = ["h1", "h2"]
+tls = "tls13"
+"#;
+
+#[test]
+fn lists_span_the_grid_with_the_arms_side_by_side() {
+    let plan = read(SWEEP).unwrap();
+    assert_eq!((plan.name(), plan.seed(), plan.repetitions()), ("rtt sweep", 7, 3));
+    assert_eq!(plan.order(), Order::Random);
+    let cells: Vec<String> = plan
+        .cells()
+        .iter()
+        .map(|c| format!("{} {} {}", c.page.spec, c.network, c.stack.protocol))
+        .collect();
+    assert_eq!(cells.len(), 12);
+    assert_eq!(cells[0], "small cable,rtt=20ms h1");
+    assert_eq!(cells[1], "small cable,rtt=20ms h2");
+    assert_eq!(cells[11], "large cable,rtt=600ms h2");
+}
+
+#[test]
+fn every_key_has_its_place() {
+    let plan = read(
+        r#"
+        format = 1
+        nuisance = "off"
+        world = "sim"
+        page = { name = "news.har" }
+        network = { rtt = "100ms", down = "10mbit", up = "5mbit", loss = "1%", queue = "64pkt" }
+        stack = { protocol = "h1", tls = "none", connections_per_host = 8, connections_total = 16 }
+        [transport]
+        congestion = "reno"
+        initial_window_segments = 3
+        slow_start_after_idle = false
+        [client]
+        device = "zero"
+        cpu = "4x"
+        browser = "chrome"
+        view = "both"
+        block = "b.example, a.example"
+        [server]
+        origins = "recorded"
+        workers = 4
+        service_time = "2ms"
+        "#,
+    )
+    .unwrap();
+    let [cell] = plan.cells() else { panic!("{}", plan.cells().len()) };
+    assert_eq!(cell.page.digest.as_deref(), Some("digest"));
+    assert_eq!(cell.network.to_string(), "rtt=100ms,down=10mbit,up=5mbit,loss=0.01,queue=64pkt");
+    assert_eq!((cell.stack.protocol, cell.stack.tls), (Protocol::H1, Tls::None));
+    assert_eq!(cell.stack.connections_per_host, Some(8));
+    assert_eq!(cell.stack.connections_total, Some(16));
+    assert_eq!(cell.transport.initial_window_segments, 3);
+    assert!(!cell.transport.slow_start_after_idle);
+    assert_eq!((cell.client.cpu_multiplier, cell.client.view), (4.0, View::Both));
+    assert_eq!(cell.client.blocked_hosts, ["a.example", "b.example"]);
+    assert_eq!((cell.server.workers, cell.server.service_time_ns), (Some(4), 2_000_000));
+}
+
+/// What the error for `text` shows, and its hint.
+fn complaint(text: &str) -> (String, Option<String>) {
+    let error = read(text).unwrap_err();
+    (error.to_string(), error.hint())
+}
+
+#[test]
+fn an_unknown_key_is_shown_with_what_was_meant() {
+    let (message, hint) = complaint(&SWEEP.replace("rtt = [", "rrt = ["));
+    assert_eq!(
+        message,
+        "e.toml:12:1: unknown key `rrt`; known here: base, rtt, down, up, loss, queue\n  \
+         12 | rrt = [\"20ms\", \"100ms\", \"0.6s\"]\n     | ^^^"
+    );
+    assert_eq!(hint.as_deref(), Some("did you mean `rtt`?"));
+}
+
+#[test]
+fn a_wrong_value_is_shown_where_it_stands() {
+    let (message, _) = complaint(&SWEEP.replace("100ms", "100"));
+    assert_eq!(
+        message,
+        "e.toml:12:16: network property `rtt`: `100` has no unit; write `100ms` \
+         (units: ns, us, ms, s, min, h)\n  \
+         12 | rtt = [\"20ms\", \"100\", \"0.6s\"]\n     |                ^^^^^"
+    );
+    let (message, hint) = complaint(&SWEEP.replace("\"h2\"", "\"h3\""));
+    assert!(message.contains("protocol `h3` is not supported yet"), "{message}");
+    assert_eq!(hint, None);
+    let (message, hint) = complaint(&SWEEP.replace("tls13", "tls31"));
+    assert!(message.starts_with("e.toml:16:7: `stack.tls`: unknown tls `tls31`"), "{message}");
+    assert_eq!(hint.as_deref(), Some("did you mean `tls13`?"));
+    let (message, hint) = complaint(&SWEEP.replace("\"cable\"", "\"cabel\""));
+    assert!(message.starts_with("e.toml:11:8: `network`: unknown profile `cabel`"), "{message}");
+    assert_eq!(hint.as_deref(), Some("did you mean `cable`?"));
+    let (message, _) = complaint(&SWEEP.replace("repetitions = 3", "repetitions = 0"));
+    assert!(message.contains("`repetitions` is the number 0; expected a whole number from 1"));
+}
+
+#[test]
+fn malformed_toml_has_line_and_column() {
+    let error = read("format = 1\nname = \"x\n").unwrap_err();
+    assert_eq!((error.line(), error.column()), (2, 10), "{error}");
+    let error = read("format = 1\n[page\n").unwrap_err();
+    assert_eq!(error.line(), 2, "{error}");
+}
+
+#[test]
+fn a_grid_of_nothing_is_an_error() {
+    let (message, _) = complaint(&SWEEP.replace("[\"h1\", \"h2\"]", "[]"));
+    assert!(
+        message.contains("the grid has 0 scenarios, because `stack.protocol` is an empty list"),
+        "{message}"
+    );
+}
+
+#[test]
+fn equal_values_written_differently_are_one() {
+    let (message, _) = complaint(&SWEEP.replace("\"0.6s\"", "\"0.1s\""));
+    assert!(message.contains("`network.rtt` holds the same value twice"), "{message}");
+}
+
+#[test]
+fn a_grid_beyond_reason_is_refused_before_it_is_built() {
+    let many = (1..=1000).map(|n| format!("\"{n}ms\"")).collect::<Vec<_>>().join(",");
+    let text = format!(
+        "format = 1\npage.name = \"small\"\n[network]\nrtt = [{many}]\n[server]\nservice_time = [{many}]\n\
+         [stack]\nprotocol = [\"h1\", \"h2\"]"
+    );
+    assert!(complaint(&text).0.contains("2000000 scenarios or more"));
+}
+
+#[test]
+fn what_must_be_there_is_asked_for() {
+    assert!(complaint("").0.contains("`format` is missing; write format = 1"));
+    assert!(complaint("format = 1").0.contains("`page.name` is missing"));
+    assert!(complaint("format = 1\npage.name = \"small\"").0.contains("`network` is missing"));
+}
+
+#[test]
+fn a_newer_format_is_refused_before_its_keys_are_looked_at() {
+    let (message, hint) = complaint("format = 2\nradio = \"lte\"");
+    assert!(message.contains("experiment format 2 is newer"), "{message}");
+    assert_eq!(hint.as_deref(), Some("use a newer farlink"));
+}
+
+#[test]
+fn any_key_can_be_overridden() {
+    let mut source = Source::new("e.toml", SWEEP);
+    source.set("network.rtt=600ms").unwrap();
+    source.set("client.cpu = 4").unwrap();
+    source.set("stack.protocol=[\"h2\"]").unwrap();
+    let plan = resolve(&source, &Names).unwrap();
+    assert_eq!(plan.cells().len(), 2);
+    assert_eq!(plan.cells()[0].network.rtt_ns, Some(600_000_000));
+    assert_eq!(plan.cells()[0].client.cpu_multiplier, 4.0);
+    source.set("network.rt=1ms").unwrap();
+    let error = resolve(&source, &Names).unwrap_err();
+    assert_eq!(error.hint().as_deref(), Some("did you mean `rtt`?"));
+    assert!(error.to_string().contains("(with --set network.rt=1ms)"), "{error}");
+    assert!(source.set("network").unwrap_err().to_string().contains("write KEY=VALUE"));
+    assert!(source.set("seed.x=1").unwrap_err().to_string().contains("not a table"));
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(text in "(format = 1\n)?[a-z\\[\\]\"=., \n0-9é]{0,80}") {
+        if let Err(error) = read(&text) {
+            let _ = error.to_string();
+        }
+    }
+
+    #[test]
+    fn no_override_makes_it_panic(text in ".{0,30}") {
+        let _ = Source::new("e.toml", SWEEP).set(&text);
+    }
+}

@@ -1,0 +1,180 @@
+//! From a page to jobs with heads and tails, and so to the floor.
+
+use std::time::Duration;
+
+use page::Edge;
+use units::Time;
+
+use super::jackson::{Job, makespan};
+use super::load::prefix_bytes;
+use super::needs::Needs;
+use super::{Compute, Discovery, PageLoad, Path, ServiceCurve, Work};
+
+/// The four floors of a page on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floors {
+    /// The client discovers; its work as given.
+    pub graph: Duration,
+    /// The client discovers; no work.
+    pub graph_without_compute: Duration,
+    /// Everything is known at the beginning; the client's work as given.
+    pub oracle: Duration,
+    /// Everything is known at the beginning; no work.
+    pub oracle_without_compute: Duration,
+}
+
+impl Floors {
+    /// The floors of a page load on `path`.
+    pub fn of(load: &PageLoad<'_>, path: &Path<impl ServiceCurve>) -> Floors {
+        let floor = |discovery, compute| floor(load, path, discovery, compute);
+        Floors {
+            graph: floor(Discovery::ByClient, Compute::AsGiven),
+            graph_without_compute: floor(Discovery::ByClient, Compute::None),
+            oracle: floor(Discovery::Known, Compute::AsGiven),
+            oracle_without_compute: floor(Discovery::Known, Compute::None),
+        }
+    }
+}
+
+/// The least time from the first request to the load event.
+pub fn floor(
+    load: &PageLoad<'_>,
+    path: &Path<impl ServiceCurve>,
+    discovery: Discovery,
+    compute: Compute,
+) -> Duration {
+    let needs = Needs::of(load, discovery, compute);
+    let bound = Bound { load, path, discovery, compute, needs };
+    makespan(bound.jobs(), &path.curve).since(Time::ZERO)
+}
+
+/// A page load on a path, on its way to becoming jobs.
+struct Bound<'a, C> {
+    load: &'a PageLoad<'a>,
+    path: &'a Path<C>,
+    discovery: Discovery,
+    compute: Compute,
+    needs: Needs,
+}
+
+impl<C: ServiceCurve> Bound<'_, C> {
+    /// One job for each stretch between two cuts of each needed object.
+    fn jobs(&self) -> Vec<Job> {
+        let (heads, tails) = (self.heads(), self.tails());
+        let mut jobs = Vec::new();
+        for (index, head) in heads.into_iter().enumerate() {
+            let mut begin = 0;
+            for (&end, &tail) in self.needs.cuts(index).keys().zip(&tails[index]) {
+                jobs.push(Job { head, work: self.work(index, begin, end), tail });
+                begin = end;
+            }
+        }
+        jobs
+    }
+
+    /// For each object, the earliest time at which its first byte can be at the bottleneck: what
+    /// its discovery waits for is served at the full rate, as if it were alone.
+    fn heads(&self) -> Vec<Time> {
+        let objects = &self.load.page.objects;
+        let mut heads: Vec<Time> = Vec::with_capacity(objects.len());
+        for (index, object) in objects.iter().enumerate() {
+            let discovered = match self.discovery {
+                Discovery::Known => None,
+                Discovery::ByClient => {
+                    object.waits_for.iter().map(|edge| self.seen(edge, &heads)).max()
+                }
+            };
+            heads.push(discovered.unwrap_or(Time::ZERO) + self.request_delay(index));
+        }
+        heads
+    }
+
+    /// When an edge's condition can be met at the earliest, and its work be done.
+    fn seen(&self, edge: &Edge, heads: &[Time]) -> Time {
+        let leader = edge.object.0 as usize;
+        let prefix = prefix_bytes(edge, &self.load.page.objects[leader]);
+        let served = self.path.curve.finish(heads[leader], self.work(leader, 0, prefix));
+        served + self.down_delay(leader) + self.load.edge_work(edge, self.compute)
+    }
+
+    /// For each cut of each object, the least time from its service to the load event.
+    fn tails(&self) -> Vec<Vec<Duration>> {
+        let count = self.load.page.objects.len();
+        let mut tails = vec![Vec::new(); count];
+        // From the time at which an object is wanted to the load event.
+        let mut onward = vec![Duration::ZERO; count];
+        for index in (0..count).rev().filter(|index| self.needs.is_needed(*index)) {
+            tails[index] = self.tails_of(index, &onward);
+            onward[index] = self.onward(index, &tails[index], &onward);
+        }
+        tails
+    }
+
+    /// The tails of one object's cuts, first to last: what the bytes up to the cut set off, or the
+    /// bytes up to the next cut and what those set off, whichever takes longer.
+    fn tails_of(&self, index: usize, onward: &[Duration]) -> Vec<Duration> {
+        let cuts = self.needs.cuts(index);
+        let mut tails = Vec::with_capacity(cuts.len());
+        let mut next: Option<(u64, Duration)> = None;
+        for (&position, cut) in cuts.iter().rev() {
+            let after_arrival = cut
+                .followers
+                .iter()
+                .map(|&(follower, work)| work + onward[follower])
+                .chain(cut.last_work)
+                .max()
+                .unwrap_or_default();
+            let rest = next.map_or(Duration::ZERO, |(end, tail)| {
+                self.path.curve.least_time(self.work(index, position, end)) + tail
+            });
+            let tail = rest.max(self.down_delay(index) + after_arrival);
+            tails.push(tail);
+            next = Some((position, tail));
+        }
+        tails.reverse();
+        tails
+    }
+
+    /// The least time from the discovery of an object to the load event. A client that knew the
+    /// object all along has only work left when it comes to it.
+    fn onward(&self, index: usize, tails: &[Duration], onward: &[Duration]) -> Duration {
+        let cuts = self.needs.cuts(index);
+        match self.discovery {
+            Discovery::ByClient => {
+                let first = cuts.keys().next().copied().unwrap_or_default();
+                self.request_delay(index)
+                    + self.path.curve.least_time(self.work(index, 0, first))
+                    + tails.first().copied().unwrap_or_default()
+            }
+            Discovery::Known => {
+                let followers = cuts.values().flat_map(|cut| &cut.followers);
+                let work = followers.map(|&(follower, work)| work + onward[follower]);
+                work.chain(cuts.values().filter_map(|cut| cut.last_work)).max().unwrap_or_default()
+            }
+        }
+    }
+
+    /// The bottleneck's work on the bytes of an object from `begin` to `end`.
+    fn work(&self, index: usize, begin: u64, end: u64) -> Work {
+        if self.load.is_cached(index) {
+            return Work::default();
+        }
+        self.path.work(end) - self.path.work(begin)
+    }
+
+    /// The least time from the discovery of an object until its first byte is at the bottleneck.
+    fn request_delay(&self, index: usize) -> Duration {
+        if self.load.is_cached(index) {
+            return Duration::ZERO;
+        }
+        self.path.request_delay(self.load.page, &self.load.page.objects[index])
+    }
+
+    /// The time from the service of an object's byte to its arrival.
+    fn down_delay(&self, index: usize) -> Duration {
+        if self.load.is_cached(index) {
+            return Duration::ZERO;
+        }
+        self.path.down_delay
+    }
+}

@@ -1,0 +1,60 @@
+//! Which bytes of a page the load event waits for, and what each part of them sets off.
+//!
+//! An object that blocks the load event is needed whole. Any other is needed as far as the discovery
+//! of a needed one reaches, and not at all if no needed one waits for it. Each object's needed bytes
+//! are cut where something waits for them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::load::prefix_bytes;
+use super::{Compute, Discovery, PageLoad};
+
+/// The needs of a page, per object. An object without cuts is not needed.
+pub(super) struct Needs(Vec<BTreeMap<u64, Cut>>);
+
+/// What happens when an object's bytes up to here have arrived.
+#[derive(Default)]
+pub(super) struct Cut {
+    /// The objects that wait for this, with the client's work in between.
+    pub(super) followers: Vec<(usize, Duration)>,
+    /// The client's work on the object before the load event, if this is the end of an object
+    /// that the load event waits for.
+    pub(super) last_work: Option<Duration>,
+}
+
+impl Needs {
+    /// What the load event waits for. Edges lead to earlier objects only, so one pass from the last
+    /// to the first sees every follower before what it follows.
+    pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> Needs {
+        let objects = &load.page.objects;
+        let mut cuts: Vec<BTreeMap<u64, Cut>> = objects.iter().map(|_| BTreeMap::new()).collect();
+        for (index, object) in objects.iter().enumerate().rev() {
+            if load.blocks(index) {
+                let end = cuts[index].entry(object.body_bytes).or_default();
+                end.last_work = Some(load.own_work(index, compute));
+            }
+            if cuts[index].is_empty() {
+                continue;
+            }
+            for edge in &object.waits_for {
+                let leader = edge.object.0 as usize;
+                if discovery.needs(leader, load) {
+                    let position = prefix_bytes(edge, &objects[leader]);
+                    let follower = (index, load.edge_work(edge, compute));
+                    cuts[leader].entry(position).or_default().followers.push(follower);
+                }
+            }
+        }
+        Needs(cuts)
+    }
+
+    /// The cuts of an object, by their position in its body.
+    pub(super) fn cuts(&self, index: usize) -> &BTreeMap<u64, Cut> {
+        &self.0[index]
+    }
+
+    pub(super) fn is_needed(&self, index: usize) -> bool {
+        !self.0[index].is_empty()
+    }
+}

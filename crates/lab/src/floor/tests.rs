@@ -1,0 +1,52 @@
+mod hand_solved;
+mod lower_bound;
+
+use std::time::Duration;
+
+use page::{After, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority};
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// An object of the first host that blocks the load event.
+fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
+    Object {
+        url: String::new(),
+        host: HostId(0),
+        path: String::new(),
+        method: "GET".to_owned(),
+        kind: Kind::Other,
+        status: 200,
+        request_header_bytes: 400,
+        request_body_bytes: 0,
+        response_header_bytes: 300,
+        body_bytes,
+        body_source: String::new(),
+        think: Estimate::default(),
+        waits_for,
+        priority: Priority::Medium,
+        blocks_load: true,
+        cacheable: true,
+    }
+}
+
+fn after(object: u32, after: After, compute: Duration) -> Edge {
+    Edge { object: ObjectId(object), after, compute: Estimate::measured(compute) }
+}
+
+fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
+    let hosts = extra_rtts
+        .iter()
+        .map(|extra_rtt| Host {
+            name: String::new(),
+            extra_rtt: Estimate::measured(*extra_rtt),
+            recorded_protocol: None,
+            recorded_tls: false,
+        })
+        .collect();
+    let page =
+        Page { name: String::new(), origin: String::new(), hosts, objects, skipped: Vec::new() };
+    page.check().expect("a page that keeps the invariants");
+    page
+}

@@ -1,0 +1,174 @@
+//! A plan: the list of journeys that an experiment comes to.
+
+use std::sync::Arc;
+
+use chance::Source;
+
+use crate::journey::{JourneyPlan, seed_of};
+use crate::scenario::{Scenario, choice};
+
+choice! {
+    /// In which order journeys are executed. In simulation it changes nothing but what an interrupted
+    /// run has got; on real machines it decides what a drift of the machine is mistaken for.
+    pub enum Order, "order" {
+        /// All repetitions of a cell, then the next cell.
+        Blocked = "blocked",
+        /// One repetition of every cell, then the next repetition.
+        Alternated = "alternated",
+        /// Shuffled, seeded.
+        Random = "random",
+    }
+    not_yet {}
+}
+
+/// Scenarios with their repetitions and seeds; never empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    name: String,
+    seed: u64,
+    repetitions: u32,
+    order: Order,
+    cells: Vec<Arc<Scenario>>,
+}
+
+/// The version of farlink that a plan is made and executed by.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Plan {
+    /// A plan over `cells`.
+    ///
+    /// # Panics
+    /// If there are no cells, no repetitions, or the seed has 64 bits: whoever reads an experiment
+    /// refuses those with a place in the file.
+    pub fn new(
+        name: impl Into<String>,
+        seed: u64,
+        repetitions: u32,
+        order: Order,
+        cells: Vec<Scenario>,
+    ) -> Plan {
+        assert!(!cells.is_empty() && repetitions > 0, "a plan has at least one journey");
+        assert!(seed < 1 << 63, "seeds have 63 bits");
+        let cells = cells.into_iter().map(Arc::new).collect();
+        Plan { name: name.into(), seed, repetitions, order, cells }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The seed of all.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How often each scenario is run.
+    pub fn repetitions(&self) -> u32 {
+        self.repetitions
+    }
+
+    /// The order of execution.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The scenarios.
+    pub fn cells(&self) -> &[Arc<Scenario>] {
+        &self.cells
+    }
+
+    /// How many journeys there are.
+    pub fn journey_count(&self) -> u64 {
+        self.cells.len() as u64 * u64::from(self.repetitions)
+    }
+
+    /// The journey at `position`.
+    pub fn journey(&self, position: u64) -> JourneyPlan {
+        let repetitions = u64::from(self.repetitions);
+        let cell = (position / repetitions) as u32;
+        let repetition = (position % repetitions) as u32;
+        JourneyPlan {
+            position,
+            cell,
+            repetition,
+            seed: seed_of(self.seed, repetition),
+            scenario: Arc::clone(&self.cells[cell as usize]),
+        }
+    }
+
+    /// The positions in the order in which they are to be executed.
+    pub fn execution_order(&self) -> Vec<u64> {
+        let mut order: Vec<u64> = (0..self.journey_count()).collect();
+        let repetitions = u64::from(self.repetitions);
+        match self.order {
+            Order::Blocked => {}
+            Order::Alternated => order.sort_by_key(|p| (p % repetitions, p / repetitions)),
+            Order::Random => {
+                let mut stream = Source::new(self.seed, 0).stream("plan/order");
+                for last in (1..order.len()).rev() {
+                    order.swap(last, stream.below(last as u64 + 1) as usize);
+                }
+            }
+        }
+        order
+    }
+
+    /// Identifies what the plan measures, in hexadecimal: equal digests mean equal rows. It covers the
+    /// version of farlink, the seed, the repetitions and every scenario; not the name, nor the order.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut field = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        field("farlink plan 1");
+        field(VERSION);
+        field(&self.seed.to_string());
+        field(&self.repetitions.to_string());
+        for cell in &self.cells {
+            field(&cell.canonical());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::NetworkSpec;
+
+    fn plan(order: Order) -> Plan {
+        let cells = ["a", "b", "c"].map(|page| Scenario::new(page, NetworkSpec::default()));
+        Plan::new("test", 7, 2, order, cells.to_vec())
+    }
+
+    #[test]
+    fn arms_are_paired_by_seed() {
+        let plan = plan(Order::Blocked);
+        let seeds: Vec<u64> = (0..6).map(|p| plan.journey(p).seed).collect();
+        assert_eq!(seeds[0..2], seeds[2..4]);
+        assert_eq!(seeds[0..2], seeds[4..6]);
+        assert_ne!(seeds[0], seeds[1]);
+    }
+
+    #[test]
+    fn order_permutes_execution_and_nothing_else() {
+        assert_eq!(plan(Order::Blocked).execution_order(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(plan(Order::Alternated).execution_order(), [0, 2, 4, 1, 3, 5]);
+        let mut random = plan(Order::Random).execution_order();
+        assert_eq!(random, plan(Order::Random).execution_order());
+        random.sort_unstable();
+        assert_eq!(random, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(plan(Order::Blocked).digest(), plan(Order::Random).digest());
+    }
+
+    #[test]
+    fn the_digest_tells_plans_apart() {
+        let cells = vec![Scenario::new("a", NetworkSpec::default())];
+        let one = Plan::new("test", 7, 2, Order::Blocked, cells.clone());
+        let other = Plan::new("test", 8, 2, Order::Blocked, cells);
+        assert_ne!(one.digest(), other.digest());
+        assert_ne!(one.digest(), plan(Order::Blocked).digest());
+    }
+}

@@ -1,0 +1,139 @@
+//! Closed sets of names (`h1`, `tls13`, `cubic`), read and written in one spelling.
+//!
+//! A name may be *known but not supported yet*: it belongs to the project's vocabulary, so that whoever
+//! types it learns why it is refused instead of being told that it is a typing error.
+
+use thiserror::Error;
+
+/// Why a word is not one of the choices.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChoiceError {
+    /// Nobody has heard of it.
+    #[error("unknown {what} `{text}`; known: {known}")]
+    Unknown {
+        /// What was asked for: "protocol".
+        what: &'static str,
+        /// What was typed.
+        text: String,
+        /// What could have been typed.
+        known: String,
+        /// The closest known name, if one is close.
+        nearest: Option<String>,
+    },
+    /// It is a name of the field, but this version cannot do it.
+    #[error("{what} `{text}` is not supported yet: {reason}")]
+    NotYet {
+        /// What was asked for.
+        what: &'static str,
+        /// What was typed.
+        text: String,
+        /// What is missing.
+        reason: &'static str,
+    },
+}
+
+impl ChoiceError {
+    /// What to do about it, as a sentence.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ChoiceError::Unknown { nearest, .. } => {
+                nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
+            }
+            ChoiceError::NotYet { .. } => None,
+        }
+    }
+}
+
+/// The one of `known` that `text` was probably meant to be.
+pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let text = text.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (strsim::normalized_damerau_levenshtein(&text, name), name))
+        .filter(|(similarity, _)| *similarity >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_owned())
+}
+
+/// Declares an enum whose variants have one name each, everywhere.
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $type:ident, $what:literal {
+            $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )+
+        }
+        not_yet { $( $later:literal: $reason:literal, )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub enum $type {
+            $( $(#[$variant_meta])* #[serde(rename = $name)] $variant, )+
+        }
+
+        impl $type {
+            /// Every choice, in the order in which help lists them.
+            pub const ALL: &'static [$type] = &[$( $type::$variant, )+];
+
+            /// The name it goes by.
+            pub const fn name(self) -> &'static str {
+                match self { $( $type::$variant => $name, )+ }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::scenario::ChoiceError;
+
+            fn from_str(text: &str) -> Result<$type, Self::Err> {
+                if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
+                    return Ok(*choice);
+                }
+                const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
+                if let Some((_, reason)) = NOT_YET.iter().find(|(name, _)| *name == text) {
+                    return Err($crate::scenario::ChoiceError::NotYet {
+                        what: $what,
+                        text: text.to_owned(),
+                        reason,
+                    });
+                }
+                let names = || $type::ALL.iter().map(|c| c.name());
+                Err($crate::scenario::ChoiceError::Unknown {
+                    what: $what,
+                    text: text.to_owned(),
+                    known: names().collect::<Vec<_>>().join(", "),
+                    nearest: $crate::scenario::nearest(text, names()),
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use choice;
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{Protocol, Tls};
+
+    #[test]
+    fn one_spelling_in_and_out() {
+        for protocol in Protocol::ALL {
+            assert_eq!(protocol.name().parse(), Ok(*protocol));
+            assert_eq!(serde_json::to_string(protocol).unwrap(), format!("\"{protocol}\""));
+        }
+    }
+
+    #[test]
+    fn a_typing_error_is_told_from_a_name_of_the_future() {
+        let error = "tls31".parse::<Tls>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
+        assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
+        let error = "h3".parse::<Protocol>().unwrap_err();
+        assert!(error.to_string().starts_with("protocol `h3` is not supported yet: "), "{error}");
+    }
+}

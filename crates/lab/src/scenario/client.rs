@@ -1,0 +1,73 @@
+//! The two ends: the client's device and browser, and the origin servers.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::choice;
+
+choice! {
+    /// What the browser's cache holds when a visit begins.
+    pub enum View, "view" {
+        /// Nothing.
+        Cold = "cold",
+        /// What an earlier, unmeasured load of the same page left.
+        Warm = "warm",
+        /// A cold visit, then a warm one in the same journey.
+        Both = "both",
+    }
+    not_yet {}
+}
+
+choice! {
+    /// How far away the hosts are.
+    pub enum Origins, "origins" {
+        /// All at the network's RTT.
+        Equal = "equal",
+        /// Each with the extra RTT that was recorded for it.
+        Recorded = "recorded",
+    }
+    not_yet {}
+}
+
+/// The client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// What its CPU costs: the name of a device profile.
+    pub device: String,
+    /// Every cost of the device times this.
+    pub cpu_multiplier: f64,
+    /// The name of a browser policy.
+    pub browser: String,
+    /// Cache state.
+    pub view: View,
+    /// Hosts whose objects are not loaded, sorted.
+    pub blocked_hosts: Vec<String>,
+}
+
+/// The origin servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// How far away they are.
+    pub origins: Origins,
+    /// Requests that one host serves at once; `None` is without limit.
+    pub workers: Option<u32>,
+    /// What a worker is busy for with one request, beyond the page's own think time.
+    pub service_time_ns: u64,
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client {
+            device: "desktop".to_owned(),
+            cpu_multiplier: 1.0,
+            browser: "chrome".to_owned(),
+            view: View::Cold,
+            blocked_hosts: Vec::new(),
+        }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server { origins: Origins::Equal, workers: None, service_time_ns: 0 }
+    }
+}

@@ -1,0 +1,17 @@
+//! A scenario: page x network x stack x transport x client x server x world, fully specified.
+//!
+//! It is typed data with one canonical text, which is the identity of a cell: two scenarios are the same
+//! cell if and only if their texts are equal, and the text stands beside every journey in the store.
+
+mod choice;
+mod client;
+mod network;
+mod stack;
+mod whole;
+
+pub(crate) use choice::choice;
+pub use choice::{ChoiceError, nearest};
+pub use client::{Client, Origins, Server, View};
+pub use network::{NetworkError, NetworkSpec, Queue};
+pub use stack::{Congestion, Protocol, Stack, Tls, Transport};
+pub use whole::{Nuisance, PageRef, Scenario, World};

@@ -1,0 +1,228 @@
+//! What a scenario says of its network: a named profile, single properties, or one changed by the other.
+//!
+//! This is the *specification*; what the named profile holds is the `net` crate's affair. Quantities are
+//! kept as numbers so that `100ms` and `0.1s` are one cell and a report can draw an axis.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use units::{BitsPerSec, parse};
+
+/// A network by profile, by properties, or both; a property replaces the profile's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkSpec {
+    /// A profile's name or a link file.
+    pub base: Option<String>,
+    /// Round-trip propagation delay.
+    pub rtt_ns: Option<u64>,
+    /// Rate towards the client.
+    pub down_bit_per_s: Option<u64>,
+    /// Rate towards the servers.
+    pub up_bit_per_s: Option<u64>,
+    /// Probability that a packet is lost, each direction.
+    pub loss_ratio: Option<f64>,
+    /// The droptail queue in front of each direction.
+    pub queue: Option<Queue>,
+}
+
+/// A queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// Why a text is not a network.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NetworkError {
+    /// A property's value cannot be read.
+    #[error("network property `{key}`: {source}")]
+    Value {
+        /// Which property.
+        key: String,
+        /// What is wrong with it.
+        source: parse::ParseError,
+    },
+    /// Not a property.
+    #[error("unknown network property `{key}`; known: {}", NetworkSpec::KEYS.join(", "))]
+    Key {
+        /// What was typed.
+        key: String,
+    },
+    /// A queue is neither packets nor bytes.
+    #[error("`{text}` is not a queue; write `100pkt` or `64KB`")]
+    Queue {
+        /// What was typed.
+        text: String,
+    },
+    /// A second profile, or one that is not in front.
+    #[error("`{text}` stands where `key=value` should; the profile comes first and alone")]
+    Misplaced {
+        /// What was typed.
+        text: String,
+    },
+}
+
+impl NetworkSpec {
+    /// The properties that can be given or varied.
+    pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
+
+    /// Sets one property from what a person typed.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), NetworkError> {
+        let wrong = |source| NetworkError::Value { key: key.to_owned(), source };
+        match key {
+            "rtt" => {
+                let rtt = parse::duration(text).map_err(wrong)?;
+                self.rtt_ns = Some(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX));
+            }
+            "down" => self.down_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
+            "up" => self.up_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
+            "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
+            "queue" => self.queue = Some(Queue::parse(text)?),
+            _ => return Err(NetworkError::Key { key: key.to_owned() }),
+        }
+        Ok(())
+    }
+
+    /// Takes over what `properties` states.
+    pub fn overlay(&mut self, properties: &NetworkSpec) {
+        let NetworkSpec { base, rtt_ns, down_bit_per_s, up_bit_per_s, loss_ratio, queue } =
+            properties;
+        self.base = base.clone().or(self.base.take());
+        self.rtt_ns = rtt_ns.or(self.rtt_ns);
+        self.down_bit_per_s = down_bit_per_s.or(self.down_bit_per_s);
+        self.up_bit_per_s = up_bit_per_s.or(self.up_bit_per_s);
+        self.loss_ratio = loss_ratio.or(self.loss_ratio);
+        self.queue = queue.or(self.queue);
+    }
+
+    /// Reads `PROFILE`, `key=value,...` or `PROFILE,key=value,...`.
+    pub fn parse(text: &str) -> Result<NetworkSpec, NetworkError> {
+        let mut spec = NetworkSpec::default();
+        for (position, part) in text.split(',').map(str::trim).enumerate() {
+            match part.split_once('=') {
+                Some((key, value)) => spec.set(key.trim(), value.trim())?,
+                None if position == 0 && !part.is_empty() => spec.base = Some(part.to_owned()),
+                None => return Err(NetworkError::Misplaced { text: part.to_owned() }),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl Queue {
+    fn parse(text: &str) -> Result<Queue, NetworkError> {
+        let wrong = || NetworkError::Queue { text: text.to_owned() };
+        let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("pkt"));
+        match packets {
+            Some(number) => number.trim().parse().map(Queue::Packets).map_err(|_| wrong()),
+            None => parse::size_bytes(text).map(Queue::Bytes).map_err(|_| wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Queue::Packets(n) => write!(f, "{n}pkt"),
+            Queue::Bytes(n) => write!(f, "{n}B"),
+        }
+    }
+}
+
+/// The text that [`NetworkSpec::parse`] reads back to the same network.
+impl fmt::Display for NetworkSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self.base.iter().cloned().collect();
+        parts.extend(self.rtt_ns.map(|ns| format!("rtt={}", duration_text(ns))));
+        parts.extend(self.down_bit_per_s.map(|rate| format!("down={}", rate_text(rate))));
+        parts.extend(self.up_bit_per_s.map(|rate| format!("up={}", rate_text(rate))));
+        parts.extend(self.loss_ratio.map(|ratio| format!("loss={ratio}")));
+        parts.extend(self.queue.map(|queue| format!("queue={queue}")));
+        f.write_str(&parts.join(","))
+    }
+}
+
+/// `ns` in the largest unit that leaves it whole.
+fn duration_text(ns: u64) -> String {
+    [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
+        .into_iter()
+        .find(|(_, unit)| ns.is_multiple_of(*unit) && ns != 0)
+        .map_or_else(|| format!("{ns}ns"), |(name, unit)| format!("{}{name}", ns / unit))
+}
+
+/// A rate in the largest unit that leaves it whole.
+fn rate_text(rate: u64) -> String {
+    if rate == BitsPerSec::UNLIMITED.0 {
+        return "unlimited".to_owned();
+    }
+    [("mbit", 1_000_000), ("kbit", 1_000)]
+        .into_iter()
+        .find(|(_, unit)| rate.is_multiple_of(*unit))
+        .map_or_else(|| format!("{rate}bit"), |(name, unit)| format!("{}{name}", rate / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_a_link_or_a_changed_profile() {
+        assert_eq!(NetworkSpec::parse("3g").unwrap().base.as_deref(), Some("3g"));
+        let link = NetworkSpec::parse("rtt=0.1s, down=10 mbit,up=5mbit,loss=1%,queue=64pkt");
+        assert_eq!(
+            link.unwrap().to_string(),
+            "rtt=100ms,down=10mbit,up=5mbit,loss=0.01,queue=64pkt"
+        );
+        let changed = NetworkSpec::parse("cable,rtt=600ms").unwrap();
+        assert_eq!((changed.base.as_deref(), changed.rtt_ns), (Some("cable"), Some(600_000_000)));
+    }
+
+    #[test]
+    fn refusals_name_the_property() {
+        let message = |text| NetworkSpec::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            message("rtt=100"),
+            "network property `rtt`: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
+        );
+        assert_eq!(
+            message("delay=1ms"),
+            "unknown network property `delay`; known: rtt, down, up, loss, queue"
+        );
+        assert_eq!(message("queue=many"), "`many` is not a queue; write `100pkt` or `64KB`");
+        assert!(message("rtt=1ms,3g").contains("comes first"));
+        assert!(message("").contains("key=value"));
+    }
+
+    proptest! {
+        #[test]
+        fn its_text_reads_back(
+            base in proptest::option::of("[a-z0-9:-]{1,8}"),
+            rtt_ns in 0u64..10_000_000_000,
+            down in proptest::option::of(1u64..1_000_000_000_000),
+            loss in proptest::option::of(0.0f64..=1.0),
+            packets in proptest::option::of(0u64..1_000_000),
+        ) {
+            let spec = NetworkSpec {
+                base,
+                rtt_ns: Some(rtt_ns),
+                down_bit_per_s: down,
+                up_bit_per_s: None,
+                loss_ratio: loss,
+                queue: packets.map(Queue::Packets),
+            };
+            prop_assert_eq!(NetworkSpec::parse(&spec.to_string()), Ok(spec));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,40}") {
+            let _ = NetworkSpec::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What carries the page: protocol, security, connection policy and TCP's settings.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::choice;
+
+choice! {
+    /// The application protocol.
+    pub enum Protocol, "protocol" {
+        /// HTTP/1.1 with keep-alive (RFC 9112).
+        H1 = "h1",
+        /// HTTP/2 (RFC 9113).
+        H2 = "h2",
+    }
+    not_yet {
+        "h1-pipelined": "HTTP/1.1 pipelining has no client here",
+        "spdy": "there is no SPDY/3.1 implementation here",
+        "h3": "there is no QUIC transport here",
+        "recorded": "an arm that speaks what each recorded host spoke needs every recorded protocol",
+    }
+}
+
+choice! {
+    /// What secures a connection.
+    pub enum Tls, "tls" {
+        /// Clear text.
+        None = "none",
+        /// TLS 1.2 (RFC 5246): two round trips.
+        Tls12 = "tls12",
+        /// TLS 1.3 (RFC 8446): one round trip.
+        Tls13 = "tls13",
+    }
+    not_yet {}
+}
+
+choice! {
+    /// TCP's congestion control.
+    pub enum Congestion, "congestion control" {
+        /// CUBIC (RFC 9438) with HyStart.
+        Cubic = "cubic",
+        /// Reno (RFC 5681, RFC 6582).
+        Reno = "reno",
+    }
+    not_yet { "bbr": "BBR has no model here", }
+}
+
+/// Protocol, security and connection policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// What secures it.
+    pub tls: Tls,
+    /// How many connections the client may have to one host; `None` is the browser policy's number.
+    pub connections_per_host: Option<u32>,
+    /// How many connections it may have in all; `None` is the browser policy's number.
+    pub connections_total: Option<u32>,
+}
+
+/// TCP's settings, the same on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transport {
+    /// Who sets the congestion window.
+    pub congestion: Congestion,
+    /// The initial window (RFC 6928), in segments.
+    pub initial_window_segments: u32,
+    /// Whether the window shrinks after an idle RTO (Linux `tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
+}
+
+impl Default for Stack {
+    fn default() -> Stack {
+        Stack {
+            protocol: Protocol::H2,
+            tls: Tls::Tls13,
+            connections_per_host: None,
+            connections_total: None,
+        }
+    }
+}
+
+impl Default for Transport {
+    /// Linux's defaults.
+    fn default() -> Transport {
+        Transport {
+            congestion: Congestion::Cubic,
+            initial_window_segments: 10,
+            slow_start_after_idle: true,
+        }
+    }
+}

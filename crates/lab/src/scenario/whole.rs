@@ -1,0 +1,122 @@
+//! The scenario itself.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::choice;
+use super::{Client, NetworkSpec, Server, Stack, Transport};
+
+choice! {
+    /// Which clock and network a journey runs on.
+    pub enum World, "world" {
+        /// Virtual time over simulated links and TCP.
+        Sim = "sim",
+    }
+    not_yet { "emu": "the kernel's TCP over an emulated link needs the emulator", }
+}
+
+choice! {
+    /// Whether start phase, server time, compute and packet processing vary from repetition to
+    /// repetition, as they do on real machines.
+    pub enum Nuisance, "nuisance" {
+        /// They vary, seeded.
+        On = "on",
+        /// They do not: without loss every repetition is the same.
+        Off = "off",
+    }
+    not_yet {}
+}
+
+/// Which page, and which version of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PageRef {
+    /// How it was asked for: a generator (`synthetic:100x10KB`), a name, a HAR's path.
+    pub spec: String,
+    /// Digest of the file it was read from, so that a changed file is another cell. `None` for a page
+    /// that its name determines.
+    pub digest: Option<String>,
+}
+
+/// Everything that determines a load but the seed and the version of farlink.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// What is loaded.
+    pub page: PageRef,
+    /// What lies between.
+    pub network: NetworkSpec,
+    /// What carries it.
+    pub stack: Stack,
+    /// TCP's settings.
+    pub transport: Transport,
+    /// Who loads it.
+    pub client: Client,
+    /// Who serves it.
+    pub server: Server,
+    /// Whether repetitions vary.
+    pub nuisance: Nuisance,
+    /// Which clock.
+    pub world: World,
+}
+
+impl Scenario {
+    /// The page over the network with everything else at its default: HTTP/2 with TLS 1.3, Linux's
+    /// TCP, a desktop with Chrome's policy, a cold cache, nuisance on.
+    pub fn new(page: impl Into<String>, network: NetworkSpec) -> Scenario {
+        Scenario {
+            page: PageRef { spec: page.into(), digest: None },
+            network,
+            stack: Stack::default(),
+            transport: Transport::default(),
+            client: Client::default(),
+            server: Server::default(),
+            nuisance: Nuisance::On,
+            world: World::Sim,
+        }
+    }
+
+    /// The canonical text: one line of JSON, every key present, in the order of the types here.
+    pub fn canonical(&self) -> String {
+        serde_json::to_string(self)
+            .expect("a scenario is plain data without maps, so it serialises")
+    }
+
+    /// Reads a canonical text back.
+    pub fn from_canonical(text: &str) -> Result<Scenario, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_canonical_text_is_stable_and_reads_back() {
+        let network = NetworkSpec::parse("cable,rtt=100ms").unwrap();
+        let scenario = Scenario::new("synthetic:100x10KB", network);
+        let text = scenario.canonical();
+        assert_eq!(
+            text,
+            concat!(
+                r#"{"page":{"spec":"synthetic:100x10KB","digest":null},"#,
+                r#""network":{"base":"cable","rtt_ns":100000000,"down_bit_per_s":null,"#,
+                r#""up_bit_per_s":null,"loss_ratio":null,"queue":null},"#,
+                r#""stack":{"protocol":"h2","tls":"tls13","connections_per_host":null,"#,
+                r#""connections_total":null},"transport":{"congestion":"cubic","#,
+                r#""initial_window_segments":10,"slow_start_after_idle":true},"#,
+                r#""client":{"device":"desktop","cpu_multiplier":1.0,"browser":"chrome","#,
+                r#""view":"cold","blocked_hosts":[]},"server":{"origins":"equal","#,
+                r#""workers":null,"service_time_ns":0},"nuisance":"on","world":"sim"}"#,
+            )
+        );
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn an_emulated_world_is_refused_by_name() {
+        let error = "emu".parse::<World>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "world `emu` is not supported yet: the kernel's TCP over an emulated link needs the emulator"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! From what the browser saw and what the world counted to a visit's record.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use browser::{ConnectionUse, Visited};
+use net::{DropCause, LinkStats};
+use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
+use units::Time;
+use world::sim::{Endpoint, Report};
+
+use super::stage::{DOWN, UP};
+use crate::scenario::View;
+
+/// A visit's account: opened before it, closed after it.
+pub(super) struct Account {
+    before: Report,
+}
+
+/// Both ends of one connection.
+#[derive(Default)]
+struct Ends<'a> {
+    client: Option<&'a Endpoint>,
+    server: Option<&'a Endpoint>,
+}
+
+impl Account {
+    pub(super) fn open() -> Account {
+        Account { before: super::report() }
+    }
+
+    /// The record of the visit that has just ended.
+    pub(super) fn close(self, index: u32, view: View, visited: Visited) -> VisitRecord {
+        let after = super::report();
+        let connections = connections(&visited.connections, &after);
+        let drops = &after.drops[self.before.drops.len()..];
+        let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
+        let delivered = |link| {
+            let bytes = |report: &Report| stats(report, link).delivered_bytes;
+            bytes(&after) - bytes(&self.before)
+        };
+        VisitRecord {
+            index,
+            view: view.name().to_owned(),
+            started_at_ns: visited.started.as_nanos(),
+            outcome: outcome(&visited),
+            ttfb_ns: visited.ttfb.map(nanos),
+            connections,
+            events: events(&visited, drops, &after),
+            wire_bytes_down: delivered(DOWN),
+            wire_bytes_up: delivered(UP),
+            queue_drops: drops_by(DropCause::QueueFull),
+            losses: drops_by(DropCause::Loss),
+            trace_digest: Some(after.digest),
+            objects: visited.objects,
+        }
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn stats<'a>(report: &'a Report, link: &str) -> &'a LinkStats {
+    let named = report.links.iter().find(|(name, _)| name == link);
+    &named.expect("every stage has the access link's two directions").1
+}
+
+fn outcome(visited: &Visited) -> Outcome {
+    match &visited.plt {
+        Ok(plt) => Outcome::Loaded { plt_ns: nanos(*plt) },
+        Err(reason) => Outcome::Failed { reason: reason.clone() },
+    }
+}
+
+fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec<Event> {
+    let event = |at: Time, kind, detail: String| Event {
+        at_ns: at.as_nanos(),
+        kind,
+        object: None,
+        connection: None,
+        detail,
+    };
+    let mut events = vec![event(visited.started, EventKind::Start, String::new())];
+    for drop in drops {
+        let kind = match drop.cause {
+            DropCause::Loss => EventKind::Loss,
+            DropCause::QueueFull | DropCause::TooBig => EventKind::QueueDrop,
+        };
+        let link = &report.links[drop.link].0;
+        events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
+    }
+    events.push(match &visited.plt {
+        Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
+        Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
+    });
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+fn connections(used: &[ConnectionUse], report: &Report) -> Vec<ConnectionRecord> {
+    let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
+    for endpoint in &report.endpoints {
+        // The client's address tells connections apart: it never uses a port twice in a journey.
+        if endpoint.active {
+            ends.entry(endpoint.local).or_default().client = Some(endpoint);
+        } else {
+            ends.entry(endpoint.peer).or_default().server = Some(endpoint);
+        }
+    }
+    let none = Ends::default();
+    used.iter()
+        .map(|used| connection(used, used.local.and_then(|a| ends.get(&a)).unwrap_or(&none)))
+        .collect()
+}
+
+fn connection(used: &ConnectionUse, ends: &Ends<'_>) -> ConnectionRecord {
+    let client = ends.client.map(|end| &end.stats);
+    let server = ends.server.map(|end| &end.stats);
+    ConnectionRecord {
+        host: used.host.clone(),
+        protocol: used.arm.protocol.to_string(),
+        tls: used.arm.security.to_string(),
+        opened_at_ns: used.started.as_nanos(),
+        connected_at_ns: used.connected.map(Time::as_nanos),
+        secured_at_ns: used.secured.map(Time::as_nanos),
+        closed_at_ns: used.closed.map(Time::as_nanos),
+        requests: used.requests,
+        bytes_up: client.map_or(0, |stats| stats.bytes_sent),
+        bytes_down: client.map_or(0, |stats| stats.bytes_received),
+        retransmits_down: server.map_or(0, |stats| stats.retransmitted_segments as u32),
+        retransmits_up: client.map_or(0, |stats| stats.retransmitted_segments as u32),
+        timeouts_down: server.map_or(0, |stats| stats.timeouts as u32),
+        srtt_down_ns: server.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
+        cwnd_down: server.map_or(0, |stats| stats.cwnd),
+        busy_ns: server.map_or(0, |stats| nanos(stats.busy)),
+        flow_limited_ns: server.map_or(0, |stats| nanos(stats.rwnd_limited)),
+    }
+}

@@ -1,0 +1,141 @@
+//! Runs one journey in the simulated world: a pure function of its plan.
+
+mod account;
+mod catalogue;
+mod limits;
+mod ready;
+mod stage;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser::{Browser, Cache, LoadPlan, Session};
+use chance::Source;
+use record::VisitRecord;
+use world::sim;
+
+use self::account::Account;
+pub use self::catalogue::page_digest;
+use self::limits::Limits;
+use self::ready::{Pages, Ready};
+use self::stage::Stage;
+use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
+use crate::scenario::{Nuisance, Scenario, View};
+
+/// Executes journeys in virtual time. What is prepared of their pages is kept from journey to
+/// journey; nothing else is.
+#[derive(Default)]
+pub struct Simulator {
+    pages: Pages,
+}
+
+/// How long a page may take before its visit has failed: longer than any reader waits.
+const VISIT_LIMIT: Duration = Duration::from_secs(600);
+
+/// What lies between two visits of a journey: long enough for connections to close.
+const BETWEEN_VISITS: Duration = Duration::from_secs(10);
+
+/// The nuisance model's spread of server time and of compute: 5 %.
+const SPREAD: f64 = 0.05;
+
+/// The nuisance model's start phase: a visit begins up to this long after the world does.
+const START_PHASE: Duration = Duration::from_secs(1);
+
+impl Simulator {
+    /// An executor that has prepared nothing yet.
+    pub fn new() -> Simulator {
+        Simulator::default()
+    }
+
+    /// Checks that a scenario can be run, and prepares its page.
+    ///
+    /// # Errors
+    /// One sentence: an unknown page, network, device or browser.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), String> {
+        self.pages.ready(scenario)?;
+        stage::network(scenario)?;
+        stage::browser(scenario)?;
+        Ok(())
+    }
+
+    /// The page of a scenario, read once.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn page(&self, scenario: &Scenario) -> Result<Arc<page::Page>, String> {
+        Ok(Arc::clone(&self.pages.ready(scenario)?.page))
+    }
+
+    fn run(&self, journey: &JourneyPlan) -> Result<JourneyResult, String> {
+        let scenario = &*journey.scenario;
+        let ready = self.pages.ready(scenario)?;
+        let network = stage::network(scenario)?;
+        let browser = Rc::new(stage::browser(scenario)?);
+        let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
+        let tour = tour(browser, scenario, &ready);
+        let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
+        let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
+        let measure =
+            |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
+        let notes = network.notes.iter().chain(&ready.notes).cloned().collect();
+        Ok(JourneyResult { visits: records.into_iter().map(measure).collect(), notes, failure: None })
+    }
+}
+
+impl Execute for Simulator {
+    fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
+        self.run(journey).unwrap_or_else(|failure| JourneyResult {
+            failure: Some(failure),
+            ..JourneyResult::default()
+        })
+    }
+}
+
+/// The journey as its client lives it: a cold visit, a warm one, or both. A warm visit is that of a
+/// browser that was closed since the cold one: it has kept its cache, not its connections.
+fn tour(
+    browser: Rc<Browser>,
+    scenario: &Scenario,
+    ready: &Ready,
+) -> impl Future<Output = Vec<VisitRecord>> + 'static {
+    let plan = ready.load_plan(scenario);
+    let view = scenario.client.view;
+    let varies = scenario.nuisance == Nuisance::On;
+    async move {
+        if varies {
+            let phase = world::stream("visit/phase").span(START_PHASE);
+            world::sleep(phase).await;
+        }
+        let cache = Rc::new(Cache::default());
+        let mut records = Vec::new();
+        let cold = visit(&browser, &cache, &plan, View::Cold, 0).await;
+        if view != View::Warm {
+            records.push(cold);
+        }
+        if view != View::Cold {
+            world::sleep(BETWEEN_VISITS).await;
+            records.push(visit(&browser, &cache, &plan, View::Warm, records.len() as u32).await);
+        }
+        records
+    }
+}
+
+/// One visit by a browser started for it.
+async fn visit(
+    browser: &Rc<Browser>,
+    cache: &Rc<Cache>,
+    plan: &Rc<LoadPlan>,
+    view: View,
+    index: u32,
+) -> VisitRecord {
+    let account = Account::open();
+    let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
+    let visited = session.visit(plan, VISIT_LIMIT).await;
+    account.close(index, view, visited)
+}
+
+/// The world's own account so far.
+fn report() -> sim::Report {
+    sim::report().expect("a simulated journey runs in the simulated world")
+}

@@ -1,0 +1,80 @@
+//! Pages made ready once, for all the journeys that load them.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use browser::{Arm, LoadPlan};
+use http_stack::tls::{self, Security};
+use page::Page;
+use proxy::Site;
+
+use crate::scenario::{Protocol, Scenario, Tls};
+
+/// A page with everything that does not depend on the scenario.
+pub(super) struct Ready {
+    pub(super) page: Arc<Page>,
+    pub(super) site: Arc<Site>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Pages by the names that scenarios give them.
+#[derive(Default)]
+pub(super) struct Pages(Mutex<BTreeMap<String, Arc<Ready>>>);
+
+impl Pages {
+    pub(super) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
+        self.open(&scenario.page.spec)
+    }
+
+    pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
+        let mut pages = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(ready) = pages.get(spec) {
+            return Ok(Arc::clone(ready));
+        }
+        let page = page::open(spec).map_err(|error| error.to_string())?;
+        page.check()?;
+        let ready = Arc::new(Ready {
+            site: Arc::new(Site::new(&page)),
+            notes: page_notes(&page),
+            page: Arc::new(page),
+        });
+        pages.insert(spec.to_owned(), Arc::clone(&ready));
+        Ok(ready)
+    }
+}
+
+fn page_notes(page: &Page) -> Vec<String> {
+    let skipped = page.skipped.len();
+    let entries = page.objects.len() + skipped;
+    match skipped {
+        0 => Vec::new(),
+        _ => vec![format!("{}: {skipped} of {entries} recorded entries are not loaded", page.name)],
+    }
+}
+
+impl Ready {
+    /// The page as this scenario's client loads it.
+    pub(super) fn load_plan(&self, scenario: &Scenario) -> Rc<LoadPlan> {
+        Rc::new(LoadPlan::new(Arc::clone(&self.page), self.arms(scenario)))
+    }
+
+    /// How each host is spoken to.
+    pub(super) fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
+        let hosts = self.page.hosts.iter();
+        hosts
+            .map(|host| Arm {
+                protocol: match scenario.stack.protocol {
+                    Protocol::H1 => tls::Protocol::H1,
+                    Protocol::H2 => tls::Protocol::H2,
+                },
+                security: match scenario.stack.tls {
+                    Tls::None => Security::None,
+                    Tls::Tls12 => Security::Tls12,
+                    Tls::Tls13 => Security::Tls13,
+                },
+                blocked: scenario.client.blocked_hosts.contains(&host.name),
+            })
+            .collect()
+    }
+}

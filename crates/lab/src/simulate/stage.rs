@@ -1,0 +1,142 @@
+//! The scenario's stage: client, links, origins - and what the scenario's names stand for.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser::{Browser, Device, Policy};
+use chance::{Source, Stream};
+use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
+use proxy::{Listen, Origin, Workers, origin};
+use units::BitsPerSec;
+use world::sim::{NodeId, Plan};
+
+use super::ready::Ready;
+use crate::scenario::{Congestion, Nuisance, Origins, Scenario, Transport};
+
+/// The access link's two directions, by the names that key their random streams.
+pub(super) const UP: &str = "up";
+pub(super) const DOWN: &str = "down";
+
+/// A world with everything in its place.
+pub(super) struct Stage {
+    pub(super) plan: Plan,
+    pub(super) client: NodeId,
+}
+
+/// What the scenario's network is.
+pub(super) fn network(scenario: &Scenario) -> Result<Network, String> {
+    let mut network =
+        Network::parse(&scenario.network.to_string()).map_err(|error| error.to_string())?;
+    if scenario.nuisance == Nuisance::On {
+        for link in [&mut network.up, &mut network.down] {
+            link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
+        }
+    }
+    Ok(network)
+}
+
+/// What the scenario's browser is.
+pub(super) fn browser(scenario: &Scenario) -> Result<Browser, String> {
+    let client = &scenario.client;
+    let mut policy = Policy::named(&client.browser).map_err(|error| error.to_string())?;
+    let mut device = Device::named(&client.device).map_err(|error| error.to_string())?;
+    device.slowdown = client.cpu_multiplier;
+    let stack = &scenario.stack;
+    if let Some(limit) = stack.connections_per_host {
+        policy.connections_per_host = limit as usize;
+    }
+    if let Some(limit) = stack.connections_total {
+        policy.connections_total = limit as usize;
+    }
+    let compute_spread = if scenario.nuisance == Nuisance::On { super::SPREAD } else { 0.0 };
+    Ok(Browser::new(policy, device, compute_spread))
+}
+
+fn tcp_config(transport: &Transport) -> Arc<tcp::Config> {
+    Arc::new(tcp::Config {
+        congestion: match transport.congestion {
+            Congestion::Cubic => congestion::Algorithm::Cubic,
+            Congestion::Reno => congestion::Algorithm::Reno,
+        },
+        initial_window: transport.initial_window_segments,
+        slow_start_after_idle: transport.slow_start_after_idle,
+        ..tcp::Config::default()
+    })
+}
+
+impl Stage {
+    /// Puts client, links and origins in their places.
+    pub(super) fn set(
+        scenario: &Scenario,
+        ready: &Ready,
+        network: &Network,
+        source: Source,
+    ) -> Stage {
+        let mut plan = Plan::new(source);
+        let tcp = tcp_config(&scenario.transport);
+        let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
+        let up = plan.link(UP, network.up.clone());
+        let down = plan.link(DOWN, network.down.clone());
+        let factors = think_factors(scenario, ready, source);
+        for (index, host) in ready.page.hosts.iter().enumerate() {
+            let address = origin_address(index);
+            let server = plan.node(address, Arc::clone(&tcp));
+            plan.host(&host.name, address);
+            let (mut there, mut back) = (vec![up], vec![down]);
+            if scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero() {
+                let extra = delay(host.extra_rtt.value / 2);
+                there.push(plan.link(&format!("origin/{index}/up"), extra.clone()));
+                back.insert(0, plan.link(&format!("origin/{index}/down"), extra));
+            }
+            plan.route(client, server, &there);
+            plan.route(server, client, &back);
+            let arm = ready.arms(scenario)[index];
+            let secure = arm.security != http_stack::tls::Security::None;
+            let listen = Listen {
+                address: SocketAddr::new(address, if secure { 443 } else { 80 }),
+                acceptor: http_stack::server::Acceptor::new(arm.security),
+            };
+            let workers = Workers {
+                count: scenario.server.workers.map(|count| count as usize),
+                service_time: Duration::from_nanos(scenario.server.service_time_ns),
+            };
+            let site = Arc::clone(&ready.site);
+            let origin = Rc::new(Origin::new(site, index, workers, Rc::clone(&factors)));
+            plan.spawn(server, async move {
+                origin::run(listen, origin).await.expect("a fresh node's ports are free");
+            });
+        }
+        Stage { plan, client }
+    }
+}
+
+/// Private addresses, one a host.
+fn origin_address(index: usize) -> IpAddr {
+    let index = index + 1;
+    IpAddr::V4(Ipv4Addr::new(10, 1 + (index >> 16) as u8, (index >> 8) as u8, index as u8))
+}
+
+/// A link that delays and does nothing else.
+fn delay(delay: Duration) -> LinkConfig {
+    LinkConfig {
+        rate: BitsPerSec::UNLIMITED,
+        delay,
+        queue: QueueLimit::Unlimited,
+        loss: 0.0,
+        mtu: 1500,
+        processing_jitter: ProcessingJitter::None,
+    }
+}
+
+/// The nuisance model's factors on each object's server time, in the page's order: arms are paired.
+fn think_factors(scenario: &Scenario, ready: &Ready, source: Source) -> Rc<[f64]> {
+    factors(scenario, ready, source.stream("origin/think")).into()
+}
+
+/// One factor an object, none of them negative.
+pub(super) fn factors(scenario: &Scenario, ready: &Ready, mut stream: Stream) -> Vec<f64> {
+    let spread = if scenario.nuisance == Nuisance::On { super::SPREAD } else { 0.0 };
+    ready.page.objects.iter().map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
+}

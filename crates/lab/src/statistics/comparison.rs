@@ -1,0 +1,190 @@
+//! Two arms of an experiment, repetition by repetition.
+//!
+//! Repetition r of either arm has the same seed, hence the same losses and nuisances, so pairs are
+//! drawn together: what both arms suffer alike cancels.
+
+use chance::Source;
+
+use super::bootstrap::{enough, interval, median};
+use super::{Interval, NoInterval};
+
+/// One repetition's values in the two arms; less is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// In the first arm.
+    pub first: f64,
+    /// In the second arm.
+    pub second: f64,
+}
+
+/// What two arms come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Who is ahead, if anybody is for certain.
+    pub verdict: Verdict,
+    /// By how much the median of the arm ahead lies below the other's, as a fraction of the other's.
+    pub advantage: f64,
+    /// Whether it is the second arm that is ahead in the median.
+    pub second_ahead: bool,
+    /// The interval of the advantage, or why there is none.
+    pub interval: Result<Interval, NoInterval>,
+}
+
+/// Who is ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The first arm: the interval excludes zero, or there is no chance in it at all.
+    First,
+    /// The second arm, likewise.
+    Second,
+    /// Both take exactly the same time.
+    Same,
+    /// The interval includes zero, or the repetitions are too few to tell.
+    Unclear,
+}
+
+/// Compares two arms; `None` without pairs or with values that are not positive and finite.
+pub fn compare(pairs: &[Pair], seed: u64) -> Option<Comparison> {
+    let is_sound = |v: f64| v.is_finite() && v > 0.0;
+    if pairs.is_empty() || pairs.iter().any(|p| !is_sound(p.first) || !is_sound(p.second)) {
+        return None;
+    }
+    let all: Vec<usize> = (0..pairs.len()).collect();
+    let second_ahead = reduction(pairs, &all, true) > 0.0;
+    let advantage = reduction(pairs, &all, second_ahead);
+    let interval = reduction_interval(pairs, second_ahead, seed);
+    let is_clear = match interval {
+        Ok(interval) => interval.low > 0.0,
+        Err(NoInterval::NoSpread) => true,
+        Err(NoInterval::TooFew { .. }) => false,
+    };
+    let verdict = match (is_clear, second_ahead) {
+        _ if pairs.iter().all(|p| p.first == p.second) => Verdict::Same,
+        (false, _) => Verdict::Unclear,
+        (true, true) => Verdict::Second,
+        (true, false) if advantage > 0.0 => Verdict::First,
+        (true, false) => Verdict::Unclear,
+    };
+    Some(Comparison { verdict, advantage, second_ahead, interval })
+}
+
+/// One less the ratio of medians of the pairs at `indices`: of the second arm to the first if
+/// `second_ahead`, else of the first to the second.
+fn reduction(pairs: &[Pair], indices: &[usize], second_ahead: bool) -> f64 {
+    let first = median(indices.iter().map(|i| pairs[*i].first));
+    let second = median(indices.iter().map(|i| pairs[*i].second));
+    if second_ahead { 1.0 - second / first } else { 1.0 - first / second }
+}
+
+fn reduction_interval(
+    pairs: &[Pair],
+    second_ahead: bool,
+    seed: u64,
+) -> Result<Interval, NoInterval> {
+    if pairs.len() > 1 && pairs.iter().all(|p| *p == pairs[0]) {
+        return Err(NoInterval::NoSpread);
+    }
+    enough(pairs.len())?;
+    let mut stream = Source::new(seed, 0).stream("statistics/bootstrap/pairs");
+    Ok(interval(pairs.len(), &mut stream, |indices| reduction(pairs, indices, second_ahead)))
+}
+
+impl Comparison {
+    /// The answer in one sentence, without a full stop: "h2 beats h1 by 31 % here (95 % interval
+    /// 28-34 %)".
+    pub fn sentence(&self, first: &str, second: &str) -> String {
+        let (ahead, behind) = if self.second_ahead { (second, first) } else { (first, second) };
+        let by = percent(self.advantage);
+        let grounds = self.grounds();
+        match self.verdict {
+            Verdict::Same => format!("{first} and {second} take exactly the same time here"),
+            Verdict::First | Verdict::Second => {
+                format!("{ahead} beats {behind} by {by} here ({grounds})")
+            }
+            Verdict::Unclear => format!(
+                "no clear difference between {first} and {second} here: \
+                 the median of {ahead} is {by} lower ({grounds})"
+            ),
+        }
+    }
+
+    fn grounds(&self) -> String {
+        match self.interval {
+            Ok(Interval { low, high }) => {
+                let separator = if low < 0.0 { " to " } else { "-" };
+                let low = percent(low);
+                format!("95 % interval {}{separator}{}", low.trim_end_matches(" %"), percent(high))
+            }
+            Err(NoInterval::NoSpread) => NoInterval::NoSpread.to_string(),
+            Err(few) => format!("no interval: {few}"),
+        }
+    }
+}
+
+/// A fraction as a percentage: whole from 10 % on, else with one decimal.
+fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.abs() >= 9.95 {
+        true => format!("{percent:.0} %"),
+        false => format!("{:.1} %", percent + 0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(first: &[f64], second: &[f64]) -> Vec<Pair> {
+        first.iter().zip(second).map(|(f, s)| Pair { first: *f, second: *s }).collect()
+    }
+
+    #[test]
+    fn a_clear_winner_with_its_interval() {
+        // The second arm takes 0.69 of the first in every pair, so every resample does.
+        let first: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i)).collect();
+        let second: Vec<f64> = first.iter().map(|v| v * 0.69).collect();
+        let comparison = compare(&pairs(&first, &second), 1).unwrap();
+        assert_eq!(comparison.verdict, Verdict::Second);
+        assert!((comparison.advantage - 0.31).abs() < 1e-12);
+        assert_eq!(
+            comparison.sentence("h1", "h2"),
+            "h2 beats h1 by 31 % here (95 % interval 31-31 %)"
+        );
+        let mirrored = compare(&pairs(&second, &first), 1).unwrap();
+        assert_eq!(mirrored.verdict, Verdict::First);
+        assert_eq!(mirrored.sentence("h2", "h1"), comparison.sentence("h1", "h2"));
+    }
+
+    #[test]
+    fn noise_is_not_a_difference() {
+        let first = [100.0, 90.0, 110.0, 95.0, 105.0, 100.0, 98.0, 102.0];
+        let second = [98.0, 109.0, 92.0, 104.0, 97.0, 99.0, 103.0, 96.0];
+        let comparison = compare(&pairs(&first, &second), 1).unwrap();
+        assert_eq!(comparison.verdict, Verdict::Unclear);
+        let sentence = comparison.sentence("h1", "h2");
+        assert!(sentence.starts_with("no clear difference between h1 and h2 here: "), "{sentence}");
+    }
+
+    #[test]
+    fn copies_and_single_repetitions_say_so() {
+        let copies = compare(&pairs(&[100.0; 10], &[96.0; 10]), 1).unwrap();
+        assert_eq!(
+            copies.sentence("h1", "h2"),
+            "h2 beats h1 by 4.0 % here (no spread: every repetition is the same)"
+        );
+        let single = compare(&pairs(&[100.0], &[50.0]), 1).unwrap();
+        assert_eq!(
+            single.sentence("h1", "h2"),
+            "no clear difference between h1 and h2 here: the median of h2 is 50 % lower \
+             (no interval: 1 of the 6 repetitions that an interval needs)"
+        );
+        let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();
+        assert_eq!(same.sentence("h1", "h2"), "h1 and h2 take exactly the same time here");
+    }
+
+    #[test]
+    fn nothing_to_compare() {
+        assert_eq!(compare(&[], 1), None);
+        assert_eq!(compare(&pairs(&[0.0], &[1.0]), 1), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! A sample and what describes it.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use thiserror::Error;
+
+use super::LEVEL;
+
+/// One or more finite values, sorted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    sorted: Vec<f64>,
+}
+
+/// A range that covers the quantity at the level of [`LEVEL`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Why there is no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoInterval {
+    /// All values are the same.
+    #[error("no spread: every repetition is the same")]
+    NoSpread,
+    /// The values are too few.
+    #[error("{have} of the {need} repetitions that an interval needs")]
+    TooFew {
+        /// How many there are.
+        have: usize,
+        /// How many there must be.
+        need: usize,
+    },
+}
+
+impl Sample {
+    /// The sample of `values`; `None` if there are none or one is not finite.
+    pub fn new(values: impl IntoIterator<Item = f64>) -> Option<Sample> {
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        if sorted.is_empty() || sorted.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        sorted.sort_by(f64::total_cmp);
+        Some(Sample { sorted })
+    }
+
+    /// The values, the smallest first.
+    pub fn values(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// Whether the values differ at all.
+    pub fn has_spread(&self) -> bool {
+        self.sorted.first() != self.sorted.last()
+    }
+
+    /// The arithmetic mean.
+    pub fn mean(&self) -> f64 {
+        self.sorted.iter().sum::<f64>() / self.sorted.len() as f64
+    }
+
+    /// The sample standard deviation (divided by n - 1); `None` for a single value.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        let n = self.sorted.len();
+        let mean = self.mean();
+        let squares: f64 = self.sorted.iter().map(|v| (v - mean) * (v - mean)).sum();
+        (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
+    }
+
+    /// The `q`-quantile, `q` in 0..=1, interpolated between the two nearest values (type 7 of Hyndman
+    /// and Fan, "Sample quantiles in statistical packages", 1996: what R, NumPy and Excel do).
+    pub fn quantile(&self, q: f64) -> f64 {
+        let place = q.clamp(0.0, 1.0) * (self.sorted.len() - 1) as f64;
+        let below = place.floor() as usize;
+        let above = place.ceil() as usize;
+        let (low, high) = (self.sorted[below], self.sorted[above]);
+        low + (high - low) * (place - below as f64)
+    }
+
+    /// The median.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// Student's t interval of the mean.
+    pub fn mean_interval(&self) -> Result<Interval, NoInterval> {
+        let n = self.sorted.len();
+        let deviation = self.standard_deviation().ok_or(NoInterval::TooFew { have: n, need: 2 })?;
+        if !self.has_spread() {
+            return Err(NoInterval::NoSpread);
+        }
+        let t = StudentsT::new(0.0, 1.0, (n - 1) as f64)
+            .expect("the degrees of freedom are at least 1")
+            .inverse_cdf(0.5 + LEVEL / 2.0);
+        let half = t * deviation / (n as f64).sqrt();
+        Ok(Interval { low: self.mean() - half, high: self.mean() + half })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(values: &[f64]) -> Sample {
+        Sample::new(values.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn quantiles_of_type_7() {
+        // By hand: place = q (n - 1); 0.9 * 3 = 2.7, so 30 + 0.7 * 10.
+        let four = sample(&[40.0, 10.0, 30.0, 20.0]);
+        assert_eq!(four.median(), 25.0);
+        assert!((four.quantile(0.9) - 37.0).abs() < 1e-12);
+        assert_eq!((four.quantile(0.0), four.quantile(1.0)), (10.0, 40.0));
+        assert_eq!(sample(&[5.0]).quantile(0.9), 5.0);
+        assert_eq!(sample(&[1.0, 2.0, 9.0]).median(), 2.0);
+    }
+
+    #[test]
+    fn mean_deviation_and_t_interval() {
+        // By hand: mean 5, squares 9+1+1+1+0+0+4+16 = 32, sd = sqrt(32 / 7) = 2.13809.
+        let eight = sample(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert_eq!(eight.mean(), 5.0);
+        assert!((eight.standard_deviation().unwrap() - 2.138_089_935).abs() < 1e-9);
+        // t(0.975, 7) = 2.364624 (tables); half = 2.364624 * 2.138090 / sqrt(8) = 1.787486.
+        let interval = eight.mean_interval().unwrap();
+        assert!((interval.low - 3.212_514).abs() < 1e-5, "{interval:?}");
+        assert!((interval.high - 6.787_486).abs() < 1e-5, "{interval:?}");
+    }
+
+    #[test]
+    fn copies_have_no_interval() {
+        assert_eq!(sample(&[3.0; 10]).mean_interval(), Err(NoInterval::NoSpread));
+        assert_eq!(sample(&[3.0]).mean_interval(), Err(NoInterval::TooFew { have: 1, need: 2 }));
+        assert_eq!(Sample::new([]), None);
+        assert_eq!(Sample::new([1.0, f64::NAN]), None);
+    }
+}

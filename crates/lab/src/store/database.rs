@@ -1,0 +1,88 @@
+//! Opening and creating the file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{StoreError, schema, timings};
+
+/// An open store. One process writes at a time; SQLite sees to it.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+}
+
+impl Store {
+    /// Creates a store where there is no file.
+    pub fn create(path: &Path) -> Result<Store, StoreError> {
+        if path.exists() {
+            return Err(StoreError::Exists { path: path.to_owned() });
+        }
+        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the store at `path`; an older format is migrated, a newer one refused.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Absent { path: path.to_owned() });
+        }
+        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Opens the store at `path`, or creates it.
+    pub fn open_or_create(path: &Path) -> Result<Store, StoreError> {
+        if path.exists() { Store::open(path) } else { Store::create(path) }
+    }
+
+    /// Where the file lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `result` with its error told apart by what it means to this file's owner.
+    pub(super) fn explain<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        result.map_err(|error| error.at(&self.path))
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+    let path = path.to_owned();
+    match prepare(&path, flags) {
+        Ok(connection) => Ok(Store { connection, path }),
+        Err(error) => Err(error.at(&path)),
+    }
+}
+
+fn prepare(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    let found = check_identity(&connection, path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // In WAL mode NORMAL loses no consistency: at worst the last transactions before a power failure,
+    // which a resumed run measures again.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    timings::register(&connection)?;
+    schema::migrate(&mut connection, found)?;
+    Ok(connection)
+}
+
+/// The file's format: 0 if it is empty.
+fn check_identity(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
+    let (application, found): (i32, u32) = (number("application_id")?, {
+        connection.pragma_query_value(None, "user_version", |row| row.get(0))?
+    });
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let is_empty = tables == 0 && found == 0 && application == 0;
+    if !is_empty && application != schema::APPLICATION_ID {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found > schema::FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: schema::FORMAT });
+    }
+    Ok(found)
+}

@@ -1,0 +1,150 @@
+//! One value over all that a run measured.
+//!
+//! Two runs of one experiment have equal digests if and only if they hold equal rows; facts of the wall
+//! clock, the run's number and the bytes of the compression do not count.
+
+use rusqlite::types::ValueRef;
+
+use super::{RunId, Store, StoreError, timings};
+
+/// The digest's own format, hashed first.
+const FORMAT: &str = "farlink run 1";
+
+/// A table's part in the digest: which columns, in which order.
+struct Part {
+    table: &'static str,
+    key: &'static str,
+    columns: &'static str,
+    order: &'static str,
+}
+
+/// What counts. A column of the schema that is not listed here must be in the list that the test below excuses.
+const PARTS: [Part; 5] = [
+    Part {
+        table: "run",
+        key: "id",
+        columns: "plan_digest, farlink_version, seed, repetitions, journeys",
+        order: "id",
+    },
+    Part {
+        table: "journey",
+        key: "run_id",
+        columns: "position, cell, repetition, seed, farlink_version, scenario, notes, failure",
+        order: "position",
+    },
+    Part {
+        table: "visit",
+        key: "run_id",
+        columns: "journey, visit, view, started_at_ns, plt_ns, failure, ttfb_ns, floor_graph_ns, \
+                  floor_oracle_ns, floor_graph_without_compute_ns, \
+                  floor_oracle_without_compute_ns, requests, requests_failed, connections, \
+                  connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, \
+                  retransmits, queue_drops, losses, trace_digest, objects",
+        order: "journey, visit",
+    },
+    Part {
+        table: "connection",
+        key: "run_id",
+        columns: "journey, visit, connection, host, protocol, tls, opened_at_ns, connected_at_ns, \
+                  secured_at_ns, closed_at_ns, requests, bytes_up, bytes_down, retransmits_down, \
+                  retransmits_up, timeouts_down, srtt_down_ns, cwnd_down, busy_ns, \
+                  flow_limited_ns",
+        order: "journey, visit, connection",
+    },
+    Part {
+        table: "event",
+        key: "run_id",
+        columns: "journey, visit, sequence, at_ns, kind, object, connection, detail",
+        order: "journey, visit, sequence",
+    },
+];
+
+impl Store {
+    /// The digest of a run, in hexadecimal.
+    pub fn digest(&self, run: RunId) -> Result<String, StoreError> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(FORMAT.as_bytes());
+        for part in &PARTS {
+            self.explain(hash_part(self, run, part, &mut hasher))?;
+        }
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+}
+
+fn hash_part(
+    store: &Store,
+    run: RunId,
+    part: &Part,
+    hasher: &mut blake3::Hasher,
+) -> Result<(), StoreError> {
+    let Part { table, key, columns, order } = part;
+    let sql = format!("SELECT {columns} FROM {table} WHERE {key} = ?1 ORDER BY {order}");
+    let mut statement = store.connection.prepare(&sql)?;
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut rows = statement.query([run.0])?;
+    while let Some(row) = rows.next()? {
+        hash_bytes(hasher, b'r', table.as_bytes());
+        for (index, name) in names.iter().enumerate() {
+            match row.get_ref(index)? {
+                // The timings themselves count, not how some version of DEFLATE packed them.
+                ValueRef::Blob(blob) if name == "objects" => {
+                    hash_bytes(hasher, b'o', timings::to_json(blob)?.as_bytes());
+                }
+                value => hash_value(hasher, value),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn hash_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => hash_bytes(hasher, b'n', &[]),
+        ValueRef::Integer(number) => hash_bytes(hasher, b'i', &number.to_le_bytes()),
+        ValueRef::Real(number) => hash_bytes(hasher, b'f', &number.to_bits().to_le_bytes()),
+        ValueRef::Text(text) => hash_bytes(hasher, b't', text),
+        ValueRef::Blob(blob) => hash_bytes(hasher, b'b', blob),
+    }
+}
+
+/// A tagged, length-prefixed field, so that no two rows hash alike by running into each other.
+fn hash_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
+    hasher.update(&[tag]);
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Facts of the wall clock, of the machine, and the numbers that a store hands out.
+    const NOT_COUNTED: [&str; 11] = [
+        "run.id",
+        "run.name",
+        "run.experiment",
+        "run.command",
+        "run.machine",
+        "run.workers",
+        "run.state",
+        "run.started_at",
+        "run.finished_at",
+        "run.digest",
+        "run_id",
+    ];
+
+    #[test]
+    fn every_column_counts_or_is_known_not_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(&directory.path().join("s")).unwrap();
+        for Part { table, columns, .. } in &PARTS {
+            let counted: Vec<&str> = columns.split(',').map(str::trim).collect();
+            let sql = format!("SELECT * FROM {table}");
+            for name in store.connection.prepare(&sql).unwrap().column_names() {
+                let full = format!("{table}.{name}");
+                let excused = NOT_COUNTED.contains(&name) || NOT_COUNTED.contains(&full.as_str());
+                assert!(counted.contains(&name) != excused, "{full} in the digest?");
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The store: one SQLite file that holds runs and all that they measured.
+//!
+//! One process writes, through the handful of verbs of [`Store`]; anybody reads, with farlink or with
+//! any SQLite tool. The schema is documented in `docs/store.md`. Rows are keyed by their place in the
+//! plan, so that neither the number of workers nor the order of completion shows in the contents;
+//! facts of the wall clock stand in table `run` alone.
+
+mod database;
+mod digest;
+mod error;
+mod read;
+mod rows;
+mod schema;
+mod timings;
+mod write;
+
+pub use database::Store;
+pub use error::StoreError;
+pub use rows::{JourneyRow, RunFacts, RunId, RunRow, RunState, VisitKey, VisitRow};
+pub use schema::FORMAT;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! The verbs that read.
+
+use std::collections::BTreeSet;
+
+use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, VisitRecord};
+use rusqlite::{OptionalExtension, Params, Row};
+
+use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, timings};
+
+impl Store {
+    /// All runs, the oldest first.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.rows("SELECT * FROM run ORDER BY id", [], RunRow::read)
+    }
+
+    /// One run.
+    pub fn run(&self, run: RunId) -> Result<RunRow, StoreError> {
+        let mut rows = self.rows("SELECT * FROM run WHERE id = ?1", [run.0], RunRow::read)?;
+        rows.pop().ok_or(StoreError::NoSuchRun { run: run.0 })
+    }
+
+    /// The latest run of the plan with this digest: what to resume, or what need not be run again.
+    pub fn run_of_plan(&self, plan_digest: &str) -> Result<Option<RunRow>, StoreError> {
+        let sql = "SELECT * FROM run WHERE plan_digest = ?1 ORDER BY id";
+        Ok(self.rows(sql, [plan_digest], RunRow::read)?.pop())
+    }
+
+    /// Where in its plan the run has journeys stored.
+    pub fn stored_positions(&self, run: RunId) -> Result<BTreeSet<u64>, StoreError> {
+        let sql = "SELECT position FROM journey WHERE run_id = ?1";
+        let rows = self.rows(sql, [run.0], |row| Ok(row.get(0)?))?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// The journeys of a run, in the plan's order.
+    pub fn journeys(&self, run: RunId) -> Result<Vec<JourneyRow>, StoreError> {
+        let sql = "SELECT * FROM journey WHERE run_id = ?1 ORDER BY position";
+        self.rows(sql, [run.0], JourneyRow::read)
+    }
+
+    /// One journey: the scenario, seed and version behind a visit.
+    pub fn journey(&self, key: VisitKey) -> Result<JourneyRow, StoreError> {
+        let sql = "SELECT * FROM journey WHERE run_id = ?1 AND position = ?2";
+        let mut rows = self.rows(sql, (key.run.0, key.journey), JourneyRow::read)?;
+        rows.pop().ok_or_else(|| no_such_visit(key))
+    }
+
+    /// The visits of a run without their object timings, in the plan's order.
+    pub fn visits(&self, run: RunId) -> Result<Vec<VisitRow>, StoreError> {
+        let sql = "SELECT * FROM visit WHERE run_id = ?1 ORDER BY journey, visit";
+        self.rows(sql, [run.0], VisitRow::read)
+    }
+
+    /// The object timings of a visit.
+    pub fn objects(&self, key: VisitKey) -> Result<Vec<ObjectRecord>, StoreError> {
+        let sql = "SELECT objects FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
+        let blob: Option<Vec<u8>> =
+            self.connection.query_row(sql, key.params(), |row| row.get(0)).optional()?;
+        timings::decode(&blob.ok_or_else(|| no_such_visit(key))?)
+    }
+
+    /// The connections of a visit, in the order in which they were opened.
+    pub fn connections(&self, key: VisitKey) -> Result<Vec<ConnectionRecord>, StoreError> {
+        let sql = "SELECT * FROM connection WHERE run_id = ?1 AND journey = ?2
+                   AND visit = ?3 ORDER BY connection";
+        self.rows(sql, key.params(), |row| Ok(connection(row)?))
+    }
+
+    /// The events of a visit, in time's order.
+    pub fn events(&self, key: VisitKey) -> Result<Vec<Event>, StoreError> {
+        let sql = "SELECT * FROM event WHERE run_id = ?1 AND journey = ?2
+                   AND visit = ?3 ORDER BY sequence";
+        self.rows(sql, key.params(), event)
+    }
+
+    /// A visit's whole record, as it was stored.
+    pub fn record(&self, key: VisitKey) -> Result<VisitRecord, StoreError> {
+        let sql = "SELECT * FROM visit WHERE run_id = ?1 AND journey = ?2
+                   AND visit = ?3";
+        let mut rows = self.rows(sql, key.params(), VisitRow::read)?;
+        let row = rows.pop().ok_or_else(|| no_such_visit(key))?;
+        Ok(VisitRecord {
+            index: key.visit,
+            outcome: outcome(&row),
+            view: row.view,
+            started_at_ns: row.started_at_ns,
+            ttfb_ns: row.ttfb_ns,
+            objects: self.objects(key)?,
+            connections: self.connections(key)?,
+            events: self.events(key)?,
+            wire_bytes_down: row.wire_bytes_down,
+            wire_bytes_up: row.wire_bytes_up,
+            queue_drops: row.queue_drops,
+            losses: row.losses,
+            trace_digest: row.trace_digest,
+        })
+    }
+
+    /// Every row of `sql`, read by `read`.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let collect = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            let mut all = Vec::new();
+            while let Some(row) = rows.next()? {
+                all.push(read(row)?);
+            }
+            Ok(all)
+        };
+        self.explain(collect())
+    }
+}
+
+fn no_such_visit(key: VisitKey) -> StoreError {
+    StoreError::Damaged {
+        what: format!("run {} has no visit {} of journey {}", key.run.0, key.visit, key.journey),
+    }
+}
+
+fn outcome(row: &VisitRow) -> Outcome {
+    match row.plt_ns {
+        Some(plt_ns) => Outcome::Loaded { plt_ns },
+        None => Outcome::Failed { reason: row.failure.clone().unwrap_or_default() },
+    }
+}
+
+fn connection(row: &Row<'_>) -> Result<ConnectionRecord, rusqlite::Error> {
+    Ok(ConnectionRecord {
+        host: row.get("host")?,
+        protocol: row.get("protocol")?,
+        tls: row.get("tls")?,
+        opened_at_ns: row.get("opened_at_ns")?,
+        connected_at_ns: row.get("connected_at_ns")?,
+        secured_at_ns: row.get("secured_at_ns")?,
+        closed_at_ns: row.get("closed_at_ns")?,
+        requests: row.get("requests")?,
+        bytes_up: row.get("bytes_up")?,
+        bytes_down: row.get("bytes_down")?,
+        retransmits_down: row.get("retransmits_down")?,
+        retransmits_up: row.get("retransmits_up")?,
+        timeouts_down: row.get("timeouts_down")?,
+        srtt_down_ns: row.get("srtt_down_ns")?,
+        cwnd_down: row.get("cwnd_down")?,
+        busy_ns: row.get("busy_ns")?,
+        flow_limited_ns: row.get("flow_limited_ns")?,
+    })
+}
+
+fn event(row: &Row<'_>) -> Result<Event, StoreError> {
+    let kind: String = row.get("kind")?;
+    Ok(Event {
+        at_ns: row.get("at_ns")?,
+        kind: event_kind(&kind)
+            .ok_or_else(|| StoreError::Damaged { what: format!("event kind `{kind}`") })?,
+        object: row.get("object")?,
+        connection: row.get("connection")?,
+        detail: row.get("detail")?,
+    })
+}
+
+/// The kind with this name.
+fn event_kind(name: &str) -> Option<EventKind> {
+    use EventKind::{Failure, Load, Loss, QueueDrop, Retransmit, Start};
+    [Start, Load, Failure, QueueDrop, Loss, Retransmit].into_iter().find(|k| k.name() == name)
+}

@@ -1,0 +1,194 @@
+//! The object timings of a visit as one blob, and the SQL function that opens it.
+//!
+//! A blob is one byte of version, then (version 1) a raw DEFLATE stream of a JSON object that has one
+//! array a column, all of one length. Columns compress to about a third of what rows would take,
+//! because like values lie together.
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use record::{ObjectRecord, Phases};
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+
+use super::StoreError;
+
+/// The version that is written.
+const VERSION: u8 = 1;
+
+/// Nothing that a visit leaves behind inflates to more; a larger blob is damaged.
+const LARGEST_BYTES: u64 = 256 << 20;
+
+/// Declares the columns of version 1 once: the struct, both directions, and one row as SQL sees it.
+macro_rules! columns {
+    ($( $column:ident: $type:ty = $($path:ident).+; )+) => {
+        /// Version 1, by column.
+        #[derive(Default, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Columns {
+            $( $column: Vec<$type>, )+
+        }
+
+        /// Version 1, one row.
+        #[derive(Serialize)]
+        struct Flat<'a> {
+            $( $column: &'a $type, )+
+        }
+
+        impl Columns {
+            fn of(objects: &[ObjectRecord]) -> Columns {
+                Columns { $( $column: objects.iter().map(|o| o.$($path).+.clone()).collect(), )+ }
+            }
+
+            fn len(&self) -> Option<usize> {
+                let len = self.object.len();
+                [$( self.$column.len(), )+].iter().all(|l| *l == len).then_some(len)
+            }
+
+            fn flat(&self, row: usize) -> Flat<'_> {
+                Flat { $( $column: &self.$column[row], )+ }
+            }
+
+            fn record(&self, row: usize) -> ObjectRecord {
+                let mut record = empty();
+                $( record.$($path).+ = self.$column[row].clone(); )+
+                record
+            }
+        }
+    };
+}
+
+columns! {
+    object: u32 = object;
+    url: String = url;
+    method: String = method;
+    kind: String = kind;
+    status: u16 = status;
+    protocol: String = protocol;
+    connection: Option<u32> = connection;
+    reused: bool = reused;
+    discovered_at_ns: u64 = discovered_at_ns;
+    blocked_ns: u64 = phases.blocked_ns;
+    dns_ns: u64 = phases.dns_ns;
+    connect_ns: u64 = phases.connect_ns;
+    tls_ns: u64 = phases.tls_ns;
+    send_ns: u64 = phases.send_ns;
+    wait_ns: u64 = phases.wait_ns;
+    receive_ns: u64 = phases.receive_ns;
+    done_at_ns: u64 = done_at_ns;
+    request_header_bytes: u64 = request_header_bytes;
+    request_body_bytes: u64 = request_body_bytes;
+    response_header_bytes: u64 = response_header_bytes;
+    body_bytes: u64 = body_bytes;
+    priority: String = priority;
+    error: Option<String> = error;
+}
+
+fn empty() -> ObjectRecord {
+    ObjectRecord {
+        object: 0,
+        url: String::new(),
+        method: String::new(),
+        kind: String::new(),
+        status: 0,
+        protocol: String::new(),
+        connection: None,
+        reused: false,
+        discovered_at_ns: 0,
+        phases: Phases::default(),
+        done_at_ns: 0,
+        request_header_bytes: 0,
+        request_body_bytes: 0,
+        response_header_bytes: 0,
+        body_bytes: 0,
+        priority: String::new(),
+        error: None,
+    }
+}
+
+/// The blob of a visit's objects.
+pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
+    let json = serde_json::to_vec(&Columns::of(objects)).expect("numbers and strings serialise");
+    encoder.write_all(&json).expect("a vector takes all bytes");
+    encoder.finish().expect("a vector takes all bytes")
+}
+
+/// The objects of a blob.
+pub fn decode(blob: &[u8]) -> Result<Vec<ObjectRecord>, StoreError> {
+    let (columns, len) = open(blob)?;
+    Ok((0..len).map(|row| columns.record(row)).collect())
+}
+
+/// The objects of a blob as a JSON array of objects.
+pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
+    let (columns, len) = open(blob)?;
+    let rows: Vec<Flat<'_>> = (0..len).map(|row| columns.flat(row)).collect();
+    Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
+}
+
+fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
+    let damaged = |why: String| StoreError::Damaged { what: format!("object timings: {why}") };
+    let (version, deflated) = blob.split_first().ok_or_else(|| damaged("no bytes".into()))?;
+    if *version != VERSION {
+        return Err(damaged(format!("version {version}, and this farlink knows {VERSION}")));
+    }
+    let mut json = Vec::new();
+    DeflateDecoder::new(deflated)
+        .take(LARGEST_BYTES)
+        .read_to_end(&mut json)
+        .map_err(|error| damaged(error.to_string()))?;
+    let columns: Columns =
+        serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?;
+    let len = columns.len().ok_or_else(|| damaged("columns of different lengths".into()))?;
+    Ok((columns, len))
+}
+
+/// Makes `objects_json(blob)` known to SQL on this connection.
+pub fn register(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("objects_json", 1, flags, |context| {
+        let blob: Vec<u8> = context.get(0)?;
+        to_json(&blob).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn object(index: u32, url: &str, wait_ns: u64, error: Option<String>) -> ObjectRecord {
+        let phases = Phases { wait_ns, receive_ns: 3, ..Phases::default() };
+        ObjectRecord { object: index, url: url.to_owned(), phases, error, ..empty() }
+    }
+
+    proptest! {
+        #[test]
+        fn what_went_in_comes_out(
+            rows in proptest::collection::vec((".{0,20}", any::<u64>(), proptest::option::of(".{0,9}")), 0..20)
+        ) {
+            let objects: Vec<ObjectRecord> = (0..)
+                .zip(rows)
+                .map(|(index, (url, wait_ns, error))| object(index, &url, wait_ns, error))
+                .collect();
+            prop_assert_eq!(decode(&encode(&objects)).unwrap(), objects);
+        }
+
+        #[test]
+        fn no_blob_makes_it_panic(blob in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&blob);
+        }
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let blob = encode(&[object(0, "http://a/", 1, None)]);
+        assert!(decode(&[]).unwrap_err().to_string().contains("no bytes"));
+        assert!(decode(&[9, 0]).unwrap_err().to_string().contains("version 9"));
+        assert!(decode(&blob[..blob.len() / 2]).is_err());
+    }
+}

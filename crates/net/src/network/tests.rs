@@ -1,0 +1,188 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::QueueLimit;
+
+fn message(text: &str) -> String {
+    Network::parse(text).expect_err("refused").to_string()
+}
+
+fn file_message(text: &str) -> String {
+    Network::from_toml("net.toml", text).expect_err("refused").to_string()
+}
+
+#[test]
+fn a_custom_network_halves_the_rtt_and_applies_loss_to_each_direction() {
+    let network =
+        Network::parse("rtt=101ms, down=10mbit, up=5mbit, loss=1%, queue=64pkt").expect("valid");
+    assert_eq!(network.up.delay, Duration::from_micros(50_500));
+    assert_eq!(network.down.delay, Duration::from_micros(50_500));
+    assert_eq!((network.down.rate, network.up.rate), (BitsPerSec::mbit(10), BitsPerSec::mbit(5)));
+    assert_eq!((network.down.loss, network.up.loss), (0.01, 0.01));
+    assert_eq!(network.down.queue, QueueLimit::Packets(64));
+    assert_eq!(network.down.mtu, 1500);
+    assert_eq!(network.notes, [""; 0]);
+    assert_eq!(network.name, "rtt=101ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt");
+}
+
+#[test]
+fn a_direction_can_have_its_own_settings() {
+    let network = Network::parse(
+        "rtt=100ms,down=10mbit,up.rate=512kbit,loss=1%,up.loss=0%,down.queue=64KB,up.delay=70ms,mtu=1400",
+    )
+    .expect("valid");
+    assert_eq!((network.up.loss, network.down.loss), (0.0, 0.01));
+    assert_eq!(network.down.queue, QueueLimit::Bytes(64_000));
+    assert_eq!(network.up.queue, QueueLimit::Packets(100));
+    assert_eq!(network.notes, ["no queue given for up: 100 packets"]);
+    assert_eq!(network.rtt(), Duration::from_millis(120));
+    assert_eq!(network.up.mtu, 1400);
+}
+
+#[test]
+fn a_network_without_a_queue_gets_100_packets_and_says_so() {
+    let network = Network::parse("rtt=100ms,down=10mbit,up=5mbit").expect("valid");
+    assert_eq!(network.up.queue, QueueLimit::Packets(100));
+    assert_eq!(network.notes, ["no queue given: 100 packets"]);
+}
+
+#[test]
+fn a_file_says_the_same_as_a_command_line() {
+    let text = "name = \"ship\"\nsource = \"a ping from the deck\"\nrtt = \"600ms\"\nloss = 0.01\n\
+                down = \"2mbit\"\n[up]\nrate = \"256kbit\"\nqueue = \"30pkt\"\nmtu = 1400\n";
+    let file = Network::from_toml("net.toml", text).expect("valid");
+    let typed =
+        Network::parse("rtt=600ms,loss=1%,down=2mbit,up=256kbit,up.queue=30pkt,up.mtu=1400")
+            .expect("valid");
+    assert_eq!((&file.up, &file.down, &file.notes), (&typed.up, &typed.down, &typed.notes));
+    assert_eq!((file.name.as_str(), file.source.as_str()), ("ship", "a ping from the deck"));
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_what_to_write() {
+    assert_eq!(
+        message("3g-fats"),
+        "there is no network `3g-fats` (did you mean `3g-fast`?); `farlink networks` lists them, \
+         or describe one: rtt=100ms,down=10mbit,up=5mbit"
+    );
+    assert!(message("qqq").starts_with("there is no network `qqq`; "));
+    assert!(
+        message("rtt=100ms,down=10mbit,up=5mbit,los=1%")
+            .starts_with("network: a network has no setting `los` (did you mean `loss`?)")
+    );
+    assert_eq!(
+        message("rtt=100,down=10mbit,up=5mbit"),
+        "network: rtt: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
+    );
+    assert_eq!(message("rtt=100ms,up=5mbit"), "network: `down` is missing; add down=10mbit");
+    assert_eq!(
+        message("down=1mbit,up.delay=5ms,up=5mbit"),
+        "network: `rtt` is missing; add rtt=100ms"
+    );
+    assert_eq!(
+        message("rtt=100ms,down=10mbit,up=5mbit,queue=64"),
+        "network: queue: `64` is not a queue: write `64pkt`, `64KB` or `unlimited`"
+    );
+    assert_eq!(
+        message("rtt=2h,down=10mbit,up=5mbit"),
+        "network: rtt: `2h` is out of range: a round trip takes at most 1h"
+    );
+    assert!(message("rtt=1ms,down=1mbit,up=1mbit,loss=101%").contains("0% to 100%"));
+    assert!(message("rtt=1ms,down=1mbit,up=1mbit,mtu=100").contains("between 576 and 65535"));
+    assert_eq!(
+        message("rtt=1ms,down=1mbit,up=1mbit,down.rate=2mbit"),
+        "network: `down.rate` is set twice"
+    );
+    assert_eq!(
+        message("rtt=1ms,10mbit"),
+        "network: `10mbit` is not of the form key=value, for example rtt=100ms"
+    );
+    assert!(
+        message("nowhere/net.toml").contains("failed to read the network file nowhere/net.toml")
+    );
+}
+
+#[test]
+fn errors_in_a_file_have_a_line_and_a_column() {
+    assert!(
+        file_message("rtt = \"1ms\"\ndown = = 3\n").starts_with("net.toml:2:8: not valid TOML: ")
+    );
+    assert!(file_message("rtt = \"1ms\"\n\n[down]\n  rates = \"1mbit\"\n").starts_with(
+        "net.toml:4:3: a network has no setting `down.rates` (did you mean `down.rate`?)"
+    ));
+    assert_eq!(
+        file_message("rtt = 100\n"),
+        "net.toml:1:1: rtt: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
+    );
+    assert_eq!(
+        file_message("loss = true\n"),
+        "net.toml:1:8: loss: `true` is not a string with a unit, such as \"100ms\""
+    );
+    assert_eq!(
+        file_message("rtt = \"1ms\"\nup = \"1mbit\"\n"),
+        "net.toml: `down` is missing; add down=10mbit"
+    );
+    assert!(file_message("name = 3\n").starts_with("net.toml:1:8: name: `3` is not a string"));
+}
+
+fn link() -> impl Strategy<Value = LinkConfig> {
+    let rate = prop_oneof![
+        (1..1_000_000_000_000u64).prop_map(BitsPerSec),
+        (1..100_000u64).prop_map(BitsPerSec::kbit),
+        Just(BitsPerSec::UNLIMITED)
+    ];
+    let delay = prop_oneof![
+        (0..=1_800_000_000_000u64).prop_map(Duration::from_nanos),
+        (0..2_000u64).prop_map(Duration::from_millis)
+    ];
+    let queue = prop_oneof![
+        (1..u32::MAX).prop_map(QueueLimit::Packets),
+        (1..1_000_000_000_000u64).prop_map(QueueLimit::Bytes),
+        Just(QueueLimit::Unlimited)
+    ];
+    let loss =
+        prop_oneof![Just(0.0), (0..=1000u32).prop_map(|n| f64::from(n) / 1000.0), 0.0..=1.0f64];
+    (rate, delay, queue, loss, prop_oneof![Just(1500), 576..=65_535u32]).prop_map(
+        |(rate, delay, queue, loss, mtu)| LinkConfig {
+            rate,
+            delay,
+            queue,
+            loss,
+            mtu,
+            processing_jitter: crate::ProcessingJitter::None,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_displayed_parses_back_to_the_same(up in link(), down in link()) {
+        let network =
+            Network { name: String::new(), source: String::new(), up, down, notes: Vec::new() };
+        let shown = network.to_string();
+        let again = Network::parse(&shown).map_err(|e| TestCaseError::fail(format!("{shown}: {e}")))?;
+        prop_assert_eq!(&again.up, &network.up, "{}", shown);
+        prop_assert_eq!(&again.down, &network.down, "{}", shown);
+        prop_assert_eq!(again.to_string(), shown);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC*") {
+        let _ = Network::parse(&text);
+        let _ = Network::from_toml("any", &text);
+    }
+
+    #[test]
+    fn no_list_of_settings_makes_it_panic(
+        text in "((rtt|down|up|loss|queue|mtu|up\\.loss|down\\.delay|\\PC{0,3}) ?= ?[0-9.]{0,22}(ms|h|mbit|bit|%|pkt|KB|\\PC)?,?){0,6}"
+    ) {
+        let _ = Network::parse(&text);
+    }
+
+    #[test]
+    fn no_toml_makes_it_panic(
+        text in "(((rtt|down|up|loss|notes|name|\\[up\\]|\\[\\[x\\]\\]) ?=? ?(\"[0-9]{1,3}(ms|mbit)\"|[0-9.]{1,5}|\\[|true|\\{ a = 1 \\})?)\n?){0,6}"
+    ) {
+        let _ = Network::from_toml("any", &text);
+    }
+}

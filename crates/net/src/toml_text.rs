@@ -1,0 +1,128 @@
+//! Reads settings out of TOML, each with the line and column where it stands.
+//!
+//! serde is not used for this: its errors would name neither a position nor a neighbouring key.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::ValueError;
+use crate::spec::Setting;
+use crate::{Place, SpecError};
+
+/// A TOML text that knows its name.
+pub(crate) struct TomlText<'t> {
+    name: &'t str,
+    text: &'t str,
+}
+
+/// A table of a TOML text, to be taken apart key by key.
+pub(crate) type Table<'t> = DeTable<'t>;
+
+impl<'t> TomlText<'t> {
+    pub(crate) fn new(name: &'t str, text: &'t str) -> TomlText<'t> {
+        TomlText { name, text }
+    }
+
+    pub(crate) fn parse(&self) -> Result<Table<'t>, SpecError> {
+        let table = DeTable::parse(self.text).map_err(|error| SpecError::Toml {
+            place: self.place(error.span().unwrap_or(0..0)),
+            reason: error.message().to_owned(),
+        })?;
+        Ok(table.into_inner())
+    }
+
+    /// Takes a string out of `table`, if it is there.
+    pub(crate) fn take_string(
+        &self,
+        table: &mut Table<'t>,
+        key: &str,
+    ) -> Result<Option<String>, SpecError> {
+        let Some(value) = table.remove(key) else { return Ok(None) };
+        match value.get_ref() {
+            DeValue::String(text) => Ok(Some(text.to_string())),
+            other => Err(self.form(value.span(), key, other, "a string")),
+        }
+    }
+
+    /// Takes a list of strings out of `table`; empty if it is not there.
+    pub(crate) fn take_strings(
+        &self,
+        table: &mut Table<'t>,
+        key: &str,
+    ) -> Result<Vec<String>, SpecError> {
+        let Some(value) = table.remove(key) else { return Ok(Vec::new()) };
+        let expected = "a list of strings";
+        let DeValue::Array(items) = value.get_ref() else {
+            return Err(self.form(value.span(), key, value.get_ref(), expected));
+        };
+        items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(text) => Ok(text.to_string()),
+                other => Err(self.form(item.span(), key, other, expected)),
+            })
+            .collect()
+    }
+
+    /// All of `table` as settings; a table `down` in it gives the keys `down.rate` and so on.
+    pub(crate) fn settings(&self, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
+        let mut settings = Vec::new();
+        for (key, value) in table {
+            match value.get_ref() {
+                DeValue::Table(inner) => {
+                    let inner = self.settings(inner)?;
+                    settings.extend(inner.into_iter().map(|setting| Setting {
+                        key: format!("{}.{}", key.get_ref(), setting.key),
+                        ..setting
+                    }));
+                }
+                scalar => settings.push(Setting {
+                    place: self.place(key.span()),
+                    key: key.get_ref().to_string(),
+                    value: self.scalar(value.span(), key.get_ref(), scalar)?,
+                }),
+            }
+        }
+        Ok(settings)
+    }
+
+    fn scalar(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        value: &DeValue<'_>,
+    ) -> Result<String, SpecError> {
+        match value {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            other => Err(self.form(span, key, other, "a string with a unit, such as \"100ms\"")),
+        }
+    }
+
+    fn form(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        found: &DeValue<'_>,
+        expected: &'static str,
+    ) -> SpecError {
+        let text = self.text.get(span.clone()).unwrap_or(found.type_str()).to_owned();
+        SpecError::BadValue {
+            place: self.place(span),
+            key: key.to_owned(),
+            reason: Box::new(ValueError::Form { text, expected }),
+        }
+    }
+
+    fn place(&self, span: Range<usize>) -> Place {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Place::File {
+            name: self.name.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Page files: a page as farlink keeps it, JSON with a format number.
+//!
+//! `{"format": "farlink-page", "version": 1, "page": {...}}`; `docs/pages.md` lists the keys. A newer
+//! version is refused and so is an unknown key: a page that is half understood gives figures that
+//! are wrong in silence.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::nearest;
+use crate::{Error, Page};
+
+/// The version that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "farlink-page";
+
+#[derive(Serialize)]
+struct Written<'a> {
+    format: &'static str,
+    version: u32,
+    page: &'a Page,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    #[serde(rename = "format")]
+    _format: String,
+    #[serde(rename = "version")]
+    _version: u32,
+    page: Page,
+}
+
+/// What tells a page file from others, and its age.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: Option<u64>,
+}
+
+/// Whether `text` claims to be a page file.
+pub(crate) fn is_page_file(text: &[u8]) -> bool {
+    serde_json::from_slice::<Head>(text).is_ok_and(|head| head.format == FORMAT)
+}
+
+/// The page as the text of a page file.
+pub fn to_text(page: &Page) -> String {
+    let mut text =
+        serde_json::to_string_pretty(&Written { format: FORMAT, version: VERSION, page })
+            .expect("a page has only text keys, and its spans are far below 584 years");
+    text.push('\n');
+    text
+}
+
+/// Reads the text of a page file. `name` begins the messages.
+pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
+    let wrong = |problem: String| Error::PageFile { name: name.to_owned(), problem };
+    let head: Head = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
+    if head.format != FORMAT {
+        return Err(wrong(format!("`format` is `{}`; expected `{FORMAT}`", head.format)));
+    }
+    match head.version {
+        Some(version) if version == u64::from(VERSION) => {}
+        Some(version) if version > u64::from(VERSION) => {
+            return Err(wrong(format!(
+                "version {version} is newer than this farlink reads ({VERSION}); use a newer farlink"
+            )));
+        }
+        _ => return Err(wrong(format!("`version` is not a number from 1 to {VERSION}"))),
+    }
+    let read: Read = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
+    read.page.check().map_err(wrong)?;
+    Ok(read.page)
+}
+
+/// Writes a page file; what stood at `path` is replaced at once or not at all.
+pub fn save(page: &Page, path: &Path) -> Result<(), Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    fs::write(&partial, to_text(page))
+        .and_then(|()| fs::rename(&partial, path))
+        .inspect_err(|_| drop(fs::remove_file(&partial)))
+        .map_err(io)
+}
+
+/// The JSON reader's message, with the key that was probably meant.
+fn explained(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let suggestion = match message.starts_with("unknown field") {
+        true => quoted.next().and_then(|typed| nearest(typed, quoted)),
+        false => None,
+    };
+    match suggestion {
+        Some(key) => format!("{message} (did you mean `{key}`?)"),
+        None => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> String {
+        to_text(&crate::open("synthetic:3x1KB@2hosts").unwrap())
+    }
+
+    fn refusal(text: &str) -> String {
+        parse("a.json", text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_page_survives() {
+        for listed in crate::catalogue() {
+            let page = crate::open(&listed.name).unwrap();
+            assert_eq!(parse("a", to_text(&page).as_bytes()).unwrap(), page);
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_refused() {
+        let newer = text().replace("\"version\": 1", "\"version\": 2");
+        assert_eq!(
+            refusal(&newer),
+            "a.json: version 2 is newer than this farlink reads (1); use a newer farlink"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_one_that_was_meant() {
+        let message = refusal(&text().replacen("\"body_bytes\"", "\"body_byte\"", 1));
+        assert!(message.starts_with("a.json: unknown field `body_byte`"), "{message}");
+        assert!(message.contains("did you mean `body_bytes`?"), "{message}");
+        assert!(message.contains("line"), "{message}");
+    }
+
+    #[test]
+    fn a_broken_graph_is_refused() {
+        let message = refusal(&text().replace("\"host\": 1", "\"host\": 9"));
+        assert!(message.contains("names a host that is not listed"), "{message}");
+    }
+
+    #[test]
+    fn saving_replaces_whole_files() {
+        let folder = std::env::temp_dir().join(format!("farlink-page-save-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("page.json");
+        fs::write(&path, "old").unwrap();
+        let page = crate::open("bth2013").unwrap();
+        save(&page, &path).unwrap();
+        assert_eq!(crate::open(path.to_str().unwrap()).unwrap(), page);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        assert!(save(&page, &folder.join("missing/page.json")).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

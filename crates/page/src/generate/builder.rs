@@ -1,0 +1,125 @@
+//! Puts made pages together: a document and what it refers to, in document order.
+
+use std::time::Duration;
+
+use crate::har::kinds_by_default;
+use crate::{
+    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Provenance,
+};
+
+/// Request heads of Chrome in the 2010s without cookies: request line, Host, Connection, Accept,
+/// User-Agent, Referer, Accept-Encoding, Accept-Language.
+const REQUEST_HEAD_BYTES: u32 = 400;
+
+/// Response heads of a plain static file server: status line, Date, Server, Last-Modified, ETag,
+/// Accept-Ranges, Content-Length, Content-Type, Keep-Alive, Connection.
+const RESPONSE_HEAD_BYTES: u32 = 300;
+
+/// A page in the making.
+pub(super) struct Builder {
+    page: Page,
+}
+
+/// One reference of the document.
+pub(super) struct Reference {
+    pub host: HostId,
+    pub path: String,
+    pub kind: Kind,
+    pub body_bytes: u64,
+    /// The document's bytes up to and including the reference.
+    pub at: u64,
+}
+
+impl Builder {
+    /// A page of one document on the first of `hosts`.
+    pub fn new(name: &str, origin: &str, hosts: Vec<String>, path: &str, bytes: u64) -> Builder {
+        let hosts = hosts
+            .into_iter()
+            .map(|name| Host {
+                name,
+                extra_rtt: Estimate::defaulted(Duration::ZERO),
+                recorded_protocol: None,
+                recorded_tls: false,
+            })
+            .collect();
+        let page = Page {
+            name: name.to_owned(),
+            origin: origin.to_owned(),
+            hosts,
+            objects: Vec::new(),
+            skipped: Vec::new(),
+        };
+        let mut builder = Builder { page };
+        builder.push(HostId(0), path, Kind::Document, bytes, Vec::new());
+        builder
+    }
+
+    /// Adds what the document refers to.
+    pub fn refer(&mut self, reference: Reference) {
+        let edge = Edge {
+            object: ObjectId(0),
+            after: After::Bytes(reference.at),
+            compute: Estimate::defaulted(Duration::ZERO),
+            // The generator is the source, and it says where the reference stands.
+            provenance: Provenance::Measured,
+        };
+        let Reference { host, path, kind, body_bytes, at: _ } = reference;
+        self.push(host, &path, kind, body_bytes, vec![edge]);
+    }
+
+    fn push(&mut self, host: HostId, path: &str, kind: Kind, bytes: u64, waits_for: Vec<Edge>) {
+        self.page.objects.push(Object {
+            url: format!("http://{}{path}", self.page.hosts[host.0 as usize].name),
+            host,
+            path: path.to_owned(),
+            method: "GET".to_owned(),
+            kind,
+            status: 200,
+            request_header_bytes: REQUEST_HEAD_BYTES,
+            request_body_bytes: 0,
+            response_header_bytes: RESPONSE_HEAD_BYTES,
+            header_provenance: Provenance::Defaulted,
+            body_bytes: bytes,
+            body_source: BodySource::Specified,
+            think: Estimate::defaulted(Duration::ZERO),
+            waits_for,
+            priority: kinds_by_default(kind),
+            blocks_load: true,
+            cacheable: true,
+        });
+    }
+
+    /// The finished page.
+    pub fn finish(self) -> Page {
+        if let Err(problem) = self.page.check() {
+            panic!("a generator made a page that breaks the graph's invariants: {problem}");
+        }
+        self.page
+    }
+}
+
+/// A document of tags of equal length between a prologue and an epilogue, as generators write it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Markup {
+    /// Doctype, head and the body's start tag.
+    pub prologue: u64,
+    /// One tag with its reference and line break.
+    pub tag: u64,
+    /// The closing tags.
+    pub epilogue: u64,
+}
+
+impl Markup {
+    /// A short head and tags such as `<img src="/o/0001.png" alt="" width=16 height=16>`.
+    pub const PLAIN: Markup = Markup { prologue: 200, tag: 60, epilogue: 20 };
+
+    /// The document's size with `tags` tags.
+    pub fn bytes(self, tags: u64) -> u64 {
+        self.prologue + tags * self.tag + self.epilogue
+    }
+
+    /// The bytes up to and including tag `index`, counted from 0.
+    pub fn end_of(self, index: u64) -> u64 {
+        self.prologue + (index + 1) * self.tag
+    }
+}

@@ -1,0 +1,31 @@
+//! Pages that are made rather than recorded: synthetic ones and those of published studies.
+//!
+//! Every page is exact in its counts and sizes. What a study does not state is assumed, and the
+//! page's `origin` says so. Sizes in KB are thousands of bytes, as in the studies' tables, except
+//! where a page's name gives bytes.
+
+mod builder;
+mod studies;
+mod synthetic;
+
+pub use studies::{STUDY_PAGES, StudyPage};
+pub use synthetic::{MOST_OBJECTS, Synthetic};
+
+use crate::{Error, Page};
+
+/// The page of a generator's or study's name; `None` if `spec` is no such name.
+pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
+    if let Some(parameters) = spec.strip_prefix("synthetic:") {
+        return Synthetic::parse(spec, parameters).map(|synthetic| Some(synthetic.page()));
+    }
+    let name = spec.strip_suffix(".html").unwrap_or(spec);
+    if let Some(page) = studies::kallio(name) {
+        return Ok(Some(page));
+    }
+    Ok(STUDY_PAGES.iter().find(|study| study.name == name).map(StudyPage::page))
+}
+
+/// The names of Kallio's 40 pages, in the study's order.
+pub fn kallio_names() -> impl Iterator<Item = String> {
+    studies::kallio_parameters().map(|(name, _, _)| name)
+}

@@ -1,0 +1,80 @@
+//! Puts a page together from the selected entries.
+
+use super::cause::Graph;
+use super::entry::Entry;
+use super::hosts::Hosts;
+use super::log::Log;
+use super::select::Selection;
+use super::{caching, discovery, kinds, sizes, summary};
+use crate::{BodySource, Edge, Kind, Object, Page};
+
+/// What ends this much after the load event did not hold it up, in microseconds.
+const LOAD_SLACK: i64 = 50_000;
+
+/// The page of `selection`.
+pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
+    let entries = &selection.kept;
+    let kinds: Vec<Kind> = entries.iter().map(|entry| kinds::kind(entry)).collect();
+    let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
+    let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
+    let hosts = Hosts::of(entries);
+    let graph = Graph::new(entries, &kinds);
+    let edges = discovery::edges(&graph, &bodies);
+    let objects: Vec<Object> = entries
+        .iter()
+        .zip(edges)
+        .enumerate()
+        .map(|(at, (entry, waits_for))| Object {
+            blocks_load: at == 0 || blocks_load(entry, kinds[at], selection.loaded_at),
+            body_bytes: bodies[at],
+            body_source: sizes[at].1,
+            ..object(entry, kinds[at], &hosts, waits_for)
+        })
+        .collect();
+    let origin = summary::origin(log, &selection, &hosts);
+    Page {
+        name: name.to_owned(),
+        origin,
+        hosts: hosts.into_hosts(),
+        objects,
+        skipped: selection.skipped,
+    }
+}
+
+/// The object of `entry`, but for what needs the whole page.
+fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Object {
+    let host = hosts.id(entry);
+    let (request_head, request_known) = sizes::request_head(entry);
+    let (response_head, response_known) = sizes::response_head(entry);
+    let path = entry
+        .url
+        .as_ref()
+        .map(|url| url[url::Position::BeforePath..url::Position::AfterQuery].to_owned());
+    Object {
+        url: entry.url_text.clone(),
+        host,
+        path: path.unwrap_or_default(),
+        method: entry.method.clone(),
+        kind,
+        status: entry.status as u16,
+        request_header_bytes: u32::try_from(request_head).unwrap_or(u32::MAX),
+        request_body_bytes: entry.request_body_size.unwrap_or(0),
+        response_header_bytes: u32::try_from(response_head).unwrap_or(u32::MAX),
+        header_provenance: request_known.max(response_known),
+        body_bytes: 0,
+        body_source: BodySource::Unknown,
+        think: discovery::think(entry.timings.wait, hosts.round_trip(host)),
+        waits_for,
+        priority: kinds::priority(entry, kind),
+        blocks_load: true,
+        cacheable: caching::cacheable(entry),
+    }
+}
+
+/// Whether the load event waited for it. What started after the event, or was still arriving when
+/// it fired, did not hold it up; nor do kinds that never do.
+fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
+    let in_time =
+        loaded_at.is_none_or(|at| entry.started <= at && entry.end_at() <= at + LOAD_SLACK);
+    in_time && kinds::can_block_load(entry, kind)
+}

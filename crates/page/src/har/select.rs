@@ -1,0 +1,137 @@
+//! Which entries are the page: one page's, over HTTP, with an answer, from its document on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Options;
+use super::entry::Entry;
+use super::kinds;
+use super::log::Log;
+use crate::{Error, Kind, SkipReason, Skipped};
+
+/// Long URLs are cut to this many characters in [`Skipped`].
+const READABLE_CHARS: usize = 120;
+
+/// The entries that are the page, by start, the document first; and all others with the reason.
+pub(super) struct Selection<'a> {
+    pub kept: Vec<&'a Entry>,
+    pub skipped: Vec<Skipped>,
+    /// When the load event fired, if the recording says so.
+    pub loaded_at: Option<i64>,
+}
+
+/// Sorts the entries of `log` into the page's and the others.
+pub(super) fn select<'a>(
+    name: &str,
+    log: &'a Log,
+    options: &Options,
+) -> Result<Selection<'a>, Error> {
+    let page = chosen_page(name, log, options)?;
+    let mut by_start: Vec<&Entry> = log.entries.iter().collect();
+    by_start.sort_by_key(|e| (e.started, e.index));
+
+    let mut fetched = BTreeSet::new();
+    let mut kept = Vec::new();
+    let mut skipped = BTreeMap::new();
+    for entry in by_start {
+        match reason_to_skip(entry, page.as_deref(), &fetched) {
+            Some(reason) => {
+                skipped.insert(entry.index, reason);
+            }
+            None => {
+                fetched.insert(entry.address());
+                kept.push(entry);
+            }
+        }
+    }
+    let document = kept.iter().position(|e| is_document(e)).unwrap_or(0);
+    for early in kept.drain(..document) {
+        skipped.insert(early.index, SkipReason::BeforeDocument);
+    }
+    if kept.is_empty() {
+        return Err(Error::NothingLeft {
+            name: name.to_owned(),
+            entries: log.entries.len(),
+            reasons: tally(skipped.values()),
+        });
+    }
+    let loaded_at = log
+        .pages
+        .iter()
+        .find(|mark| page.as_ref().is_none_or(|id| *id == mark.id))
+        .and_then(|mark| mark.loaded_at);
+    let skipped = skipped
+        .into_iter()
+        .map(|(index, reason)| Skipped { url: readable(&log.entries[index].url_text), reason })
+        .collect();
+    Ok(Selection { kept, skipped, loaded_at })
+}
+
+/// The id of the page to read: the one asked for, or the first that entries name.
+fn chosen_page(name: &str, log: &Log, options: &Options) -> Result<Option<String>, Error> {
+    let used: Vec<&str> = log.entries.iter().filter_map(|e| e.pageref.as_deref()).collect();
+    match &options.page {
+        Some(wanted) if used.contains(&wanted.as_str()) => Ok(Some(wanted.clone())),
+        Some(wanted) => {
+            let known: BTreeSet<&str> = used.into_iter().collect();
+            let known = match known.is_empty() {
+                true => "no named pages".to_owned(),
+                false => known.into_iter().collect::<Vec<_>>().join(", "),
+            };
+            Err(Error::NoSuchPage { name: name.to_owned(), wanted: wanted.clone(), known })
+        }
+        None => {
+            let first = log.pages.iter().map(|mark| mark.id.as_str()).find(|id| used.contains(id));
+            Ok(first.or(used.first().copied()).map(str::to_owned))
+        }
+    }
+}
+
+fn reason_to_skip(
+    entry: &Entry,
+    page: Option<&str>,
+    fetched: &BTreeSet<String>,
+) -> Option<SkipReason> {
+    if entry.pageref.as_deref().zip(page).is_some_and(|(own, page)| own != page) {
+        return Some(SkipReason::OtherPage);
+    }
+    if entry.url.is_none() || entry.resource_type.as_deref() == Some("websocket") {
+        return Some(SkipReason::NotHttp);
+    }
+    // RFC 9110 section 15.2: a 1xx answer is interim. 101 leaves HTTP altogether.
+    if entry.status == 101 {
+        return Some(SkipReason::NotHttp);
+    }
+    if !(200..1000).contains(&entry.status) {
+        return Some(SkipReason::NoFinalResponse);
+    }
+    // Chrome shows an upgrade to HTTPS by HSTS, and an extension's redirect, as a 307 with this
+    // header and nothing on the wire.
+    if entry.response_headers.get("non-authoritative-reason").is_some()
+        && (300..400).contains(&entry.status)
+    {
+        return Some(SkipReason::InternalRedirect);
+    }
+    // A second use of what this page has fetched is no request. A cached answer without an
+    // earlier entry stems from an earlier visit: on a first visit it would be fetched, so it stays.
+    (entry.from_cache && fetched.contains(&entry.address())).then_some(SkipReason::FromCache)
+}
+
+fn is_document(entry: &Entry) -> bool {
+    matches!(kinds::kind(entry), Kind::Document | Kind::Redirect) && entry.method != "OPTIONS"
+}
+
+fn tally<'a>(reasons: impl Iterator<Item = &'a SkipReason>) -> String {
+    let mut counts: BTreeMap<SkipReason, usize> = BTreeMap::new();
+    for reason in reasons {
+        *counts.entry(*reason).or_default() += 1;
+    }
+    let parts: Vec<String> = counts.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    parts.join(", ")
+}
+
+fn readable(url: &str) -> String {
+    match url.char_indices().nth(READABLE_CHARS) {
+        Some((end, _)) => format!("{}...", &url[..end]),
+        None => url.to_owned(),
+    }
+}

@@ -1,0 +1,110 @@
+//! Opens a page by whatever a person names it by: a generator, a study's page, a file.
+
+use std::path::Path;
+
+use crate::error::nearest;
+use crate::{Error, Page, file, generate, har, load};
+
+/// One page of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogueEntry {
+    /// What [`open`] takes.
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// All bodies together.
+    pub body_bytes: u64,
+    /// How many objects.
+    pub requests: usize,
+    /// How many servers.
+    pub hosts: usize,
+}
+
+/// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a
+/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` for another page than the first), or a page file
+/// of ours.
+pub fn open(spec: &str) -> Result<Page, Error> {
+    if let Some(page) = generate::from_name(spec)? {
+        return Ok(page);
+    }
+    if Path::new(spec).is_file() {
+        return open_file(Path::new(spec), None);
+    }
+    match spec.rsplit_once('#') {
+        Some((file, page)) if Path::new(file).is_file() => open_file(Path::new(file), Some(page)),
+        _ => Err(unknown(spec)),
+    }
+}
+
+fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
+    let name = load::name_of(path);
+    let text = load::load(path, &name)?;
+    match file::is_page_file(&text) {
+        true => file::parse(&name, &text),
+        false => har::parse(&name, &text, &har::Options { page: page.map(str::to_owned) }),
+    }
+}
+
+fn unknown(spec: &str) -> Error {
+    let looks_like_a_file = spec.contains('/') || spec.contains(".har");
+    if looks_like_a_file {
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Error::Io { path: spec.into(), source };
+    }
+    let names: Vec<String> = names().chain(["synthetic:100x10KB".to_owned()]).collect();
+    let suggestion = nearest(spec, names.iter().map(String::as_str)).map(str::to_owned);
+    Error::UnknownPage { spec: spec.to_owned(), suggestion }
+}
+
+fn names() -> impl Iterator<Item = String> {
+    let studies = generate::STUDY_PAGES.iter().map(|study| study.name.to_owned());
+    studies.chain(generate::kallio_names())
+}
+
+/// All pages that have a name of their own, and one example of the synthetic ones.
+pub fn catalogue() -> Vec<CatalogueEntry> {
+    let synthetic = ["synthetic:100x10KB".to_owned(), "synthetic:100x10KB@4hosts".to_owned()];
+    synthetic.into_iter().chain(names()).map(|name| entry(&name)).collect()
+}
+
+fn entry(name: &str) -> CatalogueEntry {
+    let page = match generate::from_name(name) {
+        Ok(Some(page)) => page,
+        other => panic!("the catalogue lists `{name}`, which no generator makes: {other:?}"),
+    };
+    let study = generate::STUDY_PAGES.iter().find(|study| study.name == name);
+    CatalogueEntry {
+        name: name.to_owned(),
+        description: study.map_or_else(|| page.origin.clone(), |s| s.description.to_owned()),
+        body_bytes: page.body_bytes(),
+        requests: page.objects.len(),
+        hosts: page.hosts.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_in_the_catalogue_opens() {
+        let catalogue = catalogue();
+        assert_eq!(catalogue.len(), 2 + 5 + 40);
+        for listed in catalogue {
+            assert_eq!(open(&listed.name).unwrap().name, listed.name);
+        }
+        assert_eq!(open("test1-050-1024.html").unwrap().name, "test1-050-1024");
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let message = open("erman2013-samedomain").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "`erman2013-samedomain` is neither a page's name nor a file (did you mean \
+             `erman2013-same-domain`?); `farlink pages list` shows the names"
+        );
+        assert!(!open("zzz").unwrap_err().to_string().contains("did you mean"));
+        assert!(matches!(open("nowhere/a.har"), Err(Error::Io { .. })));
+    }
+}

@@ -1,0 +1,157 @@
+//! A page as a table for people: objects, what they wait for, and how each figure was come by.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{After, Edge, Estimate, Object, Page, Provenance, Summary};
+
+/// Displays a page as `farlink pages show` prints it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a>(pub &'a Page);
+
+/// URLs are cut in the middle to this many characters.
+const URL_CHARS: usize = 60;
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let page = self.0;
+        let summary = page.summary();
+        head(f, page, &summary)?;
+        writeln!(
+            f,
+            "{:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<4}  {:<28} url",
+            "#", "kind", "body B", "head B", "think", "priority", "load", "waits for"
+        )?;
+        for (index, object) in page.objects.iter().enumerate() {
+            row(f, page, index, object)?;
+        }
+        if !page.skipped.is_empty() {
+            writeln!(f, "\nskipped:")?;
+        }
+        for entry in &page.skipped {
+            writeln!(f, "  {}: {}", entry.reason, entry.url)?;
+        }
+        writeln!(
+            f,
+            "\nunmarked figures are measured, `~` inferred, `?` our defaults; `load`: the load event \
+             waits for it"
+        )
+    }
+}
+
+fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Result {
+    writeln!(f, "{}\n{}", page.name, page.origin)?;
+    writeln!(
+        f,
+        "{} requests, {} hosts, {} bytes of bodies; {} hold up the load event",
+        summary.requests, summary.hosts, summary.body_bytes, summary.blocking
+    )?;
+    for (what, counts) in
+        [("edges", summary.edges), ("think times", summary.think), ("head sizes", summary.headers)]
+    {
+        writeln!(
+            f,
+            "{what}: {} measured, {} inferred, {} defaulted",
+            counts.measured, counts.inferred, counts.defaulted
+        )?;
+    }
+    let sources: Vec<String> =
+        summary.body_sources.iter().map(|(source, n)| format!("{n} {source:?}")).collect();
+    writeln!(f, "body sizes from: {}", sources.join(", "))?;
+    for host in &page.hosts {
+        writeln!(
+            f,
+            "host {}: {}{}, +{} round trip",
+            host.name,
+            host.recorded_protocol.as_deref().unwrap_or("protocol not recorded"),
+            if host.recorded_tls { " over TLS" } else { "" },
+            span(host.extra_rtt),
+        )?;
+    }
+    writeln!(f)
+}
+
+fn row(f: &mut fmt::Formatter<'_>, page: &Page, index: usize, object: &Object) -> fmt::Result {
+    writeln!(
+        f,
+        "{index:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<4}  {:<28} {}",
+        format!("{:?}", object.kind),
+        object.body_bytes,
+        format!("{}{}", mark(object.header_provenance), object.response_header_bytes),
+        span(object.think),
+        format!("{:?}", object.priority),
+        if object.blocks_load { "yes" } else { "no" },
+        waits(page, &object.waits_for),
+        middle_cut(&object.url),
+    )
+}
+
+/// `~#0@260/6220+1.5ms`: after 260 of the 6220 bytes of object 0, and 1.5 ms of work.
+fn waits(page: &Page, edges: &[Edge]) -> String {
+    let one = |edge: &Edge| {
+        let parent = &page.objects[edge.object.0 as usize];
+        let point = match edge.after {
+            After::Head => "@head".to_owned(),
+            After::Bytes(bytes) => format!("@{bytes}/{}", parent.body_bytes),
+            After::End => String::new(),
+        };
+        let work = match edge.compute.value {
+            Duration::ZERO => String::new(),
+            _ => format!("+{}", span(edge.compute)),
+        };
+        format!("{}#{}{point}{work}", mark(edge.provenance), edge.object.0)
+    };
+    match edges {
+        [] => "-".to_owned(),
+        _ => edges.iter().map(one).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn span(estimate: Estimate) -> String {
+    format!("{}{:.1}ms", mark(estimate.provenance), estimate.value.as_secs_f64() * 1e3)
+}
+
+fn mark(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Measured => "",
+        Provenance::Inferred => "~",
+        Provenance::Defaulted => "?",
+    }
+}
+
+fn middle_cut(url: &str) -> String {
+    let chars: Vec<char> = url.chars().collect();
+    if chars.len() <= URL_CHARS {
+        return url.to_owned();
+    }
+    let half = (URL_CHARS - 3) / 2;
+    let (head, tail) = (&chars[..half], &chars[chars.len() - half..]);
+    format!("{}...{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_synthetic_page_reads_like_this() {
+        let page = crate::open("synthetic:2x1KB").unwrap();
+        let text = Table(&page).to_string();
+        let rows: Vec<&str> = text.lines().filter(|line| line.contains("http://")).collect();
+        assert_eq!(
+            rows,
+            [
+                "   0  Document         340   ?300    ?0.0ms  Highest  yes   -                            http://www.page.test/",
+                "   1  Image           1000   ?300    ?0.0ms  Low      yes   #0@260/340                   http://www.page.test/o/0001.png",
+                "   2  Image           1000   ?300    ?0.0ms  Low      yes   #0@320/340                   http://www.page.test/o/0002.png",
+            ]
+        );
+    }
+
+    #[test]
+    fn long_urls_keep_both_ends() {
+        let cut = middle_cut(&format!("http://a/{}.png", "x".repeat(100)));
+        assert!(cut.starts_with("http://a/x") && cut.ends_with("x.png"));
+        assert!(cut.len() <= URL_CHARS);
+    }
+}

@@ -1,0 +1,211 @@
+//! Writes a page as HTML and object files that any web server can serve and any browser load.
+//!
+//! One folder a host, files of exactly the stated sizes, references at the stated bytes of the
+//! document (or as near behind as they fit), a README that says how to serve them, and the page
+//! itself as a page file. What plain files cannot do - redirects, other methods than GET, other
+//! statuses than 200 - is left out and said; so are sizes too small for what must stand in the file.
+//!
+//! Left out as well: think times and compute delays (a server's and a browser's own take their
+//! place), headers, and all but the last of several things that an object waits for.
+
+mod files;
+mod html;
+mod plan;
+mod readme;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Page, file};
+use plan::Plan;
+
+/// What to do where the target directory has something in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse.
+    Keep,
+    /// Replace all of it.
+    Replace,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Object files, without the README and the page file.
+    pub files: usize,
+    /// Their sizes together.
+    pub bytes: u64,
+    /// What differs from the page, one line each; also in the README.
+    pub notes: Vec<String>,
+}
+
+/// The page file's name in the directory written.
+pub const PAGE_FILE: &str = "page.json";
+
+/// Writes `page` to `directory`: all of it, or nothing.
+pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Written, Error> {
+    let io = |source| Error::Io { path: directory.to_owned(), source };
+    if existing == Existing::Keep && !is_free(directory).map_err(io)? {
+        return Err(Error::NotEmpty { path: directory.to_owned() });
+    }
+    let plan = Plan::new(page)?;
+    let partial = beside(directory, "partial")?;
+    let written = fill(page, &plan, &partial)
+        .and_then(|written| put_in_place(&partial, directory).map(|()| written));
+    if written.is_err() {
+        // The error that is reported is the first one; a leftover that cannot be removed either is
+        // named after the target and this process.
+        drop(fs::remove_dir_all(&partial));
+    }
+    written.map_err(io)
+}
+
+fn is_free(directory: &Path) -> io::Result<bool> {
+    match fs::read_dir(directory) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
+/// A name of our own in the target's parent, hence on the same file system.
+fn beside(directory: &Path, role: &str) -> Result<PathBuf, Error> {
+    let name = directory.file_name().ok_or_else(|| Error::Io {
+        path: directory.to_owned(),
+        source: io::Error::other("is no name for a directory; name a new one"),
+    })?;
+    let name = format!(".{}.{role}-{}", name.to_string_lossy(), std::process::id());
+    Ok(directory.with_file_name(name))
+}
+
+fn fill(page: &Page, plan: &Plan<'_>, folder: &Path) -> io::Result<Written> {
+    let mut notes = plan.notes.clone();
+    let (mut files, mut bytes) = (0, 0);
+    for item in &plan.items {
+        let body = files::body(plan, item);
+        let stated = page.objects[item.object].body_bytes;
+        if body.len() as u64 > stated {
+            let more = body.len() as u64 - stated;
+            notes.push(format!(
+                "{} is {more} bytes larger than stated: what it must hold needs them",
+                item.file()
+            ));
+        }
+        let path = folder.join(item.file());
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(&path, &body)?;
+        files += 1;
+        bytes += body.len() as u64;
+    }
+    fs::write(folder.join("README.md"), readme::text(page, plan, &notes))?;
+    fs::write(folder.join(PAGE_FILE), file::to_text(page))?;
+    Ok(Written { files, bytes, notes })
+}
+
+fn put_in_place(partial: &Path, directory: &Path) -> io::Result<()> {
+    if !directory.exists() {
+        return fs::rename(partial, directory);
+    }
+    let old = beside(directory, "old").map_err(io::Error::other)?;
+    fs::rename(directory, &old)?;
+    if let Err(e) = fs::rename(partial, directory) {
+        fs::rename(&old, directory)?;
+        return Err(e);
+    }
+    fs::remove_dir_all(old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let name = format!("farlink-page-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            drop(fs::remove_dir_all(&folder));
+            fs::create_dir_all(&folder).unwrap();
+            Scratch(folder)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    fn files_below(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => found.extend(files_below(&path)),
+                false => found.push(path),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_catalogued_page_is_written_exactly() {
+        let scratch = Scratch::new("catalogue");
+        for listed in crate::catalogue().into_iter().filter(|page| page.body_bytes < 2_000_000) {
+            let page = crate::open(&listed.name).unwrap();
+            let target = scratch.0.join(listed.name.replace(':', "-"));
+            let written = write(&page, &target, Existing::Keep).unwrap();
+            assert_eq!(written.notes, [""; 0], "{}", listed.name);
+            assert_eq!((written.files, written.bytes), (listed.requests, listed.body_bytes));
+            assert_eq!(files_below(&target).len(), listed.requests + 2);
+            let path = target.join(PAGE_FILE);
+            assert_eq!(crate::open(path.to_str().unwrap()).unwrap(), page);
+        }
+    }
+
+    #[test]
+    fn the_document_reveals_each_object_at_its_byte() {
+        let scratch = Scratch::new("bytes");
+        let target = scratch.0.join("page");
+        let page = crate::open("bth2013").unwrap();
+        write(&page, &target, Existing::Keep).unwrap();
+        let document = fs::read_to_string(target.join("en.m.wikipedia.org/index.html")).unwrap();
+        assert_eq!(document.len(), 87_000);
+        for object in &page.objects[1..] {
+            let crate::After::Bytes(at) = object.waits_for[0].after else { panic!() };
+            let host = &page.host_of(object).name;
+            let reference = format!("//{host}{}\"", object.path);
+            let found = document.find(&reference).unwrap_or_else(|| panic!("{reference}"));
+            let end = found + document[found..].find('>').unwrap() + 1;
+            let end = end + if document[end..].starts_with("</script>") { 9 } else { 0 };
+            assert_eq!(end as u64, at, "{reference}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_kept_unless_told() {
+        let scratch = Scratch::new("existing");
+        let target = scratch.0.join("page");
+        fs::create_dir(&target).unwrap();
+        let page = crate::open("synthetic:2x1KB").unwrap();
+        write(&page, &target, Existing::Keep).unwrap();
+        fs::write(target.join("mine"), "mine").unwrap();
+        let refused = write(&page, &target, Existing::Keep).unwrap_err();
+        assert!(refused.to_string().contains("is not empty"), "{refused}");
+        assert!(target.join("mine").exists());
+        write(&page, &target, Existing::Replace).unwrap();
+        assert!(!target.join("mine").exists());
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 1, "no leftovers");
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_leaves_nothing() {
+        let scratch = Scratch::new("unwritable");
+        fs::write(scratch.0.join("file"), "").unwrap();
+        let page = crate::open("synthetic:2x1KB").unwrap();
+        assert!(write(&page, &scratch.0.join("file/page"), Existing::Keep).is_err());
+        assert_eq!(files_below(&scratch.0).len(), 1);
+    }
+}

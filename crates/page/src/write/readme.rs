@@ -1,0 +1,35 @@
+//! The README beside the files: how to serve them, and what differs from the page.
+
+use std::collections::BTreeSet;
+
+use super::PAGE_FILE;
+use super::plan::Plan;
+use crate::Page;
+
+/// The README's text.
+pub(super) fn text(page: &Page, plan: &Plan<'_>, notes: &[String]) -> String {
+    let folders: BTreeSet<&str> = plan.items.iter().map(|item| item.folder.as_str()).collect();
+    let document = &plan.items[0];
+    let mut text = format!(
+        "# {}\n\n{}\n\n{} files on {} host(s), written by farlink. `{PAGE_FILE}` is the page itself; \
+         farlink opens it by that path.\n\n## Serving it\n\nOne folder is one host: let a web server \
+         answer for each name with the folder of that name, without compression, and let the client \
+         resolve all names to that server (`/etc/hosts`, or Chromium's \
+         `--host-resolver-rules=\"MAP * 127.0.0.1:8080\"`).\n\n",
+        page.name,
+        page.origin,
+        plan.items.len(),
+        folders.len(),
+    );
+    for folder in folders {
+        text += &format!("- `{folder}/` is `{folder}`\n");
+    }
+    text += &format!("\nOpen `http://{}{}`.\n", document.folder, document.path);
+    if !notes.is_empty() {
+        text += "\n## What differs from the page\n\n";
+        for note in notes {
+            text += &format!("- {note}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,101 @@
+//! The origin server: answers with a page's objects, after their think time, by a worker pool.
+
+mod site;
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
+use tokio::sync::Semaphore;
+
+pub use self::site::Site;
+
+/// How many requests a server works on at once, and how long it takes beside an object's own think
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Workers {
+    /// Requests worked on at once; `None` for no limit.
+    pub count: Option<usize>,
+    /// What each takes.
+    pub service_time: Duration,
+}
+
+/// One host of a page, as a handler.
+pub struct Origin {
+    site: Arc<Site>,
+    host: usize,
+    workers: Option<Rc<Semaphore>>,
+    service_time: Duration,
+    /// A factor on each object's think time: the nuisance model's.
+    think_factors: Rc<[f64]>,
+    /// How often each repeated request was answered.
+    answered: Vec<Cell<usize>>,
+}
+
+impl Origin {
+    /// The host at index `host` of the site's page. `think_factors` has one entry an object.
+    pub fn new(site: Arc<Site>, host: usize, workers: Workers, think_factors: Rc<[f64]>) -> Origin {
+        Origin {
+            answered: site.counters(host),
+            site,
+            host,
+            workers: workers.count.map(|count| Rc::new(Semaphore::new(count))),
+            service_time: workers.service_time,
+            think_factors,
+        }
+    }
+}
+
+impl Handler for Origin {
+    fn handle(&self, request: RequestHead<'_>) -> Answer {
+        let Some(entry) = self.site.find(self.host, request.method, request.target, &self.answered)
+        else {
+            return Answer::Ready(self.site.not_found());
+        };
+        let factor = self.think_factors[entry.object].max(0.0);
+        let time = (entry.think + self.service_time).mul_f64(factor);
+        if time.is_zero() && self.workers.is_none() {
+            return Answer::Ready(entry.reply.clone());
+        }
+        Answer::Later(Box::pin(work(self.workers.clone(), time, entry.reply.clone())))
+    }
+}
+
+async fn work(workers: Option<Rc<Semaphore>>, time: Duration, reply: Reply) -> Reply {
+    let _worker = match &workers {
+        Some(workers) => workers.acquire().await.ok(),
+        None => None,
+    };
+    world::sleep(time).await;
+    reply
+}
+
+/// Where and how an origin listens.
+#[derive(Clone)]
+pub struct Listen {
+    /// The address.
+    pub address: SocketAddr,
+    /// Its protocol, its TLS and what each is set to.
+    pub acceptor: server::Acceptor,
+}
+
+/// Accepts connections for ever, each served by a task of its own.
+///
+/// # Errors
+/// If the address cannot be listened on.
+pub async fn run(listen: Listen, origin: Rc<Origin>) -> io::Result<()> {
+    let listener = world::TcpListener::bind(listen.address)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let acceptor = listen.acceptor.clone();
+        let origin = Rc::clone(&origin);
+        world::spawn(async move {
+            // A connection that fails is the client's to notice; the server has nobody to tell.
+            let _ = acceptor.serve(stream, origin).await;
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! A page's objects as prepared replies, shared by all who serve it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_stack::server::{Head, Reply};
+use page::{Kind, Object, Page};
+use rustc_hash::FxHashMap;
+
+/// Every host of a page with its replies.
+pub struct Site {
+    hosts: Vec<Host>,
+    not_found: Reply,
+}
+
+/// One host: requests to the positions of their replies.
+struct Host {
+    by_request: FxHashMap<String, usize>,
+    /// A request that a page makes several times has several replies, given in turn.
+    replies: Vec<Vec<Entry>>,
+}
+
+pub(super) struct Entry {
+    pub(super) object: usize,
+    pub(super) think: Duration,
+    pub(super) reply: Reply,
+}
+
+impl Site {
+    /// Prepares the replies of `page`.
+    pub fn new(page: &Page) -> Site {
+        let body = Body::for_page(page);
+        let mut hosts: Vec<Host> = page
+            .hosts
+            .iter()
+            .map(|_| Host { by_request: FxHashMap::default(), replies: Vec::new() })
+            .collect();
+        for (index, object) in page.objects.iter().enumerate() {
+            let host = &mut hosts[object.host.0 as usize];
+            let next = host.replies.len();
+            let position = *host.by_request.entry(key(&object.method, &object.path)).or_insert(next);
+            if position == next {
+                host.replies.push(Vec::new());
+            }
+            host.replies[position].push(Entry {
+                object: index,
+                think: object.think.value,
+                reply: reply(index, object, body.slice(object.body_bytes)),
+            });
+        }
+        let fields = header_map(&[("content-type", "text/plain")]);
+        let text = Bytes::from_static(b"not on this page\n");
+        let not_found = Reply::new(StatusCode::NOT_FOUND, fields, text);
+        Site { hosts, not_found }
+    }
+
+    pub(super) fn counters(&self, host: usize) -> Vec<Cell<usize>> {
+        vec![Cell::new(0); self.hosts[host].replies.len()]
+    }
+
+    pub(super) fn find(
+        &self,
+        host: usize,
+        method: &str,
+        target: &str,
+        answered: &[Cell<usize>],
+    ) -> Option<&Entry> {
+        let host = &self.hosts[host];
+        let position = *host.by_request.get(&key(method, target))?;
+        let replies = &host.replies[position];
+        let turn = answered[position].get();
+        answered[position].set(turn + 1);
+        Some(&replies[turn % replies.len()])
+    }
+
+    pub(super) fn not_found(&self) -> Reply {
+        self.not_found.clone()
+    }
+}
+
+fn key(method: &str, target: &str) -> String {
+    let mut key = String::with_capacity(method.len() + 1 + target.len());
+    key.push_str(method);
+    key.push(' ');
+    key.push_str(target);
+    key
+}
+
+/// One buffer that every body is a slice of: what bodies hold does not matter, that they are not
+/// copied does.
+struct Body(Bytes);
+
+impl Body {
+    fn for_page(page: &Page) -> Body {
+        let largest = page.objects.iter().map(|o| o.body_bytes).max().unwrap_or(0);
+        let largest = usize::try_from(largest).expect("a body fits memory");
+        Body(Bytes::from((0..largest).map(|i| (i * 31 + i / 251) as u8).collect::<Vec<u8>>()))
+    }
+
+    fn slice(&self, len: u64) -> Bytes {
+        self.0.slice(..len as usize)
+    }
+}
+
+/// A reply whose head has the page's size: the fields that every server sends, one that is the same
+/// for all of a server's replies (policies, cookies) and one that is the object's own (dates, tags).
+fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
+    let content_type = match object.kind {
+        Kind::Document => "text/html; charset=utf-8",
+        Kind::Stylesheet => "text/css",
+        Kind::Script => "application/javascript",
+        Kind::Image => "image/png",
+        Kind::Font => "font/woff2",
+        Kind::Media => "video/mp4",
+        Kind::Data => "application/json",
+        Kind::Redirect | Kind::Other => "application/octet-stream",
+    };
+    let content_type = ("content-type", content_type);
+    let status = StatusCode::from_u16(object.status).unwrap_or(StatusCode::OK);
+    let least = Head::new(status, header_map(&[content_type]), object.body_bytes).h1.len();
+    let missing = (object.response_header_bytes as usize).saturating_sub(least);
+    let own = filler(index, (missing / 2).min(OWN_BYTES));
+    let shared = filler(0, missing - (missing / 2).min(OWN_BYTES));
+    let mut fields = vec![content_type];
+    for (name, value) in [("etag", &own), ("x-policy", &shared)] {
+        let overhead = name.len() + 4;
+        if value.len() > overhead {
+            fields.push((name, &value[overhead..]));
+        }
+    }
+    Reply { head: Arc::new(Head::new(status, header_map(&fields), object.body_bytes)), body }
+}
+
+fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
+    let pairs = fields.iter().map(|(name, value)| {
+        let value = HeaderValue::from_str(value).expect("fields are written in letters and digits");
+        (HeaderName::from_static(name), value)
+    });
+    pairs.collect()
+}
+
+/// How much of a head is an object's own (date, last-modified, etag: about this much); the rest
+/// repeats from reply to reply, which is what header compression feeds on.
+const OWN_BYTES: usize = 100;
+
+/// Text that differs from object to object.
+fn filler(salt: usize, len: usize) -> String {
+    let mut state = salt as u64 + 1;
+    (0..len)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b"0123456789abcdefghijklmnopqrstuv"[(state >> 59) as usize])
+        })
+        .collect()
+}

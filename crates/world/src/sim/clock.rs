@@ -1,0 +1,94 @@
+//! The virtual clock and timers on it.
+
+use std::task::{Context, Poll, Waker};
+
+use units::Time;
+
+use super::event::Event;
+use super::state;
+
+/// The virtual time.
+pub(crate) fn now() -> Time {
+    state::with(|state| state.now)
+}
+
+/// A future that completes at a deadline. It enters the agenda when first polled.
+pub(crate) struct Timer {
+    deadline: Time,
+    slot: Option<(u32, u32)>,
+}
+
+impl Timer {
+    pub(crate) fn new(deadline: Time) -> Timer {
+        Timer { deadline, slot: None }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        state::with(|state| {
+            if state.now >= self.deadline {
+                return Poll::Ready(());
+            }
+            match self.slot {
+                Some((slot, _)) => state.timers.rewake(slot, cx.waker()),
+                None => {
+                    let (slot, generation) = state.timers.add(cx.waker().clone());
+                    state.agenda.plan(self.deadline, Event::Timer { slot, generation });
+                    self.slot = Some((slot, generation));
+                }
+            }
+            Poll::Pending
+        })
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some((slot, generation)) = self.slot {
+            state::with_if_any(|state| state.timers.remove(slot, generation));
+        }
+    }
+}
+
+/// The wakers of pending timers.
+#[derive(Default)]
+pub(super) struct Timers {
+    slots: Vec<(u32, Option<Waker>)>,
+    free: Vec<u32>,
+}
+
+impl Timers {
+    fn add(&mut self, waker: Waker) -> (u32, u32) {
+        match self.free.pop() {
+            Some(slot) => {
+                let entry = &mut self.slots[slot as usize];
+                entry.1 = Some(waker);
+                (slot, entry.0)
+            }
+            None => {
+                self.slots.push((0, Some(waker)));
+                ((self.slots.len() - 1) as u32, 0)
+            }
+        }
+    }
+
+    fn rewake(&mut self, slot: u32, waker: &Waker) {
+        let entry = &mut self.slots[slot as usize].1;
+        if !entry.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            *entry = Some(waker.clone());
+        }
+    }
+
+    fn remove(&mut self, slot: u32, generation: u32) {
+        let entry = &mut self.slots[slot as usize];
+        if entry.0 == generation {
+            *entry = (generation.wrapping_add(1), None);
+            self.free.push(slot);
+        }
+    }
+
+    /// The waker of a timer that is due, unless it was dropped since.
+    pub(super) fn fire(&mut self, slot: u32, generation: u32) -> Option<Waker> {
+        let entry = &mut self.slots[slot as usize];
+        if entry.0 == generation { entry.1.take() } else { None }
+    }
+}

@@ -1,0 +1,90 @@
+//! Which socket a packet is for.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::plan::NodeId;
+use super::topology::Port;
+
+#[derive(Default)]
+pub(super) struct Demux {
+    /// Connections by (here, there). Looked up only, never iterated.
+    tcp: FxHashMap<u64, u32>,
+    listeners: BTreeMap<Port, u32>,
+    udp: BTreeMap<Port, u32>,
+    next_port: BTreeMap<NodeId, u16>,
+}
+
+/// Linux's default `ip_local_port_range` begins here.
+const FIRST_EPHEMERAL: u16 = 32_768;
+
+fn key(here: Port, there: Port) -> u64 {
+    let pack = |port: Port| (u64::from(port.node.0) << 16) | u64::from(port.port);
+    (pack(here) << 32) | pack(there)
+}
+
+impl Demux {
+    pub(super) fn tcp(&self, here: Port, there: Port) -> Option<u32> {
+        self.tcp.get(&key(here, there)).copied()
+    }
+
+    pub(super) fn add_tcp(&mut self, here: Port, there: Port, slot: u32) {
+        self.tcp.insert(key(here, there), slot);
+    }
+
+    pub(super) fn remove_tcp(&mut self, here: Port, there: Port) {
+        self.tcp.remove(&key(here, there));
+    }
+
+    pub(super) fn listener(&self, here: Port) -> Option<u32> {
+        self.listeners.get(&here).copied()
+    }
+
+    /// False if the port is taken.
+    pub(super) fn add_listener(&mut self, here: Port, slot: u32) -> bool {
+        self.listeners.try_insert_port(here, slot)
+    }
+
+    pub(super) fn remove_listener(&mut self, here: Port) {
+        self.listeners.remove(&here);
+    }
+
+    pub(super) fn udp(&self, here: Port) -> Option<u32> {
+        self.udp.get(&here).copied()
+    }
+
+    /// False if the port is taken.
+    pub(super) fn add_udp(&mut self, here: Port, slot: u32) -> bool {
+        self.udp.try_insert_port(here, slot)
+    }
+
+    pub(super) fn remove_udp(&mut self, here: Port) {
+        self.udp.remove(&here);
+    }
+
+    /// The next free port of a node, counting up from the first ephemeral one.
+    pub(super) fn ephemeral(&mut self, node: NodeId) -> Port {
+        let next = self.next_port.entry(node).or_insert(FIRST_EPHEMERAL);
+        let port = *next;
+        *next = next.checked_add(1).unwrap_or(FIRST_EPHEMERAL);
+        Port { node, port }
+    }
+}
+
+/// Insertion that does not overwrite.
+trait TryInsertPort {
+    fn try_insert_port(&mut self, port: Port, slot: u32) -> bool;
+}
+
+impl TryInsertPort for BTreeMap<Port, u32> {
+    fn try_insert_port(&mut self, port: Port, slot: u32) -> bool {
+        match self.entry(port) {
+            std::collections::btree_map::Entry::Occupied(_) => false,
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(slot);
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A world's description: nodes, links, routes, names, tasks - and running it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chance::Source;
+use thiserror::Error;
+use units::Time;
+
+use super::executor::{self, Task};
+use super::state::{self, State};
+use super::topology::Topology;
+use crate::ambient::{self, Common, Kind};
+
+/// A host in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(super) u16);
+
+/// One direction of a link in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub(super) u32);
+
+/// A world that has not begun.
+pub struct Plan {
+    source: Source,
+    topology: Topology,
+    hosts: BTreeMap<String, IpAddr>,
+    tasks: Vec<(NodeId, Task)>,
+    limit: Duration,
+}
+
+/// Why a world ended without its main task being done.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// Nothing was left to happen.
+    #[error("nothing was left to happen at {at:?}, and the main task still waited")]
+    Stalled {
+        /// When that was.
+        at: Time,
+    },
+    /// The plan's time limit was reached.
+    #[error("the main task was not done after {limit:?} of virtual time")]
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+    },
+}
+
+impl Plan {
+    /// An empty world whose random streams come from `source`.
+    pub fn new(source: Source) -> Plan {
+        Plan {
+            source,
+            topology: Topology::default(),
+            hosts: BTreeMap::new(),
+            tasks: Vec::new(),
+            limit: Duration::from_secs(3600),
+        }
+    }
+
+    /// How much virtual time the world may take (an hour unless said otherwise).
+    pub fn limit(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    /// A host at `address` whose connections use `tcp`.
+    ///
+    /// # Panics
+    /// If the address is taken.
+    pub fn node(&mut self, address: IpAddr, tcp: Arc<tcp::Config>) -> NodeId {
+        self.topology.add_node(address, tcp)
+    }
+
+    /// One direction of a link. Its name keys its random streams (`link/NAME/loss`) and its report.
+    pub fn link(&mut self, name: &str, config: net::LinkConfig) -> LinkId {
+        let loss = self.source.stream(&format!("link/{name}/loss"));
+        let jitter = self.source.stream(&format!("link/{name}/jitter"));
+        self.topology.add_link(name, config, loss, jitter)
+    }
+
+    /// Packets from one node to another cross these links in this order.
+    pub fn route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
+        self.topology.add_route(from, to, links);
+    }
+
+    /// A name for an address.
+    pub fn host(&mut self, name: &str, address: IpAddr) {
+        self.hosts.insert(name.to_owned(), address);
+    }
+
+    /// A task that runs on `node` from the beginning.
+    pub fn spawn(&mut self, node: NodeId, task: impl Future<Output = ()> + 'static) {
+        self.tasks.push((node, Box::pin(task)));
+    }
+
+    /// Runs the world until `main`, on `node`, is done. Tasks that are not are dropped, then the
+    /// world.
+    ///
+    /// # Errors
+    /// If `main` can never be done, or not within the limit.
+    ///
+    /// # Panics
+    /// If the thread is in a world already.
+    pub fn run<F>(self, node: NodeId, main: F) -> Result<F::Output, RunError>
+    where
+        F: Future + 'static,
+    {
+        let common = Common { source: self.source, hosts: self.hosts };
+        let _entered = ambient::enter(Kind::Sim, common);
+        state::install(State::new(self.topology));
+        let _running = Running;
+        for (node, task) in self.tasks {
+            executor::spawn_on(node, task);
+        }
+        let (output, mut receiver) = tokio::sync::oneshot::channel();
+        let main = async move {
+            // The receiver outlives the run; a failed send cannot happen.
+            let _ = output.send(main.await);
+        };
+        executor::spawn_on(node, Box::pin(main));
+        let limit = Time::ZERO + self.limit;
+        loop {
+            while executor::run_one() {
+                if let Ok(output) = receiver.try_recv() {
+                    return Ok(output);
+                }
+            }
+            let at = state::with(|state| state.now);
+            match state::with(State::advance) {
+                None => return Err(RunError::Stalled { at }),
+                Some(now) if now > limit => return Err(RunError::TimeLimit { limit: self.limit }),
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// Drops tasks, then the world's state, also when a task panics.
+struct Running;
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        executor::clear();
+        state::uninstall();
+    }
+}

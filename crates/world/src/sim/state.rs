@@ -1,0 +1,118 @@
+//! Everything the simulated world consists of beside its tasks.
+
+use std::cell::RefCell;
+
+use units::Time;
+
+use super::clock::Timers;
+use super::demux::Demux;
+use super::event::{Agenda, Event};
+use super::tcp_socket::TcpSockets;
+use super::topology::{Body, Packet, Topology};
+use super::trace::Trace;
+use super::udp_socket::UdpSockets;
+
+pub(super) struct State {
+    pub(super) now: Time,
+    pub(super) agenda: Agenda,
+    pub(super) timers: Timers,
+    pub(super) topology: Topology,
+    pub(super) demux: Demux,
+    pub(super) tcp: TcpSockets,
+    pub(super) udp: UdpSockets,
+    pub(super) trace: Trace,
+}
+
+thread_local! {
+    static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
+}
+
+pub(super) fn install(state: State) {
+    STATE.set(Some(state));
+}
+
+pub(super) fn uninstall() {
+    STATE.set(None);
+}
+
+/// Runs `f` on this thread's simulated world.
+///
+/// # Panics
+/// On a thread that has none: handles of a simulated world work on its own thread only.
+pub(super) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
+    STATE.with_borrow_mut(|state| {
+        f(state.as_mut().expect("a simulated world's handles work on its own thread only"))
+    })
+}
+
+/// Runs `f` if this thread has a simulated world: for destructors, which may run after its end.
+pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
+    STATE.with_borrow_mut(|state| {
+        if let Some(state) = state {
+            f(state);
+        }
+    });
+}
+
+impl State {
+    pub(super) fn new(topology: Topology) -> State {
+        State {
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+            timers: Timers::default(),
+            topology,
+            demux: Demux::default(),
+            tcp: TcpSockets::default(),
+            udp: UdpSockets::default(),
+            trace: Trace::default(),
+        }
+    }
+
+    /// Moves the clock to the next event and fires it; `None` if there is none.
+    pub(super) fn advance(&mut self) -> Option<Time> {
+        let (at, event) = self.agenda.next()?;
+        debug_assert!(at >= self.now, "time does not run backwards");
+        self.now = at;
+        match event {
+            Event::Timer { slot, generation } => {
+                if let Some(waker) = self.timers.fire(slot, generation) {
+                    waker.wake();
+                }
+            }
+            Event::Link(link) => self.arrivals(link),
+            Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
+            Event::Local => {
+                if let Some(packet) = self.topology.next_local() {
+                    self.deliver(packet);
+                }
+            }
+        }
+        Some(at)
+    }
+
+    /// Sends a packet on its way.
+    pub(super) fn send(&mut self, packet: Packet) {
+        let State { now, agenda, topology, trace, .. } = self;
+        topology.forward(*now, agenda, trace, packet);
+    }
+
+    /// Takes what has reached the far end of `link` and passes it on.
+    fn arrivals(&mut self, link: u32) {
+        while let Some(packet) = self.topology.arrived(self.now, link, &mut self.trace) {
+            if self.topology.at_destination(&packet) {
+                self.deliver(packet);
+            } else {
+                self.send(packet);
+            }
+        }
+        self.topology.rearm(link, &mut self.agenda);
+    }
+
+    fn deliver(&mut self, packet: Packet) {
+        let Packet { from, to, body, .. } = packet;
+        match body {
+            Body::Tcp(segment) => self.tcp_arrived(from, to, segment),
+            Body::Udp(data) => self.udp_arrived(from, to, data),
+        }
+    }
+}

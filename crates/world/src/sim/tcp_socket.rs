@@ -1,0 +1,429 @@
+//! TCP sockets of the simulated world: our sans-IO endpoint between a handle and the links.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::ReadBuf;
+use units::Time;
+
+use super::event::Event;
+use super::executor::current_node;
+use super::state::{self, State};
+use super::topology::{Body, Packet, Port, Topology};
+use super::trace::Endpoint;
+
+/// A handle: a slot and its generation, and the addresses for those who ask.
+pub(crate) struct TcpStream {
+    id: Id,
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+/// A handle to a listening port.
+pub(crate) struct TcpListener {
+    slot: u32,
+    local: SocketAddr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Id {
+    slot: u32,
+    generation: u32,
+}
+
+struct Socket {
+    here: Port,
+    there: Port,
+    route: u32,
+    connection: tcp::Connection,
+    active: bool,
+    opened_at: Time,
+    /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
+    armed: Time,
+    /// The listener that waits for the handshake of a passive connection.
+    listener: Option<u32>,
+    /// Whether a handle exists (or will, once accepted).
+    owned: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+struct Listener {
+    here: Port,
+    backlog: VecDeque<Id>,
+    acceptor: Option<Waker>,
+}
+
+#[derive(Default)]
+pub(super) struct TcpSockets {
+    slots: Vec<(u32, Option<Socket>)>,
+    free: Vec<u32>,
+    listeners: Vec<Option<Listener>>,
+}
+
+impl TcpStream {
+    pub(crate) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+        let stream = state::with(|state| state.tcp_connect(address))?;
+        poll_fn(|cx| {
+            state::with(|state| {
+                let socket = state.tcp.get(stream.id);
+                if let Some(error) = socket.connection.error() {
+                    return Poll::Ready(Err(to_io(error)));
+                }
+                if socket.connection.is_established() {
+                    return Poll::Ready(Ok(()));
+                }
+                socket.writer = Some(cx.waker().clone());
+                Poll::Pending
+            })
+        })
+        .await?;
+        Ok(stream)
+    }
+
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    pub(crate) fn peer_addr(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(crate) fn set_notsent_lowat(&self, bytes: u32) {
+        state::with(|state| state.tcp.get(self.id).connection.set_notsent_lowat(bytes.into()));
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        state::with(|state| {
+            let now = state.now;
+            let socket = state.tcp.get(self.id);
+            if !socket.connection.is_readable() {
+                socket.reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            let read = socket.connection.read(now, buf.initialize_unfilled());
+            buf.advance(read);
+            if read == 0
+                && !socket.connection.at_eof()
+                && let Some(error) = socket.connection.error()
+            {
+                return Poll::Ready(Err(to_io(error)));
+            }
+            state.tcp_flush(self.id.slot);
+            Poll::Ready(Ok(()))
+        })
+    }
+
+    pub(crate) fn poll_write_vectored(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        state::with(|state| {
+            let now = state.now;
+            let socket = state.tcp.get(self.id);
+            if let Some(error) = socket.connection.error() {
+                return Poll::Ready(Err(to_io(error)));
+            }
+            let wanted: usize = parts.iter().map(|part| part.len()).sum();
+            let written = socket.connection.write_vectored(now, parts);
+            if written == 0 && wanted > 0 {
+                socket.writer = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            state.tcp_flush(self.id.slot);
+            Poll::Ready(Ok(written))
+        })
+    }
+
+    /// Sends FIN after what is queued.
+    pub(crate) fn shutdown(&mut self) {
+        state::with(|state| {
+            let now = state.now;
+            state.tcp.get(self.id).connection.close(now);
+            state.tcp_flush(self.id.slot);
+        });
+    }
+}
+
+impl Drop for TcpStream {
+    /// As Linux's `close`: unread data means a reset, else a FIN after what is queued.
+    fn drop(&mut self) {
+        state::with_if_any(|state| {
+            let now = state.now;
+            let socket = state.tcp.get(self.id);
+            socket.owned = false;
+            let unread = socket.connection.is_readable() && !socket.connection.at_eof();
+            if unread || !socket.connection.is_established() {
+                socket.connection.abort(now);
+            } else {
+                socket.connection.close(now);
+            }
+            state.tcp_flush(self.id.slot);
+            state.tcp_reap(self.id.slot);
+        });
+    }
+}
+
+impl TcpListener {
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+        state::with(|state| {
+            let here = state.local_port(address)?;
+            let slot = state.tcp.listeners.len() as u32;
+            if !state.demux.add_listener(here, slot) {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            let listener = Listener { here, backlog: VecDeque::new(), acceptor: None };
+            state.tcp.listeners.push(Some(listener));
+            Ok(TcpListener { slot, local: state.topology.address(here) })
+        })
+    }
+
+    pub(crate) async fn accept(&self) -> (TcpStream, SocketAddr) {
+        poll_fn(|cx| {
+            state::with(|state| {
+                let listener = state.tcp.listener(self.slot);
+                let Some(id) = listener.backlog.pop_front() else {
+                    listener.acceptor = Some(cx.waker().clone());
+                    return Poll::Pending;
+                };
+                let stream = state.tcp_handle(id);
+                let peer = stream.peer;
+                Poll::Ready((stream, peer))
+            })
+        })
+        .await
+    }
+
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+}
+
+impl Drop for TcpListener {
+    fn drop(&mut self) {
+        state::with_if_any(|state| {
+            if let Some(listener) = state.tcp.listeners[self.slot as usize].take() {
+                state.demux.remove_listener(listener.here);
+            }
+        });
+    }
+}
+
+fn to_io(error: &tcp::Error) -> io::Error {
+    let kind = match error {
+        tcp::Error::Refused => io::ErrorKind::ConnectionRefused,
+        tcp::Error::Reset => io::ErrorKind::ConnectionReset,
+        tcp::Error::TimedOut => io::ErrorKind::TimedOut,
+    };
+    io::Error::new(kind, error.clone())
+}
+
+impl TcpSockets {
+    fn get(&mut self, id: Id) -> &mut Socket {
+        let (generation, socket) = &mut self.slots[id.slot as usize];
+        assert!(*generation == id.generation, "a TCP socket lives as long as its handle");
+        socket.as_mut().expect("a TCP socket lives as long as its handle")
+    }
+
+    fn listener(&mut self, slot: u32) -> &mut Listener {
+        self.listeners[slot as usize].as_mut().expect("a listener lives as long as its handle")
+    }
+
+    fn insert(&mut self, socket: Socket) -> Id {
+        match self.free.pop() {
+            Some(slot) => {
+                let entry = &mut self.slots[slot as usize];
+                entry.1 = Some(socket);
+                Id { slot, generation: entry.0 }
+            }
+            None => {
+                self.slots.push((0, Some(socket)));
+                Id { slot: (self.slots.len() - 1) as u32, generation: 0 }
+            }
+        }
+    }
+
+    /// The live sockets' accounts, in slot order.
+    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
+        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
+        sockets.map(|socket| socket.account(topology, None)).collect()
+    }
+}
+
+impl Socket {
+    fn new(here: Port, there: Port, route: u32, connection: tcp::Connection, now: Time) -> Socket {
+        Socket {
+            here,
+            there,
+            route,
+            connection,
+            active: false,
+            opened_at: now,
+            armed: Time::NEVER,
+            listener: None,
+            owned: true,
+            reader: None,
+            writer: None,
+        }
+    }
+
+    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
+        Endpoint {
+            local: topology.address(self.here),
+            peer: topology.address(self.there),
+            active: self.active,
+            opened_at: self.opened_at,
+            closed_at,
+            stats: self.connection.stats(),
+        }
+    }
+
+    /// Wakes whoever waits for what is possible now.
+    fn notify(&mut self) {
+        let failed = self.connection.error().is_some();
+        if (failed || self.connection.is_readable())
+            && let Some(reader) = self.reader.take()
+        {
+            reader.wake();
+        }
+        if (failed || self.connection.is_writable())
+            && let Some(writer) = self.writer.take()
+        {
+            writer.wake();
+        }
+    }
+}
+
+impl State {
+    fn tcp_connect(&mut self, address: SocketAddr) -> io::Result<TcpStream> {
+        let there = self.remote_port(address)?;
+        let node = current_node();
+        let route =
+            self.topology.route(node, there.node).ok_or(io::ErrorKind::NetworkUnreachable)?;
+        let here = self.demux.ephemeral(node);
+        let config = self.topology.tcp_config(node, route);
+        let connection = tcp::Connection::connect(config, self.now);
+        let mut socket = Socket::new(here, there, route, connection, self.now);
+        socket.active = true;
+        let id = self.tcp.insert(socket);
+        self.demux.add_tcp(here, there, id.slot);
+        self.tcp_flush(id.slot);
+        Ok(self.tcp_handle(id))
+    }
+
+    fn tcp_handle(&mut self, id: Id) -> TcpStream {
+        let socket = self.tcp.get(id);
+        let (here, there) = (socket.here, socket.there);
+        TcpStream { id, local: self.topology.address(here), peer: self.topology.address(there) }
+    }
+
+    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: tcp::Segment) {
+        match self.demux.tcp(to, from) {
+            Some(slot) => {
+                let now = self.now;
+                let Some(socket) = &mut self.tcp.slots[slot as usize].1 else { return };
+                socket.connection.handle(now, segment);
+                self.tcp_settle(slot);
+            }
+            None => self.tcp_unknown(from, to, &segment),
+        }
+    }
+
+    /// A segment for no connection: a SYN for a listener, or something to be reset.
+    fn tcp_unknown(&mut self, from: Port, to: Port, segment: &tcp::Segment) {
+        let Some(route) = self.topology.route(to.node, from.node) else { return };
+        match self.demux.listener(to) {
+            Some(listener) if segment.is_syn() => {
+                let config = self.topology.tcp_config(to.node, route);
+                let connection = tcp::Connection::accept(config, self.now, segment);
+                let mut socket = Socket::new(to, from, route, connection, self.now);
+                socket.listener = Some(listener);
+                let id = self.tcp.insert(socket);
+                self.demux.add_tcp(to, from, id.slot);
+                self.tcp_settle(id.slot);
+            }
+            _ => {
+                if let Some(reset) = tcp::reset_for(segment) {
+                    self.send(Topology::packet(to, from, route, Body::Tcp(reset)));
+                }
+            }
+        }
+    }
+
+    pub(super) fn tcp_timeout(&mut self, slot: u32, generation: u32) {
+        let now = self.now;
+        let (current, socket) = &mut self.tcp.slots[slot as usize];
+        let Some(socket) = socket else { return };
+        if *current != generation || socket.armed != now {
+            return;
+        }
+        socket.armed = Time::NEVER;
+        if socket.connection.deadline().is_some_and(|deadline| deadline <= now) {
+            socket.connection.handle_timeout(now);
+        }
+        self.tcp_settle(slot);
+    }
+
+    /// After anything happened to a connection: send, tell, and forget it if it is over.
+    fn tcp_settle(&mut self, slot: u32) {
+        self.tcp_flush(slot);
+        let (generation, socket) = &mut self.tcp.slots[slot as usize];
+        let Some(socket) = socket else { return };
+        socket.notify();
+        if let Some(listener) = socket.listener
+            && socket.connection.is_established()
+        {
+            socket.listener = None;
+            let id = Id { slot, generation: *generation };
+            if let Some(listener) = &mut self.tcp.listeners[listener as usize] {
+                listener.backlog.push_back(id);
+                if let Some(acceptor) = listener.acceptor.take() {
+                    acceptor.wake();
+                }
+            }
+        }
+        self.tcp_reap(slot);
+    }
+
+    /// Puts on the wire what the connection wants to send, and its next deadline on the agenda.
+    fn tcp_flush(&mut self, slot: u32) {
+        let State { now, agenda, topology, tcp, trace, .. } = self;
+        let (generation, socket) = &mut tcp.slots[slot as usize];
+        let Some(socket) = socket else { return };
+        while let Some(segment) = socket.connection.poll(*now) {
+            let packet: Packet =
+                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(segment));
+            topology.forward(*now, agenda, trace, packet);
+        }
+        if let Some(deadline) = socket.connection.deadline()
+            && deadline < socket.armed
+        {
+            socket.armed = deadline.max(*now);
+            agenda.plan(socket.armed, Event::Tcp { slot, generation: *generation });
+        }
+    }
+
+    /// Frees a socket that is closed and that nobody holds.
+    fn tcp_reap(&mut self, slot: u32) {
+        let (generation, entry) = &mut self.tcp.slots[slot as usize];
+        let Some(socket) = entry else { return };
+        let abandoned = !socket.owned || (socket.listener.is_some() && socket.connection.error().is_some());
+        if !abandoned || !socket.connection.is_closed() {
+            return;
+        }
+        let account = socket.account(&self.topology, Some(self.now));
+        self.trace.closed.push(account);
+        self.demux.remove_tcp(socket.here, socket.there);
+        *generation = generation.wrapping_add(1);
+        *entry = None;
+        self.tcp.free.push(slot);
+    }
+}

@@ -1,0 +1,196 @@
+//! Nodes, links and the routes between them; packets on their way.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chance::Stream;
+use net::{Link, LinkConfig, LinkStats, Verdict};
+use units::Time;
+
+use super::event::{Agenda, Event};
+use super::plan::{LinkId, NodeId};
+use super::trace::Trace;
+
+/// An address and port, short enough to be a hash key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub(super) struct Port {
+    pub(super) node: NodeId,
+    pub(super) port: u16,
+}
+
+/// A packet on its way.
+pub(super) struct Packet {
+    pub(super) from: Port,
+    pub(super) to: Port,
+    /// Index of its route, and of the link of the route that it is on or comes to next.
+    route: u32,
+    hop: u32,
+    pub(super) body: Body,
+}
+
+pub(super) enum Body {
+    Tcp(tcp::Segment),
+    Udp(Bytes),
+}
+
+/// IPv4 and UDP headers (RFC 791, RFC 768).
+const UDP_HEADERS: u32 = 20 + 8;
+/// IPv4 and TCP headers, with the timestamp option.
+const TCP_HEADERS: u32 = 20 + 20 + 12;
+
+impl Body {
+    fn wire_bytes(&self) -> u32 {
+        match self {
+            Body::Tcp(segment) => segment.wire_bytes(),
+            Body::Udp(data) => UDP_HEADERS + data.len() as u32,
+        }
+    }
+}
+
+struct Node {
+    address: IpAddr,
+    tcp: Arc<tcp::Config>,
+}
+
+struct Hop {
+    name: String,
+    mtu: u32,
+    link: Link<Packet>,
+    /// When the agenda has this link's next arrival.
+    armed: Option<Time>,
+}
+
+#[derive(Default)]
+pub(super) struct Topology {
+    nodes: Vec<Node>,
+    by_address: BTreeMap<IpAddr, NodeId>,
+    links: Vec<Hop>,
+    routes: Vec<Vec<u32>>,
+    by_ends: BTreeMap<(NodeId, NodeId), u32>,
+    local: VecDeque<Packet>,
+}
+
+impl Topology {
+    pub(super) fn add_node(&mut self, address: IpAddr, tcp: Arc<tcp::Config>) -> NodeId {
+        let id = NodeId(u16::try_from(self.nodes.len()).expect("a plan has at most 65536 nodes"));
+        let before = self.by_address.insert(address, id);
+        assert!(before.is_none(), "two nodes cannot share the address {address}");
+        self.nodes.push(Node { address, tcp });
+        id
+    }
+
+    pub(super) fn add_link(
+        &mut self,
+        name: &str,
+        config: LinkConfig,
+        loss: Stream,
+        jitter: Stream,
+    ) -> LinkId {
+        let mtu = config.mtu;
+        let link = Link::new(config, loss, jitter);
+        self.links.push(Hop { name: name.to_owned(), mtu, link, armed: None });
+        LinkId((self.links.len() - 1) as u32)
+    }
+
+    pub(super) fn add_route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
+        self.routes.push(links.iter().map(|link| link.0).collect());
+        self.by_ends.insert((from, to), (self.routes.len() - 1) as u32);
+    }
+
+    /// The node at `address`.
+    pub(super) fn node_at(&self, address: IpAddr) -> Option<NodeId> {
+        self.by_address.get(&address).copied()
+    }
+
+    pub(super) fn address(&self, port: Port) -> SocketAddr {
+        SocketAddr::new(self.nodes[port.node.0 as usize].address, port.port)
+    }
+
+    /// The route from one node to another; from a node to itself there is always one.
+    pub(super) fn route(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+        if let Some(route) = self.by_ends.get(&(from, to)) {
+            return Some(*route);
+        }
+        (from == to).then(|| {
+            self.add_route(from, to, &[]);
+            (self.routes.len() - 1) as u32
+        })
+    }
+
+    /// The TCP settings of a node for connections along `route`: segments fit its smallest MTU.
+    pub(super) fn tcp_config(&self, node: NodeId, route: u32) -> Arc<tcp::Config> {
+        let config = &self.nodes[node.0 as usize].tcp;
+        let links = self.routes[route as usize].iter();
+        let mtu = links.map(|link| self.links[*link as usize].mtu).min();
+        match mtu.map(|mtu| mtu.saturating_sub(TCP_HEADERS)) {
+            Some(mss) if mss < config.mss => {
+                Arc::new(tcp::Config { mss, ..tcp::Config::clone(config) })
+            }
+            _ => Arc::clone(config),
+        }
+    }
+
+    pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
+        Packet { from, to, route, hop: 0, body }
+    }
+
+    /// Whether `packet` has crossed the last link of its route.
+    pub(super) fn at_destination(&self, packet: &Packet) -> bool {
+        packet.hop as usize == self.routes[packet.route as usize].len()
+    }
+
+    /// Puts `packet` on the next link of its route.
+    pub(super) fn forward(
+        &mut self,
+        now: Time,
+        agenda: &mut Agenda,
+        trace: &mut Trace,
+        packet: Packet,
+    ) {
+        let Some(&link) = self.routes[packet.route as usize].get(packet.hop as usize) else {
+            self.local.push_back(packet);
+            agenda.plan(now, Event::Local);
+            return;
+        };
+        let hop = &mut self.links[link as usize];
+        let bytes = packet.body.wire_bytes();
+        if let Verdict::Dropped(cause) = hop.link.handle(now, bytes, packet) {
+            trace.dropped(now, link, bytes, cause);
+        } else if hop.armed.is_none() {
+            Topology::arm(hop, link, agenda);
+        }
+    }
+
+    pub(super) fn next_local(&mut self) -> Option<Packet> {
+        self.local.pop_front()
+    }
+
+    /// The next packet that has reached the far end of `link` by `now`.
+    pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
+        let (bytes, mut packet) = self.links[link as usize].link.poll(now)?;
+        trace.arrived(now, link, bytes);
+        packet.hop += 1;
+        Some(packet)
+    }
+
+    /// Plans the link's next arrival, after an arrival.
+    pub(super) fn rearm(&mut self, link: u32, agenda: &mut Agenda) {
+        let hop = &mut self.links[link as usize];
+        hop.armed = None;
+        Topology::arm(hop, link, agenda);
+    }
+
+    fn arm(hop: &mut Hop, link: u32, agenda: &mut Agenda) {
+        if let Some(at) = hop.link.deadline() {
+            hop.armed = Some(at);
+            agenda.plan(at, Event::Link(link));
+        }
+    }
+
+    /// Every link's name and what it has done so far.
+    pub(super) fn link_stats(&self) -> Vec<(String, LinkStats)> {
+        self.links.iter().map(|hop| (hop.name.clone(), hop.link.stats().clone())).collect()
+    }
+}
