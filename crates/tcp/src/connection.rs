@@ -75,6 +75,11 @@ impl Connection {
         }
     }
 
+    /// Refuses writes while `bytes` wait unsent, for this connection alone (`TCP_NOTSENT_LOWAT`).
+    pub fn set_notsent_lowat(&mut self, bytes: u64) {
+        self.sender.set_notsent_lowat(bytes);
+    }
+
     // ---- the network's side
 
     /// Takes a segment that arrived.

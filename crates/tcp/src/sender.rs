@@ -184,6 +184,11 @@ impl Sender {
 
     // ---- the application's side
 
+    /// Sets `TCP_NOTSENT_LOWAT` for this connection alone.
+    pub(crate) fn set_notsent_lowat(&mut self, bytes: u64) {
+        Arc::make_mut(&mut self.config).notsent_lowat = Some(bytes);
+    }
+
     /// How much the application may write now.
     pub(crate) fn space(&self) -> u64 {
         if self.closing {
