@@ -218,14 +218,20 @@ impl Sender {
         len
     }
 
+    /// How much of `wanted` bytes to take. The last segment that is begun is filled, so that a full buffer does
+    /// not end in a small segment (the kernel checks for memory once a `sk_buff`).
     fn admit(&mut self, now: Time, wanted: usize) -> usize {
-        let space = usize::try_from(self.space()).unwrap_or(usize::MAX);
-        self.starved = wanted > space;
-        if space > 0 && wanted > 0 {
-            self.restart_after_idle(now);
-            self.limit.set(now, Limit::Network);
+        let mss = u64::from(self.mss);
+        let space = self.space();
+        self.starved = wanted as u64 > space;
+        if space == 0 || wanted == 0 {
+            return 0;
         }
-        wanted.min(space)
+        self.restart_after_idle(now);
+        self.limit.set(now, Limit::Network);
+        let unsent = self.unsent_bytes();
+        let filled = (unsent + space).next_multiple_of(mss) - unsent;
+        wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
     /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.

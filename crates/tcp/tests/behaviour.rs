@@ -45,10 +45,10 @@ fn downloads() {
     }
     let expected = "\
 1 MB, queue 100, loss 0 %:  1.26 s,  0 again, 0 timeouts
-1 MB, queue  20, loss 0 %:  1.48 s, 44 again, 0 timeouts
-10 MB, queue 100, loss 0 %:  8.78 s, 12 again, 0 timeouts
-10 MB, queue  20, loss 0 %:  9.64 s, 47 again, 0 timeouts
-1 MB, queue 100, loss 1 %:  4.54 s,  8 again, 0 timeouts
+1 MB, queue  20, loss 0 %:  1.47 s, 42 again, 0 timeouts
+10 MB, queue 100, loss 0 %:  8.78 s, 13 again, 0 timeouts
+10 MB, queue  20, loss 0 %:  9.64 s, 46 again, 0 timeouts
+1 MB, queue 100, loss 1 %:  4.55 s,  8 again, 0 timeouts
 1 MB, queue 100, loss 5 %: 18.77 s, 46 again, 0 timeouts
 ";
     assert!(table == expected, "it was:\n{table}expected:\n{expected}");
@@ -63,4 +63,24 @@ fn an_overshoot_of_slow_start_does_not_collapse() {
         assert!(seconds < line + 0.2 + 0.5, "queue {queue}: {seconds} s, the line alone {line} s");
         assert_eq!(stats.timeouts, 0);
     }
+}
+
+/// Recorded from Linux 6.18.44: sixteen quick acknowledgements, six more while the window opens to what the buffer
+/// proved to hold, then every second segment until the window opens again with the next round trip.
+#[test]
+fn the_receiver_acknowledges_as_linux_does() {
+    let mut world = World::new(Config::default(), Config::default(), 1);
+    world.both(|pipe| {
+        pipe.rate = BitsPerSec::mbit(10);
+        pipe.delay = Duration::from_millis(50);
+    });
+    world.fetch(300, 1_000_000, Time::from_millis(10_000)).expect("it completes");
+    let acked: Vec<u64> = world
+        .client_log
+        .iter()
+        .map(|(_, ack)| ack.saturating_sub(1) / 1448)
+        .filter(|segments| (1..=60).contains(segments))
+        .collect();
+    let recorded: Vec<u64> = (1..=22).chain([24, 26, 28, 30]).chain(32..=60).collect();
+    assert_eq!(acked, recorded);
 }
