@@ -137,10 +137,19 @@ pub fn objects(waterfall: &Waterfall) -> String {
     table
 }
 
-/// Name and value, one pair a row.
-pub fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let row = |(name, value): (&str, String)| {
+/// Names with values, side by side.
+pub fn facts<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    format!("<dl>{}</dl>", definitions(pairs))
+}
+
+/// Names with long values, one below the other.
+pub fn long_facts<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    format!("<dl class=\"full\">{}</dl>", definitions(pairs))
+}
+
+fn definitions<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let pair = |(name, value): (&str, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(&value))
     };
-    format!("<dl>{}</dl>", rows.into_iter().map(row).collect::<String>())
+    pairs.into_iter().map(pair).collect()
 }
