@@ -172,7 +172,7 @@ impl Grid {
         // name (a device, a browser), pages aside.
         if arm_columns.is_empty() {
             let is_name = |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != "page";
-            let stand_in = condition_columns.iter().position(|c| is_name(c));
+            let stand_in = condition_columns.iter().position(is_name);
             arm_columns.extend(stand_in.map(|at| condition_columns.remove(at)));
         }
         Grid { rows, values, arm_columns, condition_columns }
