@@ -107,7 +107,7 @@
     const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`,
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
-      ...base, width, height: 64 + rowHeight * fall.objects.length, marginLeft: dense ? 20 : 190, marginTop: 44, marginBottom: 44, marginRight: 80,
+      ...base, width, height: 64 + rowHeight * fall.objects.length, marginLeft: dense ? 20 : 190, marginTop: 48, marginBottom: 44, marginRight: 40,
       ariaLabel: `Waterfall of ${fall.title}; the table below holds the same`,
       x: { label: "time since navigation start (ms)", axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber },
       y: { domain: d3.range(fall.objects.length), axis: dense ? null : "left", tickFormat: (row) => fall.objects[row].name, tickSize: 0, label: null, padding: 0.25 },
@@ -116,8 +116,8 @@
         Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "phase" }),
         Plot.ruleY(compute, { x1: "from", x2: "to", y: "row", stroke: "var(--soft)", strokeWidth: 1.5 }),
         marks.map((mark) => [
-          Plot.ruleX([mark.at], mark.style),
-          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "bottom", dy: -2, dx: 4, textAnchor: "start", stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" }),
+          Plot.ruleX([mark.at], { ...mark.style, insetTop: -16 }),
+          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "top", dy: -30, textAnchor: "middle", fill: "var(--ink)" }),
         ]),
         Plot.tip(bars, Plot.pointer({ x: "from", y: "row", title: explain, maxRadius: 30 })),
       ],

@@ -17,6 +17,9 @@ const PLOT: &str = include_str!("../../assets/plot.umd.min.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
+/// More answers than this stay folded on paper.
+const MOST_ANSWERS_PRINTED: usize = 30;
+
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
     let answers = verdicts::answers(summary);
@@ -71,9 +74,10 @@ fn answer(summary: &Summary, answers: &[Answer]) -> String {
             .map(|text| format!("<p class=\"answer\">{}.</p>", html(text)))
             .collect::<String>(),
     };
+    let class = if answers.len() <= MOST_ANSWERS_PRINTED { "print" } else { "" };
     let details = match answers.len() > summary.arms.len().saturating_sub(1) {
         true => format!(
-            "<details class=\"print\"><summary>The answer under each condition</summary>{}</details>",
+            "<details class=\"{class}\"><summary>The answer under each condition</summary>{}</details>",
             tables::answers(summary, answers)
         ),
         false => String::new(),
