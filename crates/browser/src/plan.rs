@@ -16,6 +16,8 @@ pub struct Arm {
     pub protocol: Protocol,
     /// What protects it.
     pub security: Security,
+    /// The port that it listens on.
+    pub port: u16,
     /// Whether a request to it is blocked (`--block HOST`).
     pub blocked: bool,
 }

@@ -205,7 +205,7 @@ impl Pool {
         opened: &mut Opened,
     ) -> Result<Connection, String> {
         let address = world::resolve(&origin.host).map_err(|error| error.to_string())?;
-        let address = SocketAddr::new(address, if origin.secure { 443 } else { 80 });
+        let address = SocketAddr::new(address, arm.port);
         let opening = self.browser.opening(address, &origin.host, arm);
         let mut stage = |stage: Stage| match stage {
             Stage::Connected => opened.connected = world::now(),

@@ -5,9 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod acceptor;
+pub mod client;
 pub mod h1;
+pub mod h2;
 pub mod message;
 pub mod server;
+pub mod tls;
 pub mod wheel;
 
 pub use message::{Failure, Priority, Progress};

@@ -20,6 +20,9 @@ pub enum Priority {
 
 /// Told as a response arrives. The callee reads the world's clock if it wants to know when.
 pub trait Progress {
+    /// The request's turn has come: the connection took it (an HTTP/2 request may have waited for the
+    /// number of streams to fall below the server's limit).
+    fn admitted(&mut self) {}
     /// The request's last byte was handed to the transport.
     fn sent(&mut self, head_bytes: u64, body_bytes: u64);
     /// The response's head is complete. `head_bytes` is its size on the wire, before TLS.
@@ -38,6 +41,9 @@ pub enum Failure {
     /// The transport failed in the middle of the response.
     #[error("the connection broke in the middle of the response: {0}")]
     Broken(#[source] io::Error),
+    /// The request cannot be sent by this protocol.
+    #[error("the request cannot be sent: {0}")]
+    Unsendable(String),
     /// The peer broke the protocol.
     #[error("the server broke the protocol: {0}")]
     Protocol(String),

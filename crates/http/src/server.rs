@@ -9,6 +9,8 @@ use http::{HeaderMap, StatusCode};
 
 use crate::h1::codec::encode::response_head;
 
+pub use crate::acceptor::{Acceptor, Served};
+
 /// A request's head, borrowed from the connection's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {

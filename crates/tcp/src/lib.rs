@@ -1,1 +1,49 @@
-//! (this crate's first slice is on its way)
+//! A sans-IO TCP endpoint that behaves as Linux 6 does.
+//!
+//! A [`Connection`] is handed segments and the time and hands out segments and a deadline; it reads no clock,
+//! opens no socket, draws no random number. What it reproduces is what decides how fast a page loads: the
+//! handshake and its timeouts, slow start and CUBIC, loss detection by RACK and tail loss probes, proportional
+//! rate reduction, F-RTO and undo, delayed and quick acknowledgements, window autotuning on both sides, the decay of
+//! an idle window, and an orderly close.
+//!
+//! What it leaves out, and why that is fine: segmentation offload and its deferrals (bursts leave segment by segment
+//! at one instant, in the same order); ECN (off by default); urgent data; path MTU discovery (the path's MTU is given);
+//! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging and endpoints without SACK (both ends are
+//! ours); simultaneous open; pacing (off without BBR or `fq`); the metrics cache between connections.
+//!
+//! Where to look: `sender` and `ack` (what may leave; what an acknowledgement does), `recovery`, `rack`, `rtt`, `cwnd`;
+//! `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
+
+#![forbid(unsafe_code)]
+
+mod ack;
+mod ack_policy;
+mod config;
+mod connection;
+mod cwnd;
+mod error;
+mod handshake;
+mod payload;
+mod rack;
+mod ranges;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod send_buffer;
+mod sender;
+mod state;
+mod stats;
+mod timers;
+mod window;
+
+pub use config::{AckPolicy, Config, ReceiveBufferPolicy, SendBufferPolicy};
+pub use connection::Connection;
+pub use error::Error;
+pub use payload::Payload;
+pub use recovery::CongestionState;
+pub use segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps, reset_for};
+pub use state::State;
+pub use stats::{Cause, Retransmit, Stats};

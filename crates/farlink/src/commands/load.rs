@@ -70,7 +70,7 @@ fn plan(load: &Load) -> Result<Plan, Failure> {
 fn scenario(page: &str, how: &How, protocol: &str, tls: &str) -> Result<Scenario, Failure> {
     let network = NetworkSpec::parse(&how.network).map_err(Failure::bad_input)?;
     let mut scenario = Scenario::new(page, network);
-    scenario.page = PageRef { spec: page.to_owned(), digest: lab::page_digest(page) };
+    scenario.page = PageRef { spec: page.to_owned(), digest: lab::simulate::page_digest(page) };
     scenario.stack.protocol = choice(protocol)?;
     scenario.stack.tls = choice(tls)?;
     scenario.stack.connections_per_host = at_least_one("--connections-per-host", how.connections_per_host)?;

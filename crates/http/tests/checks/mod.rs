@@ -14,7 +14,7 @@ const LIMITS: Limits = Limits { head_bytes: 512, fields: 12 };
 pub struct Transcript {
     pub messages: Vec<Message>,
     pub error: Option<Error>,
-    /// Bytes that were used.
+    /// Bytes that were used; 0 if there was an error, for how far the input was used before it says nothing.
     pub used: usize,
 }
 
@@ -54,7 +54,7 @@ fn decode(
             let (used, step) = match next(&mut buffer) {
                 Ok(step) => step,
                 Err(error) => {
-                    seen.error = Some(error);
+                    (seen.error, seen.used) = (Some(error), 0);
                     return seen;
                 }
             };

@@ -11,12 +11,13 @@ choice! {
         H1 = "h1",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
+        /// What each host spoke when the page was recorded: an arm of its own.
+        Recorded = "recorded",
     }
     not_yet {
         "h1-pipelined": "HTTP/1.1 pipelining has no client here",
         "spdy": "there is no SPDY/3.1 implementation here",
         "h3": "there is no QUIC transport here",
-        "recorded": "an arm that speaks what each recorded host spoke needs every recorded protocol",
     }
 }
 

@@ -1,11 +1,13 @@
 //! Runs one journey in the simulated world: a pure function of its plan.
 
 mod account;
+mod catalogue;
 mod limits;
 mod ready;
 mod stage;
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
@@ -14,6 +16,7 @@ use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
+pub use self::catalogue::page_digest;
 use self::limits::Limits;
 use self::ready::{Pages, Ready};
 use self::stage::Stage;
@@ -60,8 +63,8 @@ impl Simulator {
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn page(&self, scenario: &Scenario) -> Result<std::sync::Arc<page::Page>, String> {
-        Ok(std::sync::Arc::clone(&self.pages.ready(scenario)?.page))
+    pub fn page(&self, scenario: &Scenario) -> Result<Arc<page::Page>, String> {
+        Ok(Arc::clone(&self.pages.ready(scenario)?.page))
     }
 
     fn run(&self, journey: &JourneyPlan) -> Result<JourneyResult, String> {
@@ -96,7 +99,7 @@ fn tour(
     scenario: &Scenario,
     ready: &Ready,
 ) -> impl Future<Output = Vec<VisitRecord>> + 'static {
-    let plan = Rc::clone(&ready.load_plan(scenario));
+    let plan = ready.load_plan(scenario);
     let view = scenario.client.view;
     let varies = scenario.nuisance == Nuisance::On;
     async move {

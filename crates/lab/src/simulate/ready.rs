@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use browser::{Arm, LoadPlan};
 use http_stack::tls::{self, Security};
-use page::Page;
+use page::{Host, Page};
 use proxy::Site;
 
 use crate::scenario::{Protocol, Scenario, Tls};
@@ -24,7 +24,10 @@ pub(super) struct Pages(Mutex<BTreeMap<String, Arc<Ready>>>);
 
 impl Pages {
     pub(super) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
-        let spec = &scenario.page.spec;
+        self.open(&scenario.page.spec)
+    }
+
+    pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
         let mut pages = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(ready) = pages.get(spec) {
             return Ok(Arc::clone(ready));
@@ -36,7 +39,7 @@ impl Pages {
             notes: page_notes(&page),
             page: Arc::new(page),
         });
-        pages.insert(spec.clone(), Arc::clone(&ready));
+        pages.insert(spec.to_owned(), Arc::clone(&ready));
         Ok(ready)
     }
 }
@@ -58,20 +61,28 @@ impl Ready {
 
     /// How each host is spoken to.
     pub(super) fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
+        let security = match scenario.stack.tls {
+            Tls::None => Security::None,
+            Tls::Tls12 => Security::Tls12,
+            Tls::Tls13 => Security::Tls13,
+        };
         let hosts = self.page.hosts.iter();
         hosts
             .map(|host| Arm {
-                protocol: match scenario.stack.protocol {
-                    Protocol::H1 => tls::Protocol::H1,
-                    Protocol::H2 => tls::Protocol::H2,
-                },
-                security: match scenario.stack.tls {
-                    Tls::None => Security::None,
-                    Tls::Tls12 => Security::Tls12,
-                    Tls::Tls13 => Security::Tls13,
-                },
+                protocol: protocol(scenario.stack.protocol, host),
+                security,
+                port: if security == Security::None { 80 } else { 443 },
                 blocked: scenario.client.blocked_hosts.contains(&host.name),
             })
             .collect()
+    }
+}
+
+/// What a host is spoken to by. A recorded protocol that is not spoken here yet gives way to the one
+/// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
+fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
+    match (stack, host.recorded_protocol.as_deref()) {
+        (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
+        (Protocol::H1, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }
 }

@@ -79,6 +79,7 @@ impl Stage {
         let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
         let up = plan.link(UP, network.up.clone());
         let down = plan.link(DOWN, network.down.clone());
+        let arms = ready.arms(scenario);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
             let address = origin_address(index);
@@ -92,10 +93,9 @@ impl Stage {
             }
             plan.route(client, server, &there);
             plan.route(server, client, &back);
-            let arm = ready.arms(scenario)[index];
-            let secure = arm.security != http_stack::tls::Security::None;
+            let arm = arms[index];
             let listen = Listen {
-                address: SocketAddr::new(address, if secure { 443 } else { 80 }),
+                address: SocketAddr::new(address, arm.port),
                 acceptor: http_stack::server::Acceptor::new(arm.security),
             };
             let workers = Workers {

@@ -65,6 +65,9 @@ fn from_mime(mime: &str) -> Option<Kind> {
 }
 
 fn from_path(path: &str) -> Option<Kind> {
+    if path == "/" {
+        return Some(Kind::Document);
+    }
     let file = path.rsplit('/').next().unwrap_or(path);
     let (_, ending) = file.rsplit_once('.')?;
     Some(match ending.to_ascii_lowercase().as_str() {

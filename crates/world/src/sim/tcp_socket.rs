@@ -132,8 +132,7 @@ impl TcpStream {
             if let Some(error) = socket.connection.error() {
                 return Poll::Ready(Err(to_io(error)));
             }
-            let wanted: usize = parts.iter().map(|part| part.len()).sum();
-            let written = socket.connection.write_vectored(now, parts);
+            let (wanted, written) = write(&mut socket.connection, now, parts);
             if written == 0 && wanted > 0 {
                 socket.writer = Some(cx.waker().clone());
                 return Poll::Pending;
@@ -217,13 +216,28 @@ impl Drop for TcpListener {
     }
 }
 
+/// Writes as much of `parts` as the connection takes; gives how much that could have been, and was.
+fn write(connection: &mut tcp::Connection, now: Time, parts: &[IoSlice<'_>]) -> (usize, usize) {
+    let wanted = parts.iter().map(|part| part.len()).sum();
+    let mut written = 0;
+    for part in parts {
+        let taken = connection.write(now, part);
+        written += taken;
+        if taken < part.len() {
+            break;
+        }
+    }
+    (wanted, written)
+}
+
 fn to_io(error: &tcp::Error) -> io::Error {
     let kind = match error {
         tcp::Error::Refused => io::ErrorKind::ConnectionRefused,
         tcp::Error::Reset => io::ErrorKind::ConnectionReset,
         tcp::Error::TimedOut => io::ErrorKind::TimedOut,
+        tcp::Error::Aborted => io::ErrorKind::ConnectionAborted,
     };
-    io::Error::new(kind, error.clone())
+    io::Error::new(kind, *error)
 }
 
 impl TcpSockets {
@@ -341,7 +355,7 @@ impl State {
     fn tcp_unknown(&mut self, from: Port, to: Port, segment: &tcp::Segment) {
         let Some(route) = self.topology.route(to.node, from.node) else { return };
         match self.demux.listener(to) {
-            Some(listener) if segment.is_syn() => {
+            Some(listener) if segment.is(tcp::Flags::SYN) && !segment.is(tcp::Flags::ACK) => {
                 let config = self.topology.tcp_config(to.node, route);
                 let connection = tcp::Connection::accept(config, self.now, segment);
                 let mut socket = Socket::new(to, from, route, connection, self.now);
@@ -415,7 +429,8 @@ impl State {
     fn tcp_reap(&mut self, slot: u32) {
         let (generation, entry) = &mut self.tcp.slots[slot as usize];
         let Some(socket) = entry else { return };
-        let abandoned = !socket.owned || (socket.listener.is_some() && socket.connection.error().is_some());
+        let abandoned =
+            !socket.owned || (socket.listener.is_some() && socket.connection.error().is_some());
         if !abandoned || !socket.connection.is_closed() {
             return;
         }

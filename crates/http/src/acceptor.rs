@@ -1,0 +1,119 @@
+//! Accepting connections, whatever they speak.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, ReadBuf};
+use world::TcpStream;
+
+use crate::h2::FlowMeter;
+use crate::h2::frame::PREFACE;
+use crate::tls::{self, Chain, Identity, Protocol, Security, Stream};
+use crate::wheel::Wheel;
+use crate::{Handler, h1, h2};
+
+/// How a server takes connections. Cheap to clone.
+#[derive(Clone)]
+pub struct Acceptor {
+    /// Its TLS; without, it speaks clear text.
+    pub tls: Option<tls::Server>,
+    /// What its HTTP/1 connections share.
+    pub h1: Rc<h1::server::Core>,
+    /// HTTP/2's settings.
+    pub h2: h2::settings::Server,
+    /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
+    /// `None` leaves it to the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
+    pub notsent_lowat_bytes: Option<u32>,
+}
+
+impl Acceptor {
+    /// An acceptor with the usual settings, which speaks HTTP/1.1 and HTTP/2. With TLS it presents the
+    /// whole Ed25519 chain.
+    pub fn new(security: Security) -> Acceptor {
+        let tls = security.version().map(|version| {
+            let protocols = [Protocol::H2, Protocol::H1];
+            let settings = tls::Settings::default();
+            tls::Server::new(&settings, version, Identity::Ed25519, Chain::Whole, &protocols)
+        });
+        Acceptor {
+            tls,
+            h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), Wheel::new())),
+            h2: h2::settings::Server::default(),
+            notsent_lowat_bytes: Some(16 * 1024),
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug)]
+pub enum Served {
+    /// The transport or the TLS handshake failed.
+    Unaccepted(io::Error),
+    /// An HTTP/1 connection ended.
+    H1(h1::server::Ended),
+    /// An HTTP/2 connection ended: orderly, or broken.
+    H2(Result<(), h2::server::Broken>),
+}
+
+impl Acceptor {
+    /// Shakes hands on `tcp` and finds out what the client speaks: by ALPN, or in clear text by its
+    /// first bytes, which for HTTP/2 are a preface that no HTTP/1 request resembles.
+    ///
+    /// # Errors
+    /// If the transport or the handshake fails.
+    pub async fn accept(&self, tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+        if let Some(bytes) = self.notsent_lowat_bytes {
+            tcp.set_notsent_lowat(bytes)?;
+        }
+        let Some(tls) = &self.tls else {
+            return sniff(tcp).await;
+        };
+        let stream = tls.accept(tcp).await?;
+        let protocol = stream.protocol().unwrap_or(Protocol::H1);
+        Ok((stream, protocol))
+    }
+
+    /// Serves one connection to its end; says how that came.
+    pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Served {
+        self.serve_metered(tcp, handler, &FlowMeter::default()).await
+    }
+
+    /// As [`Acceptor::serve`]; `meter` tells how long HTTP/2's flow control limited it.
+    pub async fn serve_metered<H: Handler>(
+        &self,
+        tcp: TcpStream,
+        handler: Rc<H>,
+        meter: &FlowMeter,
+    ) -> Served {
+        match self.accept(tcp).await {
+            Err(error) => Served::Unaccepted(error),
+            Ok((stream, Protocol::H1)) => {
+                Served::H1(h1::server::serve(stream, handler, &self.h1).await)
+            }
+            Ok((stream, Protocol::H2)) => {
+                Served::H2(h2::serve(stream, handler, &self.h2, meter).await)
+            }
+        }
+    }
+}
+
+/// Reads until the first bytes differ from HTTP/2's preface or are all of it.
+async fn sniff(mut tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+    let mut bytes = [0; PREFACE.len()];
+    let mut buf = ReadBuf::new(&mut bytes);
+    loop {
+        let before = buf.filled().len();
+        poll_fn(|cx| Pin::new(&mut tcp).poll_read(cx, &mut buf)).await?;
+        let filled = buf.filled();
+        let is_prefix = PREFACE.starts_with(filled);
+        if is_prefix && filled.len() < PREFACE.len() && filled.len() > before {
+            continue;
+        }
+        let is_h2 = filled == PREFACE;
+        let stream = Stream::sniffed(tcp, Bytes::copy_from_slice(filled));
+        return Ok((stream, if is_h2 { Protocol::H2 } else { Protocol::H1 }));
+    }
+}

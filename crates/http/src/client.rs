@@ -1,0 +1,202 @@
+//! Opening a connection, whatever it speaks.
+
+use std::io;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http::Request;
+use thiserror::Error;
+use world::TcpStream;
+
+pub use crate::tls::Protocol;
+use crate::tls::{ClientSessions, Security, Stream};
+use crate::{Failure, Priority, Progress, h1, h2};
+
+/// A connection to be opened.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// Where to.
+    pub address: SocketAddr,
+    /// The server's name, for TLS.
+    pub host: String,
+    /// How it is secured.
+    pub security: Security,
+    /// What is spoken. In clear text by prior knowledge (RFC 9113 section 3.3), else as ALPN agrees.
+    pub protocol: Protocol,
+    /// TLS sessions and settings.
+    pub sessions: ClientSessions,
+    /// HTTP/1's settings.
+    pub h1: h1::client::Settings,
+    /// HTTP/2's settings.
+    pub h2: h2::settings::Client,
+}
+
+impl Opening {
+    /// An opening with the usual settings and no sessions to resume.
+    pub fn new(address: SocketAddr, host: &str, security: Security, protocol: Protocol) -> Opening {
+        Opening {
+            address,
+            host: host.to_owned(),
+            security,
+            protocol,
+            sessions: ClientSessions::default(),
+            h1: h1::client::Settings::default(),
+            h2: h2::settings::Client::CHROME,
+        }
+    }
+
+    /// The same with the sessions of `sessions`.
+    #[must_use]
+    pub fn sessions(self, sessions: &ClientSessions) -> Opening {
+        Opening { sessions: sessions.clone(), ..self }
+    }
+}
+
+/// How far the opening of a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The transport's handshake is done.
+    Connected,
+    /// TLS's handshake is done. Not told in clear text.
+    Secured,
+}
+
+/// Why a connection could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The transport's handshake failed.
+    #[error("no connection to {address}: {source}")]
+    Connect {
+        /// Where to.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// TLS's handshake failed.
+    #[error("the TLS handshake with `{host}` failed: {source}")]
+    Secure {
+        /// The server's name.
+        host: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server speaks something else.
+    #[error("`{host}` does not speak {wanted}: ALPN agreed on {}", agreed.map_or("nothing", Protocol::name))]
+    Protocol {
+        /// The server's name.
+        host: String,
+        /// What was asked for.
+        wanted: Protocol,
+        /// What the server chose.
+        agreed: Option<Protocol>,
+    },
+    /// The protocol could not be begun.
+    #[error("failed to begin HTTP: {0}")]
+    Begin(#[source] Failure),
+}
+
+/// Opens a connection. `observe` is told of each stage when it is reached and reads the world's clock
+/// if it wants to know when.
+///
+/// # Errors
+/// See [`OpenError`].
+pub async fn open(
+    opening: Opening,
+    observe: &mut impl FnMut(Stage),
+) -> Result<Connection, OpenError> {
+    let Opening { address, host, security, protocol, sessions, h1, h2 } = opening;
+    let tcp = TcpStream::connect(address)
+        .await
+        .map_err(|source| OpenError::Connect { address, source })?;
+    observe(Stage::Connected);
+    let stream = match security.version() {
+        None => Stream::plain(tcp),
+        Some(version) => {
+            let stream = match sessions.connect(tcp, &host, version, protocol).await {
+                Ok(stream) => stream,
+                Err(source) => return Err(OpenError::Secure { host, source }),
+            };
+            observe(Stage::Secured);
+            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on. HTTP/1.1 may go without.
+            let agreed = stream.protocol();
+            if agreed.unwrap_or(Protocol::H1) != protocol {
+                return Err(OpenError::Protocol { host, wanted: protocol, agreed });
+            }
+            stream
+        }
+    };
+    Ok(match protocol {
+        Protocol::H1 => Connection::H1(Box::new(h1::client::Connection::new(stream, h1))),
+        Protocol::H2 => {
+            let local = stream.local_addr().ok();
+            let (handle, driver) = h2::connect(stream, &h2).await.map_err(OpenError::Begin)?;
+            drop(world::spawn(driver));
+            Connection::H2 { handle, local }
+        }
+    })
+}
+
+/// A client's connection.
+pub enum Connection {
+    /// HTTP/1.1: one request at a time.
+    H1(Box<h1::client::Connection<Stream>>),
+    /// HTTP/2: shared, any number of requests at once.
+    H2 {
+        /// Sends requests.
+        handle: h2::Handle,
+        /// The address of this end.
+        local: Option<SocketAddr>,
+    },
+}
+
+impl Connection {
+    /// Sends `request` and reports its response to `progress`.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn fetch(
+        &mut self,
+        request: &Request<Bytes>,
+        priority: Priority,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        match self {
+            Connection::H1(connection) => {
+                progress.admitted();
+                connection.fetch(request, priority, progress).await
+            }
+            Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
+        }
+    }
+
+    /// Whether another request may be sent.
+    pub fn is_reusable(&mut self) -> bool {
+        match self {
+            Connection::H1(connection) => connection.is_reusable(),
+            Connection::H2 { handle, .. } => handle.is_usable(),
+        }
+    }
+
+    /// Whether requests share it.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Connection::H2 { .. })
+    }
+
+    /// The same connection once more, if requests can share it.
+    pub fn share(&self) -> Option<Connection> {
+        match self {
+            Connection::H1(_) => None,
+            Connection::H2 { handle, local } => {
+                Some(Connection::H2 { handle: handle.clone(), local: *local })
+            }
+        }
+    }
+
+    /// The address of this end.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Connection::H1(connection) => connection.stream().local_addr().ok(),
+            Connection::H2 { local, .. } => *local,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Counts frames between TLS and h2.
+//!
+//! h2 says neither how many bytes a head took on the wire nor when a request's last byte left. An
+//! [`Observed`] stream reads the frame heads that pass through it in both directions and keeps the
+//! account in an [`Observer`], which the other side of h2 shares.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::frame::{CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PREFACE, RST_STREAM};
+
+/// What passed in one direction of a stream, or of all streams together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// HEADERS and CONTINUATION frames, whole.
+    pub head_bytes: u64,
+    /// Payload of DATA frames.
+    pub body_bytes: u64,
+    /// Whether the sender has ended the stream.
+    pub ended: bool,
+}
+
+impl Passed {
+    fn count(&mut self, frame: FrameHead) {
+        match frame.kind {
+            HEADERS | CONTINUATION => self.head_bytes += frame.wire_bytes(),
+            DATA => self.body_bytes += u64::from(frame.length),
+            _ => {}
+        }
+        self.ended |= frame.ends_stream() || frame.kind == RST_STREAM;
+    }
+}
+
+/// One direction of a connection.
+#[derive(Debug)]
+struct Direction {
+    frames: Frames,
+    all: Passed,
+    streams: BTreeMap<u32, Passed>,
+    going_away: bool,
+}
+
+impl Direction {
+    fn new(frames: Frames) -> Direction {
+        let (all, streams) = (Passed::default(), BTreeMap::new());
+        Direction { frames, all, streams, going_away: false }
+    }
+
+    /// Takes the next bytes; tells of each stream whose sender has ended it.
+    fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(u32)) {
+        let Direction { frames, all, streams, going_away } = self;
+        frames.feed(bytes, |frame| {
+            all.count(frame);
+            *going_away |= frame.kind == GOAWAY;
+            if let Some(passed) = streams.get_mut(&frame.stream) {
+                passed.count(frame);
+                if passed.ended {
+                    ended(frame.stream);
+                }
+            }
+        });
+    }
+}
+
+/// The account of one connection, as one of its ends sees it.
+#[derive(Debug)]
+pub struct Observer {
+    sent: Direction,
+    received: Direction,
+    /// Who waits for a stream's sending to end.
+    waiting: BTreeMap<u32, Waker>,
+    send_blocked: bool,
+}
+
+/// An account shared by the stream below h2 and the code above it.
+pub type Shared = Rc<RefCell<Observer>>;
+
+impl Observer {
+    /// For the client's end.
+    pub fn of_client() -> Observer {
+        Observer::new(Frames::of_client(), Frames::of_server())
+    }
+
+    /// For the server's end.
+    pub fn of_server() -> Observer {
+        Observer::new(Frames::of_server(), Frames::of_client())
+    }
+
+    fn new(sent: Frames, received: Frames) -> Observer {
+        Observer {
+            sent: Direction::new(sent),
+            received: Direction::new(received),
+            waiting: BTreeMap::new(),
+            send_blocked: false,
+        }
+    }
+
+    /// Begins an account of `stream`, which is kept until [`Observer::forget`].
+    pub fn watch(&mut self, stream: u32) {
+        self.sent.streams.insert(stream, Passed::default());
+        self.received.streams.insert(stream, Passed::default());
+    }
+
+    /// Drops the account of `stream`.
+    pub fn forget(&mut self, stream: u32) {
+        self.sent.streams.remove(&stream);
+        self.received.streams.remove(&stream);
+        self.waiting.remove(&stream);
+    }
+
+    /// What this end has sent on a watched stream.
+    pub fn sent(&self, stream: u32) -> Passed {
+        self.sent.streams.get(&stream).copied().unwrap_or_default()
+    }
+
+    /// What this end has received on a watched stream.
+    pub fn received(&self, stream: u32) -> Passed {
+        self.received.streams.get(&stream).copied().unwrap_or_default()
+    }
+
+    /// What this end has sent on all streams.
+    pub fn sent_in_all(&self) -> Passed {
+        self.sent.all
+    }
+
+    /// What this end has received on all streams.
+    pub fn received_in_all(&self) -> Passed {
+        self.received.all
+    }
+
+    /// Whether the transport had no room for what h2 last wrote. If it had, h2 has nothing queued that
+    /// flow control would let go.
+    pub fn is_send_blocked(&self) -> bool {
+        self.send_blocked
+    }
+
+    /// Whether the peer takes no new streams (GOAWAY).
+    pub fn is_going_away(&self) -> bool {
+        self.received.going_away
+    }
+
+    /// Ready when the last byte on a watched stream was handed to the transport.
+    pub fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<Passed> {
+        let passed = self.sent(stream);
+        if passed.ended {
+            return Poll::Ready(passed);
+        }
+        self.waiting.insert(stream, cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn on_sent(&mut self, bytes: &[u8]) {
+        let waiting = &mut self.waiting;
+        self.sent.feed(bytes, |stream| {
+            if let Some(waker) = waiting.remove(&stream) {
+                waker.wake();
+            }
+        });
+    }
+
+    fn on_received(&mut self, bytes: &[u8]) {
+        self.received.feed(bytes, |_| {});
+    }
+}
+
+/// A stream whose frames are counted.
+///
+/// It holds back the client's preface, which h2 writes alone, until the next write: browsers send it
+/// in one segment (and TLS record) with their SETTINGS and first requests.
+pub struct Observed<S> {
+    stream: S,
+    observer: Shared,
+    held: &'static [u8],
+}
+
+impl<S> Observed<S> {
+    /// Counts what passes through `stream`.
+    pub fn new(stream: S, observer: &Shared) -> Observed<S> {
+        Observed { stream, observer: Rc::clone(observer), held: &[] }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Observed<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.observer.borrow_mut().on_received(&buf.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Observed<S> {
+    /// Writes what was held back, and `parts` behind it; gives how much of `parts` was taken.
+    fn poll_write_held(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let mut all = vec![IoSlice::new(self.held)];
+            all.extend(parts.iter().map(|part| IoSlice::new(part)));
+            let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &all))?;
+            let ours = n.min(self.held.len());
+            self.observer.borrow_mut().on_sent(&self.held[..ours]);
+            self.held = &self.held[ours..];
+            if n > ours || n == 0 {
+                return Poll::Ready(Ok(n - ours));
+            }
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Observed<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if data == PREFACE {
+            self.held = PREFACE;
+            return Poll::Ready(Ok(data.len()));
+        }
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = if self.held.is_empty() {
+            Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+        } else {
+            self.poll_write_held(cx, parts)
+        };
+        let mut observer = self.observer.borrow_mut();
+        observer.send_blocked = written.is_pending();
+        let n = ready!(written)?;
+        let mut left = n;
+        for part in parts {
+            let taken = left.min(part.len());
+            observer.on_sent(&part[..taken]);
+            left -= taken;
+        }
+        Poll::Ready(Ok(n))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.observer.borrow_mut().send_blocked = flushed.is_pending();
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

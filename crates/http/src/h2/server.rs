@@ -1,0 +1,44 @@
+//! An HTTP/2 server's connection.
+//!
+//! One future a connection does it all - reads, asks the handler, lets responses take turns, writes -
+//! so that nothing is spawned and every wake-up is the connection's own. It hands h2 one chunk at a
+//! time, and the next when TLS or TCP has taken that: what is still here can be reordered.
+
+mod reply;
+mod session;
+
+use std::rc::Rc;
+
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use self::session::Session;
+use super::flow::FlowMeter;
+use super::settings;
+use crate::Handler;
+
+/// Why a connection ended before its time.
+#[derive(Debug, Error)]
+#[error("the HTTP/2 connection failed: {0}")]
+pub struct Broken(#[from] ::h2::Error);
+
+/// Serves the connection on `stream` until the client closes it. `meter` tells, then or while it lasts,
+/// how long flow control limited it.
+///
+/// # Errors
+/// If the stream fails or the client breaks the protocol.
+pub async fn serve<S, H>(
+    stream: S,
+    handler: Rc<H>,
+    settings: &settings::Server,
+    meter: &FlowMeter,
+) -> Result<(), Broken>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    H: Handler,
+{
+    let mut session = Session::begin(stream, handler, settings, meter).await?;
+    let ended = std::future::poll_fn(|cx| session.poll(cx)).await;
+    session.end();
+    Ok(ended?)
+}

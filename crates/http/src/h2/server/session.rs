@@ -1,0 +1,210 @@
+//! The state of one connection and the turn of its wheel.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use ::h2::RecvStream;
+use ::h2::server::{Connection, SendResponse};
+use bytes::Bytes;
+use http::{Method, Request, request};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::reply::{Exchange, Sending};
+use crate::h2::flow::{Flow, FlowMeter};
+use crate::h2::observer::{Observed, Observer, Shared};
+use crate::h2::schedule::{Schedule, Served};
+use crate::h2::settings;
+use crate::{Answer, Handler, Reply, RequestHead};
+
+/// A request whose body is still arriving.
+struct Arriving {
+    head: request::Parts,
+    body: RecvStream,
+    body_bytes: u64,
+    respond: SendResponse<Bytes>,
+}
+
+/// A request whose reply takes time.
+struct Pending {
+    exchange: Exchange,
+    reply: Pin<Box<dyn Future<Output = Reply>>>,
+}
+
+pub(super) struct Session<'a, S, H> {
+    connection: Connection<Observed<S>, Bytes>,
+    observer: Shared,
+    handler: Rc<H>,
+    settings: settings::Server,
+    meter: &'a FlowMeter,
+    arriving: Vec<Arriving>,
+    pending: Vec<Pending>,
+    sending: BTreeMap<u32, Sending>,
+    schedule: Schedule,
+}
+
+impl<'a, S, H> Session<'a, S, H>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    H: Handler,
+{
+    pub(super) async fn begin(
+        stream: S,
+        handler: Rc<H>,
+        settings: &settings::Server,
+        meter: &'a FlowMeter,
+    ) -> Result<Self, ::h2::Error> {
+        let observer = Rc::new(RefCell::new(Observer::of_server()));
+        let stream = Observed::new(stream, &observer);
+        Ok(Session {
+            connection: settings.builder().handshake(stream).await?,
+            observer,
+            handler,
+            settings: *settings,
+            meter,
+            arriving: Vec::new(),
+            pending: Vec::new(),
+            sending: BTreeMap::new(),
+            schedule: Schedule::new(settings.policy),
+        })
+    }
+
+    /// Does all that can be done now; ready when the connection has ended.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ::h2::Error>> {
+        loop {
+            // Reads what came and writes what is queued.
+            while let Poll::Ready(accepted) = self.connection.poll_accept(cx) {
+                match accepted {
+                    None => return Poll::Ready(Ok(())),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    Some(Ok((request, respond))) => self.accept(request, respond),
+                }
+            }
+            let mut moved = self.poll_arriving(cx);
+            moved |= self.poll_pending(cx);
+            moved |= self.hand_over(cx);
+            if !moved {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Nothing will be sent any more.
+    pub(super) fn end(&self) {
+        self.meter.enter(world::now(), Flow::Idle);
+    }
+
+    fn accept(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+        let (head, body) = request.into_parts();
+        let arriving = Arriving { head, body, body_bytes: 0, respond };
+        if arriving.body.is_end_stream() {
+            self.ask(arriving);
+        } else {
+            self.arriving.push(arriving);
+        }
+    }
+
+    /// Drains requests' bodies; true if one is whole.
+    fn poll_arriving(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        let mut at = 0;
+        while at < self.arriving.len() {
+            match self.arriving[at].poll(cx) {
+                Poll::Pending => at += 1,
+                Poll::Ready(whole) => {
+                    let arriving = self.arriving.remove(at);
+                    if whole {
+                        self.ask(arriving);
+                    }
+                    moved = true;
+                }
+            }
+        }
+        moved
+    }
+
+    fn ask(&mut self, Arriving { head, body_bytes, respond, .. }: Arriving) {
+        let uri = &head.uri;
+        let authority = uri.authority().map(|authority| authority.as_str());
+        let host = || head.headers.get(http::header::HOST)?.to_str().ok();
+        let answer = self.handler.handle(RequestHead {
+            method: head.method.as_str(),
+            authority: authority.or_else(host).unwrap_or(""),
+            target: uri.path_and_query().map_or("/", |target| target.as_str()),
+            body_bytes,
+        });
+        let exchange = Exchange { respond, head_only: head.method == Method::HEAD };
+        match answer {
+            Answer::Ready(reply) => self.answer(exchange, reply),
+            Answer::Later(reply) => self.pending.push(Pending { exchange, reply }),
+        }
+    }
+
+    /// Polls replies that take time; true if one is there.
+    fn poll_pending(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut moved = false;
+        let mut at = 0;
+        while at < self.pending.len() {
+            match self.pending[at].reply.as_mut().poll(cx) {
+                Poll::Pending => at += 1,
+                Poll::Ready(reply) => {
+                    let exchange = self.pending.remove(at).exchange;
+                    self.answer(exchange, reply);
+                    moved = true;
+                }
+            }
+        }
+        moved
+    }
+
+    fn answer(&mut self, exchange: Exchange, reply: Reply) {
+        if let Some(sending) = exchange.answer(reply) {
+            self.schedule.add(sending.id());
+            self.sending.insert(sending.id(), sending);
+        }
+    }
+
+    /// Hands h2 the next chunk if the transport has taken all before it; true if there was one.
+    fn hand_over(&mut self, cx: &mut Context<'_>) -> bool {
+        let flow = if self.observer.borrow().is_send_blocked() {
+            Flow::Sending
+        } else if self.schedule.is_empty() {
+            Flow::Idle
+        } else {
+            let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
+            let moved = self.schedule.serve_one(|id| {
+                let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
+                let served = stream.send(cx, chunk);
+                if served == Served::Done {
+                    sending.remove(&id);
+                }
+                served
+            });
+            if moved {
+                return true;
+            }
+            Flow::Limited
+        };
+        self.meter.enter(world::now(), flow);
+        false
+    }
+}
+
+impl Arriving {
+    /// Ready when the body is whole (true) or given up (false).
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        while let Some(piece) = std::task::ready!(self.body.poll_data(cx)) {
+            let Ok(piece) = piece else {
+                return Poll::Ready(false);
+            };
+            self.body_bytes += piece.len() as u64;
+            if self.body.flow_control().release_capacity(piece.len()).is_err() {
+                return Poll::Ready(false);
+            }
+        }
+        self.body.poll_trailers(cx).map(|trailers| trailers.is_ok())
+    }
+}

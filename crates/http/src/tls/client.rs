@@ -1,0 +1,112 @@
+//! The client's end of TLS.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::io;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use rustls::ClientConfig;
+use rustls::client::{ClientSessionMemoryCache, Resumption};
+use rustls::pki_types::ServerName;
+use tokio_rustls::TlsConnector;
+use world::TcpStream;
+
+use super::clock::WorldClock;
+use super::provider::provider;
+use super::settings::{Protocol, Settings, Version};
+use super::stream::Stream;
+use super::trust::FixedLeaves;
+
+/// How many servers' sessions a client remembers.
+const SESSIONS: usize = 256;
+
+/// A client's settings and the sessions that it may resume. Clones share both: a journey makes one
+/// and keeps it, so that its later visits resume; a fresh one has no sessions.
+#[derive(Clone)]
+pub struct ClientSessions(Rc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    store: Arc<ClientSessionMemoryCache>,
+    /// Made when first wanted, one for each version and protocol.
+    configs: [OnceCell<Arc<ClientConfig>>; 4],
+}
+
+impl Default for ClientSessions {
+    fn default() -> ClientSessions {
+        ClientSessions::new(Settings::default())
+    }
+}
+
+impl fmt::Debug for ClientSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSessions").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}
+
+impl ClientSessions {
+    /// A client without sessions.
+    pub fn new(settings: Settings) -> ClientSessions {
+        let store = Arc::new(ClientSessionMemoryCache::new(SESSIONS));
+        ClientSessions(Rc::new(Inner { settings, store, configs: Default::default() }))
+    }
+
+    /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
+    /// HTTP/2, as browsers do). What the server chose is [`Stream::protocol`].
+    ///
+    /// # Errors
+    /// If `host` is neither a DNS name nor an address, the transport fails or the handshake does.
+    pub async fn connect(
+        &self,
+        tcp: TcpStream,
+        host: &str,
+        version: Version,
+        protocol: Protocol,
+    ) -> io::Result<Stream> {
+        let name = ServerName::try_from(host).map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("`{host}` is neither a DNS name nor an address that TLS could ask for"),
+            )
+        })?;
+        let limit = Some(self.0.settings.buffer_bytes);
+        let tls = TlsConnector::from(self.config(version, protocol))
+            .connect_with(name.to_owned(), tcp, |session| session.set_buffer_limit(limit))
+            .await?;
+        Ok(Stream::tls(tls.into()))
+    }
+
+    fn config(&self, version: Version, protocol: Protocol) -> Arc<ClientConfig> {
+        let slot = match (version, protocol) {
+            (Version::Tls12, Protocol::H1) => 0,
+            (Version::Tls12, Protocol::H2) => 1,
+            (Version::Tls13, Protocol::H1) => 2,
+            (Version::Tls13, Protocol::H2) => 3,
+        };
+        Arc::clone(self.0.configs[slot].get_or_init(|| Arc::new(self.0.config(version, protocol))))
+    }
+}
+
+impl Inner {
+    fn config(&self, version: Version, protocol: Protocol) -> ClientConfig {
+        static TRUST: OnceLock<Arc<FixedLeaves>> = OnceLock::new();
+        let provider = provider(&self.settings.randomness);
+        let algorithms = provider.signature_verification_algorithms;
+        let trust = TRUST.get_or_init(|| Arc::new(FixedLeaves { algorithms }));
+        let clock = Arc::new(WorldClock { start: self.settings.start });
+        let mut config = ClientConfig::builder_with_details(provider, clock)
+            .with_protocol_versions(&version.only())
+            .expect("ring's suites cover both versions")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::clone(trust) as _)
+            .with_no_client_auth();
+        config.resumption = Resumption::store(Arc::clone(&self.store) as _);
+        config.max_fragment_size = self.settings.max_fragment_size();
+        config.alpn_protocols = match protocol {
+            Protocol::H1 => vec![Protocol::H1.alpn().to_vec()],
+            Protocol::H2 => vec![Protocol::H2.alpn().to_vec(), Protocol::H1.alpn().to_vec()],
+        };
+        config
+    }
+}

@@ -1,0 +1,126 @@
+//! The fixed certificates that servers present.
+//!
+//! Their keys are public (see `assets/README.md`): they identify a server to a client of farlink's and
+//! to a browser that was told to trust them, and protect nothing. A chain is a leaf and an intermediate,
+//! as real sites send, of the same size for both keys, so that choosing one does not change the length
+//! of the server's flight but by the signature (64 bytes against 256).
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+
+/// Which fixed certificate a server presents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// Ed25519: every signature has 64 bytes, and it is cheap. For simulated servers.
+    Ed25519,
+    /// RSA-2048: for browsers, which do not take Ed25519.
+    Rsa2048,
+}
+
+/// How much of the chain a server sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Chain {
+    /// Leaf and intermediate: 2,656 bytes of certificates, today's usual size (2 to 4 KB).
+    Whole,
+    /// The leaf alone: 1,481 bytes, as a server with a self-signed certificate.
+    Leaf,
+}
+
+/// The files of one identity, read once a process.
+struct Fixture {
+    chain: Vec<CertificateDer<'static>>,
+    key: Arc<dyn rustls::sign::SigningKey>,
+}
+
+impl Identity {
+    /// All of them.
+    pub(super) const ALL: [Identity; 2] = [Identity::Ed25519, Identity::Rsa2048];
+
+    fn fixture(self) -> &'static Fixture {
+        static ED25519: OnceLock<Fixture> = OnceLock::new();
+        static RSA_2048: OnceLock<Fixture> = OnceLock::new();
+        match self {
+            Identity::Ed25519 => ED25519.get_or_init(|| {
+                read(
+                    include_bytes!("../../assets/ed25519-chain.pem"),
+                    include_bytes!("../../assets/ed25519-key.pem"),
+                )
+            }),
+            Identity::Rsa2048 => RSA_2048.get_or_init(|| {
+                read(
+                    include_bytes!("../../assets/rsa-chain.pem"),
+                    include_bytes!("../../assets/rsa-key.pem"),
+                )
+            }),
+        }
+    }
+
+    /// The certificate of the server itself, DER.
+    pub(super) fn leaf(self) -> &'static CertificateDer<'static> {
+        &self.fixture().chain[0]
+    }
+
+    /// The certificates that are sent, DER, the server's own first.
+    fn chain(self, chain: Chain) -> &'static [CertificateDer<'static>] {
+        let all = &self.fixture().chain;
+        match chain {
+            Chain::Whole => all,
+            Chain::Leaf => &all[..1],
+        }
+    }
+
+    /// How many bytes of certificates are sent.
+    pub fn chain_bytes(self, chain: Chain) -> usize {
+        self.chain(chain).iter().map(|certificate| certificate.len()).sum()
+    }
+
+    /// The root that a browser must be told to trust, PEM.
+    pub fn root_pem(self) -> &'static str {
+        match self {
+            Identity::Ed25519 => include_str!("../../assets/ed25519-root.pem"),
+            Identity::Rsa2048 => include_str!("../../assets/rsa-root.pem"),
+        }
+    }
+
+    /// As rustls wants it.
+    pub(super) fn certified(self, chain: Chain) -> CertifiedKey {
+        CertifiedKey::new(self.chain(chain).to_vec(), Arc::clone(&self.fixture().key))
+    }
+}
+
+/// Reads a chain and its key.
+///
+/// # Panics
+/// If they are no PEM of the right kind: they are compiled in.
+fn read(chain: &[u8], key: &[u8]) -> Fixture {
+    let chain = CertificateDer::pem_slice_iter(chain)
+        .collect::<Result<Vec<_>, _>>()
+        .expect("the committed chain is PEM");
+    let key = PrivateKeyDer::from_pem_slice(key).expect("the committed key is PEM");
+    let key = any_supported_type(&key).expect("the committed key is Ed25519 or RSA");
+    Fixture { chain, key }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_chains_have_the_documented_size() {
+        for identity in Identity::ALL {
+            assert_eq!(identity.chain_bytes(Chain::Whole), 2_656, "{identity:?}");
+            assert_eq!(identity.chain_bytes(Chain::Leaf), 1_481, "{identity:?}");
+        }
+    }
+
+    #[test]
+    fn each_key_belongs_to_its_leaf() {
+        for identity in Identity::ALL {
+            identity.certified(Chain::Whole).keys_match().expect("the key belongs to the leaf");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A connection's stream below HTTP: clear text, or TLS.
+
+use std::cell::Cell;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use rustls::HandshakeKind;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::TlsStream;
+use world::TcpStream;
+
+use super::settings::Protocol;
+
+/// Clear text or TLS over TCP, either end.
+///
+/// With TLS nothing is encrypted before the transport took all that was encrypted earlier: so at most
+/// one write waits between HTTP and TCP, and a record is never cut short because the one before
+/// it was still waiting.
+pub struct Stream {
+    transport: Transport,
+    /// Read already, to find out what the client speaks; given to the next reads.
+    sniffed: Bytes,
+    meter: Rc<Meter>,
+}
+
+enum Transport {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// Counts what HTTP reads and writes on a [`Stream`], before TLS.
+#[derive(Debug, Default)]
+pub struct Meter {
+    read: Cell<u64>,
+    written: Cell<u64>,
+}
+
+impl Meter {
+    /// Bytes that HTTP has read.
+    pub fn read_bytes(&self) -> u64 {
+        self.read.get()
+    }
+
+    /// Bytes that HTTP has written.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.get()
+    }
+}
+
+impl Stream {
+    /// Clear text on `tcp`.
+    pub fn plain(tcp: TcpStream) -> Stream {
+        Stream::new(Transport::Plain(tcp), Bytes::new())
+    }
+
+    /// Clear text on `tcp`, of which `sniffed` was read already.
+    pub(crate) fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
+        Stream::new(Transport::Plain(tcp), sniffed)
+    }
+
+    pub(super) fn tls(tls: TlsStream<TcpStream>) -> Stream {
+        Stream::new(Transport::Tls(Box::new(tls)), Bytes::new())
+    }
+
+    fn new(transport: Transport, sniffed: Bytes) -> Stream {
+        Stream { transport, sniffed, meter: Rc::default() }
+    }
+
+    /// The transport below.
+    pub fn tcp(&self) -> &TcpStream {
+        match &self.transport {
+            Transport::Plain(tcp) => tcp,
+            Transport::Tls(tls) => tls.get_ref().0,
+        }
+    }
+
+    /// The address of this end.
+    ///
+    /// # Errors
+    /// If the socket has lost its address.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.tcp().local_addr()
+    }
+
+    /// What counts the bytes that HTTP reads and writes; it outlives the stream.
+    pub fn meter(&self) -> Rc<Meter> {
+        Rc::clone(&self.meter)
+    }
+
+    /// The protocol that ALPN chose, if there is TLS and it chose one.
+    pub fn protocol(&self) -> Option<Protocol> {
+        match &self.transport {
+            Transport::Plain(_) => None,
+            Transport::Tls(tls) => Protocol::from_alpn(tls.get_ref().1.alpn_protocol()?),
+        }
+    }
+
+    /// Whether TLS resumed an earlier session.
+    pub fn is_resumed(&self) -> bool {
+        match &self.transport {
+            Transport::Plain(_) => false,
+            Transport::Tls(tls) => tls.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buf.filled().len();
+        if !this.sniffed.is_empty() {
+            let n = this.sniffed.len().min(buf.remaining());
+            buf.put_slice(&this.sniffed[..n]);
+            this.sniffed.advance(n);
+        } else {
+            ready!(match &mut this.transport {
+                Transport::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+                Transport::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            })?;
+        }
+        let n = (buf.filled().len() - before) as u64;
+        this.meter.read.set(this.meter.read.get() + n);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        let n = ready!(match &mut this.transport {
+            Transport::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
+            Transport::Tls(tls) => {
+                if tls.get_ref().1.wants_write() {
+                    ready!(Pin::new(&mut *tls).poll_flush(cx))?;
+                }
+                Pin::new(tls).poll_write_vectored(cx, parts)
+            }
+        })?;
+        this.meter.written.set(this.meter.written.get() + n as u64);
+        Poll::Ready(Ok(n))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.transport {
+            Transport::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.transport {
+            Transport::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Transport::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whom a client trusts: the fixed identities, byte for byte, under any name.
+//!
+//! A simulated visit goes to whatever hosts its page names, all served by us; so the name in the
+//! certificate says nothing, and a chain of signatures up to our own root would prove what the
+//! comparison of the leaf proves already. What is verified is the handshake's signature, so that a server
+//! must hold the key. Not for servers that are not ours: their certificates are refused.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+
+use super::identity::Identity;
+
+/// Trusts the leaf of each [`Identity`].
+#[derive(Debug)]
+pub(super) struct FixedLeaves {
+    pub(super) algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for FixedLeaves {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if Identity::ALL.iter().any(|identity| identity.leaf() == leaf) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

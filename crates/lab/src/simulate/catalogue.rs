@@ -1,0 +1,53 @@
+//! Which pages, networks, devices and browsers the simulator knows.
+
+use std::path::Path;
+
+use browser::{Device, Policy};
+use net::Network;
+
+use super::Simulator;
+use crate::experiment::{Catalogue, Refusal};
+use crate::scenario::{NetworkSpec, nearest};
+
+impl Catalogue for Simulator {
+    fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
+        self.pages.open(spec).map_err(refuse)?;
+        Ok(page_digest(spec))
+    }
+
+    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
+        Network::parse(&network.to_string()).map(drop).map_err(|error| refuse(error.to_string()))
+    }
+
+    fn device(&self, name: &str) -> Result<(), Refusal> {
+        let known = Device::all();
+        Device::named(name).map(drop).map_err(|error| Refusal {
+            message: error.to_string(),
+            hint: did_you_mean(name, known.keys().map(String::as_str)),
+        })
+    }
+
+    fn browser(&self, name: &str) -> Result<(), Refusal> {
+        let known = Policy::all();
+        Policy::named(name).map(drop).map_err(|error| Refusal {
+            message: error.to_string(),
+            hint: did_you_mean(name, known.keys().map(String::as_str)),
+        })
+    }
+}
+
+/// The digest of the file that `spec` names; `None` for a page that its name determines.
+pub fn page_digest(spec: &str) -> Option<String> {
+    let whole = Path::new(spec);
+    let file = if whole.is_file() { spec } else { spec.rsplit_once('#')?.0 };
+    let contents = std::fs::read(file).ok()?;
+    Some(blake3::hash(&contents).to_hex().to_string())
+}
+
+fn refuse(message: String) -> Refusal {
+    Refusal { message, hint: None }
+}
+
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    nearest(name, known).map(|name| format!("did you mean `{name}`?"))
+}

@@ -1,0 +1,41 @@
+//! What the tests of whole loads share.
+
+use farlink_lab as lab;
+use lab::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
+use lab::simulate::Simulator;
+use lab::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
+
+/// A scenario with the nuisance model off and a client that computes in no time, so that the network
+/// is all there is.
+pub fn bare(page: &str, network: &str, protocol: Protocol, tls: Tls) -> Scenario {
+    let mut scenario = Scenario::new(page, NetworkSpec::parse(network).unwrap());
+    scenario.stack.protocol = protocol;
+    scenario.stack.tls = tls;
+    scenario.nuisance = Nuisance::Off;
+    scenario.client.device = "zero".to_owned();
+    scenario
+}
+
+/// The only journey of a scenario.
+pub fn journey(scenario: Scenario, seed: u64) -> JourneyPlan {
+    Plan::new("test", seed, 1, Order::Blocked, vec![scenario]).journey(0)
+}
+
+/// The only visit of a scenario; its floor was checked.
+pub fn visit(simulator: &Simulator, scenario: Scenario, seed: u64) -> MeasuredVisit {
+    let mut result = simulator.execute(&journey(scenario, seed));
+    assert_eq!(result.failure, None);
+    assert_eq!(result.visits.len(), 1);
+    let visit = result.visits.remove(0);
+    check_floor(&visit);
+    visit
+}
+
+/// No visit beats its floor.
+pub fn check_floor(visit: &MeasuredVisit) {
+    let (Some(floors), Some(plt)) = (visit.floors, visit.record.plt_ns()) else { return };
+    assert!(floors.graph_ns <= plt, "floor {} > PLT {plt}", floors.graph_ns);
+    assert!(floors.oracle_ns <= floors.graph_ns);
+    assert!(floors.graph_without_compute_ns <= floors.graph_ns);
+    assert!(floors.oracle_without_compute_ns <= floors.oracle_ns);
+}

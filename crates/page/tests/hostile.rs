@@ -1,0 +1,379 @@
+//! Wrong and hostile input: every refusal names the place, and nothing panics.
+
+use farlink_page::har::{self, Options};
+use farlink_page::{
+    After, BodySource, Edge, Error, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
+    Provenance, SkipReason, Skipped, file,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn parse(value: &Value) -> Result<Page, Error> {
+    har::parse("a.har", value.to_string().as_bytes(), &Options::default())
+}
+
+fn refusal(text: &str) -> String {
+    har::parse("a.har", text.as_bytes(), &Options::default()).unwrap_err().to_string()
+}
+
+fn entry(url: &str, started_ms: u32, kind: &str) -> Value {
+    json!({
+        "pageref": "page_1",
+        "startedDateTime": format!("2024-05-01T10:00:{:02}.{:03}Z", started_ms / 1000, started_ms % 1000),
+        "time": 78.6,
+        "request": {"method": "GET", "url": url, "headersSize": -1, "bodySize": 0,
+            "headers": [{"name": "Host", "value": "a.test"}, {"name": "Referer", "value": "https://a.test/"}]},
+        "response": {"status": 200, "redirectURL": "", "httpVersion": "h2", "headersSize": -1,
+            "bodySize": 1000, "_transferSize": 1200,
+            "headers": [{"name": "Cache-Control", "value": "max-age=60"}],
+            "content": {"size": 3000, "mimeType": kind}},
+        "timings": {"blocked": 1.5, "dns": 2, "connect": 40, "ssl": 20, "send": 0.1, "wait": 30, "receive": 5},
+        "_initiator": {"type": "parser", "url": "https://a.test/", "lineNumber": started_ms},
+        "_priority": "High", "_resourceType": "image",
+    })
+}
+
+/// A HAR of five entries with something of everything in it.
+fn small() -> Value {
+    let mut document = entry("https://a.test/", 0, "text/html");
+    document["_resourceType"] = json!("document");
+    document["_initiator"] = json!({"type": "other"});
+    let mut redirect = entry("https://a.test/r", 120, "text/html");
+    redirect["response"]["status"] = json!(302);
+    redirect["response"]["redirectURL"] = json!("/i.png");
+    let mut script = entry("https://b.test/s.js", 130, "text/javascript");
+    script["_resourceType"] = json!("script");
+    let mut data = entry("https://b.test/d?x=1", 400, "application/json");
+    data["_resourceType"] = json!("fetch");
+    data["_initiator"] =
+        json!({"type": "script", "stack": {"callFrames": [{"url": "https://b.test/s.js"}]}});
+    let image = entry("https://a.test/i.png", 300, "image/png");
+    let pages = json!([{"id": "page_1", "startedDateTime": "2024-05-01T10:00:00.000Z",
+        "pageTimings": {"onContentLoad": 200, "onLoad": 500}}]);
+    json!({"log": {"version": "1.2", "creator": {"name": "t", "version": "1"}, "pages": pages,
+        "entries": [document, redirect, script, data, image]}})
+}
+
+#[test]
+fn the_small_har_is_what_it_should_be() {
+    let page = parse(&small()).unwrap();
+    let urls: Vec<&str> = page.objects.iter().map(|o| o.path.as_str()).collect();
+    assert_eq!(urls, ["/", "/r", "/s.js", "/i.png", "/d?x=1"]);
+    assert_eq!(page.objects[3].waits_for[0].after, After::Head);
+    assert_eq!(page.objects[4].waits_for[0].object, ObjectId(2));
+    assert_eq!(
+        page.objects[0].think.value,
+        Duration::from_millis(10),
+        "wait 30 less connect 40 - 20"
+    );
+    assert_eq!(page.hosts[0].recorded_protocol.as_deref(), Some("h2"));
+    assert!(!page.objects[4].blocks_load && page.objects[3].blocks_load);
+}
+
+#[test]
+fn not_json_is_told_by_line_and_column() {
+    let message = refusal("{\"log\": {\n  \"entries\": [,]}}");
+    assert!(message.starts_with("a.har: not JSON at line 2, column 15"), "{message}");
+    assert!(refusal("").starts_with("a.har: not JSON at line 1, column 0"));
+    assert!(refusal("<html>").starts_with("a.har: not JSON"));
+}
+
+#[test]
+fn json_that_is_no_har_is_told() {
+    assert!(refusal("[1, 2]").contains("not a HAR: there is no `log`"));
+    assert!(refusal("{\"log\": {}}").contains("`log` has no `entries`"));
+    assert!(refusal("{\"log\": {\"entries\": {}}}").contains("`log.entries` is not a list"));
+    assert_eq!(
+        refusal("{\"log\": {\"entries\": []}}"),
+        "a.har: the HAR has no entries; record it again with the network panel open"
+    );
+}
+
+#[test]
+fn a_negative_time_is_told_by_entry_and_field() {
+    let mut har = small();
+    har["log"]["entries"][3]["timings"]["wait"] = json!("-25");
+    assert_eq!(
+        parse(&har).unwrap_err().to_string(),
+        "a.har: entry 3 (counted from 0), timings.wait: is -25 ms; a time is 0 or more, or -1 where \
+         it does not apply"
+    );
+    har["log"]["entries"][3]["timings"]["wait"] = json!(-1);
+    assert!(parse(&har).is_ok());
+    har["log"]["entries"][1]["startedDateTime"] = json!("yesterday");
+    assert!(
+        parse(&har).unwrap_err().to_string().contains("entry 1 (counted from 0), startedDateTime")
+    );
+}
+
+#[test]
+fn numbers_may_be_strings_and_fields_may_be_missing() {
+    let mut har = small();
+    let entry = &mut har["log"]["entries"][0];
+    entry["timings"]["wait"] = json!("30");
+    entry["timings"]["connect"] = json!("40.0");
+    entry["response"]["status"] = json!("200");
+    let document = parse(&har).unwrap().objects.remove(0);
+    assert_eq!(document, parse(&small()).unwrap().objects.remove(0));
+    for entry in har["log"]["entries"].as_array_mut().unwrap() {
+        for gone in ["timings", "time", "_initiator", "_priority", "_resourceType", "pageref"] {
+            entry.as_object_mut().unwrap().remove(gone);
+        }
+        entry["request"].as_object_mut().unwrap().remove("headers");
+        entry["response"].as_object_mut().unwrap().remove("content");
+    }
+    har["log"].as_object_mut().unwrap().remove("pages");
+    let page = parse(&har).unwrap();
+    assert_eq!(page.objects.len(), 5);
+}
+
+#[test]
+fn only_one_page_is_read() {
+    let mut har = small();
+    har["log"]["entries"][2]["pageref"] = json!("page_2");
+    let first = parse(&har).unwrap();
+    assert_eq!((first.objects.len(), first.skipped.len()), (4, 1));
+    assert_eq!(first.skipped[0].reason, SkipReason::OtherPage);
+    let read = |page: &str| {
+        let options = Options { page: Some(page.to_owned()) };
+        har::parse("a.har", har.to_string().as_bytes(), &options)
+    };
+    assert_eq!(read("page_2").unwrap().objects.len(), 1);
+    assert_eq!(
+        read("page_3").unwrap_err().to_string(),
+        "a.har: there is no page `page_3` in it; it has page_1, page_2"
+    );
+}
+
+#[test]
+fn what_is_no_request_is_skipped_with_its_reason() {
+    let mut har = small();
+    let mut add = |url: &str, change: &dyn Fn(&mut Value)| {
+        let mut entry = entry(url, 450, "image/png");
+        change(&mut entry);
+        har["log"]["entries"].as_array_mut().unwrap().push(entry);
+    };
+    add("data:image/png;base64,AA", &|_| {});
+    add("wss://a.test/socket", &|_| {});
+    add("https://a.test/socket", &|e| e["response"]["status"] = json!(101));
+    add("https://a.test/aborted", &|e| e["response"]["status"] = json!(0));
+    add("https://a.test/i.png", &|e| e["_fromCache"] = json!("memory"));
+    add("http://a.test/hsts", &|e| {
+        e["response"]["status"] = json!(307);
+        e["response"]["headers"] = json!([{"name": "Non-Authoritative-Reason", "value": "HSTS"}]);
+    });
+    let page = parse(&har).unwrap();
+    let reasons: Vec<SkipReason> = page.skipped.iter().map(|s| s.reason).collect();
+    use SkipReason::*;
+    assert_eq!(reasons, [NotHttp, NotHttp, NotHttp, NoFinalResponse, FromCache, InternalRedirect]);
+    assert_eq!(page.objects.len() + page.skipped.len(), 11);
+}
+
+#[test]
+fn a_body_is_counted_once_and_its_source_kept() {
+    let sized = |change: &dyn Fn(&mut Value)| {
+        let mut har = small();
+        change(&mut har["log"]["entries"][4]);
+        let page = parse(&har).unwrap();
+        let image = page.objects.iter().find(|o| o.path == "/i.png").unwrap().clone();
+        (image.body_bytes, image.body_source)
+    };
+    use BodySource::*;
+    // h2: 1200 less half of the 46 bytes of header text (17 + 27 + 2).
+    assert_eq!(sized(&|_| {}), (1177, TransferSize));
+    let length = json!([{"name": "content-length", "value": "1100"}]);
+    assert_eq!(sized(&|e| e["response"]["headers"] = length.clone()), (1100, TransferSize));
+    assert_eq!(sized(&|e| e["response"]["_transferSize"] = json!(-1)), (1000, BodySize));
+    let unstated = |e: &mut Value| {
+        e["response"]["_transferSize"] = json!(0);
+        e["response"]["bodySize"] = json!(-1);
+    };
+    assert_eq!(sized(&unstated), (3000, ContentSize));
+    assert_eq!(sized(&|e| e["response"]["status"] = json!(304)), (0, NoBody));
+    assert_eq!(sized(&|e| e["request"]["method"] = json!("HEAD")), (0, NoBody));
+}
+
+/// A path into the small HAR: at each level, which child (modulo their number).
+fn mutate(value: &mut Value, path: &[usize], with: &Value) {
+    let Some((step, rest)) = path.split_first() else {
+        *value = with.clone();
+        return;
+    };
+    match value {
+        Value::Array(list) if !list.is_empty() => {
+            let at = step % list.len();
+            mutate(&mut list[at], rest, with);
+        }
+        Value::Object(map) if !map.is_empty() => {
+            let key = map.keys().nth(step % map.len()).unwrap().clone();
+            mutate(&mut map[&key], rest, with);
+        }
+        other => *other = with.clone(),
+    }
+}
+
+fn junk() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::sample::select(vec![
+            "",
+            "-1",
+            "1e308",
+            "NaN",
+            "http://",
+            "https://a.test/",
+            "//x",
+            "ws://x/",
+            "é\u{0}",
+            "302",
+            "2024-05-01T10:00:00+99:00",
+            "9999-12-31T23:59:59Z",
+            "-9999-01-01T00:00:00Z",
+        ])
+        .prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!([[{"name": 1}]])),
+    ]
+}
+
+fn provenance() -> impl Strategy<Value = Provenance> {
+    prop::sample::select(vec![Provenance::Measured, Provenance::Inferred, Provenance::Defaulted])
+}
+
+fn estimate() -> impl Strategy<Value = Estimate> {
+    (any::<u64>(), provenance())
+        .prop_map(|(nanos, provenance)| Estimate { value: Duration::from_nanos(nanos), provenance })
+}
+
+/// Bodies have so much, so that an edge may name any byte up to it.
+const LEAST_BODY: u64 = 300;
+
+fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
+    let after =
+        prop_oneof![Just(After::Head), Just(After::End), (0..=LEAST_BODY).prop_map(After::Bytes)];
+    let edge = (0..index.max(1) as u32, after, estimate(), provenance()).prop_map(
+        |(object, after, compute, provenance)| Edge {
+            object: ObjectId(object),
+            after,
+            compute,
+            provenance,
+        },
+    );
+    let edges = prop::collection::vec(edge, if index == 0 { 0..1 } else { 1..4 });
+    let kinds = prop::sample::select(vec![
+        Kind::Document,
+        Kind::Stylesheet,
+        Kind::Script,
+        Kind::Image,
+        Kind::Font,
+        Kind::Media,
+        Kind::Data,
+        Kind::Redirect,
+        Kind::Other,
+    ]);
+    let names =
+        ("\\PC{0,20}", "[/a-z.?%é]{0,20}", prop::sample::select(vec!["GET", "POST", "HEAD"]));
+    let sizes = (any::<u32>(), any::<u64>(), any::<u32>(), LEAST_BODY..5000);
+    let flags = (any::<bool>(), any::<bool>(), prop::sample::select(vec![200u16, 204, 302, 404]));
+    (names, 0..hosts, kinds, sizes, estimate(), edges, flags).prop_map(
+        |((url, path, method), host, kind, sizes, think, waits_for, (blocks, caches, status))| {
+            Object {
+                url,
+                host: HostId(host),
+                path,
+                method: method.to_owned(),
+                kind,
+                status,
+                request_header_bytes: sizes.0,
+                request_body_bytes: sizes.1,
+                response_header_bytes: sizes.2,
+                header_provenance: think.provenance,
+                body_bytes: sizes.3,
+                body_source: BodySource::Specified,
+                think,
+                waits_for,
+                priority: Priority::Medium,
+                blocks_load: blocks,
+                cacheable: caches,
+            }
+        },
+    )
+}
+
+fn page() -> impl Strategy<Value = Page> {
+    let host =
+        ("[a-z.:\\[\\]/]{0,12}", estimate(), any::<bool>()).prop_map(|(name, extra_rtt, tls)| {
+            Host {
+                name,
+                extra_rtt,
+                recorded_protocol: tls.then(|| "h2".to_owned()),
+                recorded_tls: tls,
+            }
+        });
+    (prop::collection::vec(host, 1..4), 1..8usize).prop_flat_map(|(hosts, count)| {
+        let listed = hosts.len() as u32;
+        let objects: Vec<_> = (0..count).map(|index| object(index, listed)).collect();
+        ("\\PC{0,10}", Just(hosts), objects).prop_map(|(name, hosts, objects)| Page {
+            origin: name.clone(),
+            name,
+            hosts,
+            objects,
+            skipped: vec![Skipped { url: "data:".to_owned(), reason: SkipReason::NotHttp }],
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn mutated_hars_never_panic_and_lose_no_entry(
+        changes in prop::collection::vec((prop::collection::vec(0..16usize, 1..8), junk()), 1..6)
+    ) {
+        let mut har = small();
+        for (path, with) in &changes {
+            mutate(&mut har, path, with);
+        }
+        if let Ok(page) = parse(&har) {
+            prop_assert_eq!(page.check(), Ok(()));
+            let entries = har["log"]["entries"].as_array().map_or(0, Vec::len);
+            prop_assert_eq!(page.objects.len() + page.skipped.len(), entries);
+        }
+    }
+
+    #[test]
+    fn torn_texts_never_panic(cut in 0..4000usize, byte in any::<u8>()) {
+        let mut text = small().to_string().into_bytes();
+        let at = cut % text.len();
+        text[at] = byte;
+        drop(har::parse("a.har", &text, &Options::default()));
+        text.truncate(at);
+        prop_assert!(har::parse("a.har", &text, &Options::default()).is_err());
+        drop(file::parse("a.json", &text));
+    }
+
+    #[test]
+    fn page_files_round_trip(page in page()) {
+        prop_assert_eq!(page.check(), Ok(()));
+        prop_assert_eq!(file::parse("a", file::to_text(&page).as_bytes()).unwrap(), page);
+    }
+
+    #[test]
+    fn any_page_is_shown_and_written_or_refused(page in page()) {
+        prop_assert!(farlink_page::Table(&page).to_string().contains("requests"));
+        let folder = std::env::temp_dir().join(format!("farlink-page-any-{}", std::process::id()));
+        let target = folder.join("page");
+        std::fs::create_dir_all(&folder).unwrap();
+        let written = farlink_page::write::write(&page, &target, farlink_page::write::Existing::Replace);
+        let left_over = std::fs::read_dir(&folder).unwrap().count();
+        std::fs::remove_dir_all(&folder).unwrap();
+        match written {
+            Ok(written) => prop_assert!(written.files >= 1 && left_over == 1),
+            Err(error) => prop_assert!(matches!(error, Error::NotWritable { .. }), "{}", error),
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! What an acknowledgement does to the sender.
+//!
+//! Source: Linux 6.18 `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_process_tlp_ack`,
+//! `tcp_cong_control`.
+
+use std::time::Duration;
+
+use congestion::Ack;
+use units::Time;
+
+use crate::segment::Segment;
+use crate::sender::Sender;
+use crate::timers::{Timer, Timers};
+
+/// What one acknowledgement showed (the `FLAG_*` bits and `tcp_sacktag_state`).
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// `snd_una` before.
+    pub(crate) prior_una: u64,
+    /// The end of the highest selectively acknowledged data before.
+    pub(crate) prior_highest: u64,
+    /// More is cumulatively acknowledged.
+    pub(crate) advanced: bool,
+    /// More is selectively acknowledged.
+    pub(crate) sacked: bool,
+    /// Data of this episode that was sent only once arrived.
+    pub(crate) original: bool,
+    /// It says nothing new.
+    pub(crate) is_duplicate: bool,
+    /// It reports data that arrived twice.
+    reports_duplicate: bool,
+    /// That was the tail loss probe.
+    probe_was_needless: bool,
+    /// The retransmission timer is to be set anew.
+    pub(crate) rearm: bool,
+    /// A retransmission was lost.
+    pub(crate) lost_again: bool,
+    /// The time echoed by the peer.
+    pub(crate) echo: Option<Time>,
+    covered_retransmission: bool,
+    /// Segments delivered, in order or not, duplicates included.
+    delivered: u32,
+    acked: Samples,
+    selected: Samples,
+    /// The lowest data that arrived late without having been sent again.
+    reordered: Option<u64>,
+}
+
+/// When the first and the last of some segments were sent.
+#[derive(Debug, Default, Clone, Copy)]
+struct Samples(Option<(Time, Time)>);
+
+impl Samples {
+    fn note(&mut self, at: Time) {
+        self.0 = Some((self.0.map_or(at, |(first, _)| first), at));
+    }
+
+    fn first(self, now: Time) -> Option<Duration> {
+        self.0.map(|(first, _)| now - first)
+    }
+
+    fn last(self, now: Time) -> Option<Duration> {
+        self.0.map(|(_, last)| now - last)
+    }
+}
+
+impl Sender {
+    /// Takes the acknowledgement that `segment` carries.
+    pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment, timers: &mut Timers) {
+        if segment.ack > self.nxt {
+            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+            return;
+        }
+        let idle = self.board.is_empty();
+        let losses = self.losses;
+        let mut progress = Progress {
+            prior_una: self.una,
+            prior_highest: self.board.highest_sacked().unwrap_or(self.una),
+            advanced: segment.ack > self.una,
+            echo: segment.timestamps.map(|timestamps| timestamps.echo),
+            ..Progress::default()
+        };
+        self.recovery.new_data_first = false;
+        if segment.ack < self.una {
+            // Old, yet what it selects may still be news.
+            if !segment.sack.is_empty() {
+                self.take_sack(now, segment, &mut progress);
+                self.alert(now, &mut progress, timers);
+            }
+            return;
+        }
+        let window_changed = self.update_window(segment);
+        if progress.advanced {
+            self.una = segment.ack;
+            self.timeouts = 0;
+        }
+        self.probes = 0;
+        if !segment.sack.is_empty() {
+            self.take_sack(now, segment, &mut progress);
+        }
+        if idle {
+            self.ack_while_idle(now, &mut progress, timers);
+            return;
+        }
+        self.take_cumulative(now, &mut progress);
+        progress.is_duplicate = !(progress.advanced
+            || window_changed
+            || progress.reports_duplicate
+            || !segment.payload.is_empty());
+        self.rack.adapt_window(self.una, self.nxt);
+        self.judge_probe(now, &progress);
+        let plain = !progress.is_duplicate
+            && !progress.sacked
+            && !progress.reports_duplicate
+            && self.recovery.state == crate::CongestionState::Open;
+        if !plain {
+            self.alert(now, &mut progress, timers);
+        }
+        if progress.rearm {
+            self.set_timer(now, timers);
+        }
+        self.control(now, &progress, self.losses - losses);
+    }
+
+    /// An acknowledgement while nothing is in flight (`tcp_ack`, label `no_queue`).
+    fn ack_while_idle(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
+        if progress.reports_duplicate {
+            self.alert(now, progress, timers);
+        }
+        if self.has_unsent() && timers.is_armed(Timer::Persist) {
+            timers.stop_sender();
+            if self.has_sendable() {
+                self.probe_backoff = 0;
+            } else {
+                self.arm_persist(now, timers);
+            }
+        }
+        self.judge_probe(now, progress);
+    }
+
+    /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4)
+    fn update_window(&mut self, segment: &Segment) -> bool {
+        let window = &mut self.peer;
+        let newer = segment.ack > self.una
+            || segment.seq > window.updated_by
+            || (segment.seq == window.updated_by
+                && (segment.window_bytes > window.bytes || segment.window_bytes == 0));
+        if !newer {
+            return false;
+        }
+        window.updated_by = segment.seq;
+        let changed = window.bytes != segment.window_bytes;
+        window.bytes = segment.window_bytes;
+        window.most = window.most.max(window.bytes);
+        changed
+    }
+
+    /// `tcp_sacktag_write_queue`
+    fn take_sack(&mut self, now: Time, segment: &Segment, progress: &mut Progress) {
+        let mut blocks = segment.sack.iter().peekable();
+        if let Some(first) = segment.sack.iter().next() {
+            let second = segment.sack.iter().nth(1);
+            let inside =
+                second.is_some_and(|outer| outer.start <= first.start && first.end <= outer.end);
+            // RFC 2883 section 4: below the acknowledgement, or within the next block.
+            if first.start < segment.ack || inside {
+                blocks.next();
+                self.take_duplicate(first, progress);
+            }
+        }
+        let (una, episode) = (self.una, self.recovery.ends);
+        let min_rtt = self.min_rtt();
+        for block in blocks.filter(|block| block.end <= self.nxt) {
+            let highest = self.board.highest_sacked().unwrap_or(una);
+            let rack = &mut self.rack;
+            self.board.sack(block.start.max(una)..block.end, |sent| {
+                rack.advance(now, sent, min_rtt);
+                progress.sacked = true;
+                progress.delivered += 1;
+                if sent.ever_retransmitted {
+                    return;
+                }
+                if sent.seq < highest {
+                    progress.reordered =
+                        Some(progress.reordered.map_or(sent.seq, |at| at.min(sent.seq)));
+                }
+                progress.original |= sent.end <= episode;
+                progress.selected.note(sent.at);
+            });
+        }
+        if let Some(lowest) = progress.reordered.take() {
+            self.note_reordering(lowest, self.board.highest_sacked().unwrap_or(una));
+        }
+    }
+
+    /// The peer got something twice (`tcp_check_dsack`, `tcp_dsack_seen`).
+    fn take_duplicate(&mut self, block: std::ops::Range<u64>, progress: &mut Progress) {
+        let len = block.end.saturating_sub(block.start);
+        if len == 0 || len > self.peer.most {
+            return;
+        }
+        let segments = len.div_ceil(u64::from(self.mss)).max(1) as u32;
+        let of_probe =
+            self.probe.is_some_and(|probe| probe.ends == block.end) && len <= u64::from(self.mss);
+        self.duplicates += u64::from(segments);
+        if self.duplicates > self.stats.retransmitted_segments {
+            // The network, not we, made the copy.
+            return;
+        }
+        if of_probe {
+            progress.probe_was_needless = true;
+        } else {
+            self.rack.note_duplicate();
+        }
+        progress.reports_duplicate = true;
+        progress.delivered += segments;
+        if block.end <= progress.prior_una {
+            self.recovery.note_duplicates(block.end, segments);
+        } else {
+            let needless = self.board.duplicate(block.clone());
+            self.recovery.note_duplicates(block.end, needless.max(1));
+        }
+    }
+
+    /// `tcp_clean_rtx_queue`
+    fn take_cumulative(&mut self, now: Time, progress: &mut Progress) {
+        let prior_sacked = self.board.sacked();
+        let min_rtt = self.min_rtt();
+        let mut popped = 0;
+        while let Some(sent) = self.board.pop_acked(self.una) {
+            popped += 1;
+            if sent.ever_retransmitted {
+                progress.covered_retransmission = true;
+            } else if !sent.sacked {
+                progress.acked.note(sent.at);
+                progress.reordered.get_or_insert(sent.seq);
+                progress.original |= sent.end <= self.recovery.ends;
+            }
+            if !sent.sacked {
+                progress.delivered += 1;
+                // An echo older than the retransmission shows that the original arrived.
+                let spurious =
+                    sent.ever_retransmitted && progress.echo.is_some_and(|echo| echo < sent.at);
+                if !spurious {
+                    self.rack.advance(now, &sent, min_rtt);
+                }
+            }
+        }
+        self.board.trim_covered(self.una);
+        if progress.advanced {
+            self.buffer.release(self.una - 1);
+        }
+        let lone =
+            popped == 1 && prior_sacked == 0 && self.una - progress.prior_una < u64::from(self.mss);
+        let sample =
+            self.sample_rtt(now, progress, lone && progress.delivered == 1 && !progress.sacked);
+        if popped > 0 {
+            progress.rearm = true;
+            if let Some(lowest) =
+                progress.reordered.filter(|lowest| *lowest < progress.prior_highest)
+            {
+                self.note_reordering(lowest, progress.prior_highest);
+            }
+        } else if let (Some(head), Some(first)) = (self.board.head(), progress.selected.first(now))
+        {
+            // Selected data that was sent after the head: the path lives.
+            progress.rearm = sample.is_some() && first > now - head.at;
+        }
+    }
+
+    /// Updates the estimators (`tcp_ack_update_rtt`). Retransmitted data gives no sample (Karn), unless a
+    /// timestamp tells which transmission arrived.
+    fn sample_rtt(
+        &mut self,
+        now: Time,
+        progress: &Progress,
+        maybe_delayed: bool,
+    ) -> Option<Duration> {
+        let acked =
+            if progress.covered_retransmission { Samples::default() } else { progress.acked };
+        let mut newest = acked.last(now);
+        let mut smooth = acked.first(now);
+        if let Some(first) = progress.selected.first(now) {
+            newest = progress.selected.last(now);
+            smooth = smooth.or(Some(first));
+        }
+        if smooth.is_none() && progress.advanced {
+            smooth = progress.echo.map(|echo| now - echo);
+            newest = smooth;
+        }
+        self.latest_rtt = newest;
+        let sample = smooth?;
+        if let Some(newest) = newest
+            && !(maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
+        {
+            self.rtt.observe_min(now, newest);
+        }
+        self.rtt.sample(sample, self.una, self.nxt);
+        Some(sample)
+    }
+
+    /// `tcp_process_tlp_ack`
+    fn judge_probe(&mut self, now: Time, progress: &Progress) {
+        let Some(probe) = self.probe.filter(|probe| self.una >= probe.ends) else { return };
+        if !probe.again || progress.probe_was_needless {
+            self.probe = None;
+        } else if self.una > probe.ends {
+            self.reduce_after_probe(now);
+        } else if progress.is_duplicate && !progress.sacked {
+            self.probe = None;
+        }
+    }
+
+    /// Late data that was never sent again: reordering in the network.
+    pub(crate) fn note_reordering(&mut self, lowest: u64, highest: u64) {
+        if lowest < highest {
+            self.rack.note_reordering(highest - lowest, self.mss);
+        }
+    }
+
+    /// Moves the window (`tcp_cong_control`).
+    fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+        let mut growth = 0;
+        if self.recovery.is_reducing() {
+            self.reduce(progress.delivered, newly_lost, progress.advanced);
+        } else if self.may_grow(progress) {
+            growth = if self.cwnd.is_limiting() { progress.delivered } else { 0 };
+            self.cwnd.touch(now);
+        }
+        let ack = Ack { now, rtt: self.latest_rtt, growth, acknowledged: self.una, next: self.nxt };
+        self.cwnd.controller.on_ack(&mut self.cwnd.window, &ack);
+    }
+
+    /// `tcp_may_raise_cwnd`: on in-order delivery, or on any where reordering is common.
+    fn may_grow(&self, progress: &Progress) -> bool {
+        let reordering = self.rack.reordering() > crate::rack::DUPLICATE_THRESHOLD;
+        progress.advanced || (reordering && progress.sacked)
+    }
+}

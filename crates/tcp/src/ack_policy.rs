@@ -1,0 +1,295 @@
+//! When to acknowledge: at once, after a delay, or with the next data.
+//!
+//! Source: Linux 6.18 `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
+//! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `__tcp_cleanup_rbuf`. The delay adapts to the gaps
+//! between segments; a connection that answers within it is interactive and saves its acknowledgements
+//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging.
+
+use std::time::Duration;
+
+use units::Time;
+
+use crate::config::AckPolicy;
+use crate::rtt::RttEstimator;
+use crate::timers::{Timer, Timers};
+
+/// The peer's segment size until a larger one arrives (`TCP_MSS_DEFAULT`).
+const SMALLEST_MSS: u64 = 536;
+/// A delay without an estimate of the round trip ends here (`HZ / 2`), unless data was pushed.
+const LONGEST_GAP: Duration = Duration::from_millis(500);
+/// Out-of-order arrivals acknowledged before any are held back (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u32 = 3;
+
+/// The state of delayed acknowledgement (`icsk_ack`).
+#[derive(Debug)]
+pub(crate) struct AckClock {
+    policy: AckPolicy,
+    /// The delay, none before the first data (`ato`).
+    delay: Option<Duration>,
+    /// Segments still to be acknowledged at once (`quick`).
+    quick: u32,
+    /// Answers sent within the delay (`pingpong`).
+    answers: u32,
+    last_data: Time,
+    /// The size of the peer's full segments, estimated (`rcv_mss`).
+    rcv_mss: u64,
+    last_small: u64,
+    /// Something arrived that was not acknowledged (`ICSK_ACK_SCHED`).
+    owed: bool,
+    /// It has to go now (`ICSK_ACK_NOW`, or the decision to send).
+    due: bool,
+    /// Ends of writes received since the last acknowledgement, up to two (`ICSK_ACK_PUSHED*`).
+    pushed: u8,
+    /// Out-of-order arrivals at this number (`dup_ack_counter`, `compressed_ack_rcv_nxt`).
+    overtaken: (u64, u32),
+    /// Acknowledgements held back (`compressed_ack`).
+    compressed: u32,
+}
+
+/// What the receiver knows when it decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    /// The next number expected.
+    pub(crate) next: u64,
+    /// Bytes in order that were not acknowledged.
+    pub(crate) unacknowledged: u64,
+    /// The window can be advertised at least as large as it is.
+    pub(crate) window_holds: bool,
+    /// Data waits behind a gap.
+    pub(crate) gap: bool,
+    /// The smaller of both estimates of the round trip.
+    pub(crate) rtt: Option<Duration>,
+}
+
+impl AckClock {
+    pub(crate) fn new(policy: AckPolicy, now: Time) -> AckClock {
+        AckClock {
+            policy,
+            delay: None,
+            quick: 0,
+            answers: 0,
+            last_data: now,
+            rcv_mss: SMALLEST_MSS,
+            last_small: 0,
+            owed: false,
+            due: false,
+            pushed: 0,
+            overtaken: (0, 0),
+            compressed: 0,
+        }
+    }
+
+    pub(crate) fn rcv_mss(&self) -> u64 {
+        self.rcv_mss
+    }
+
+    /// An acknowledgement must leave now.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// An acknowledgement must leave now, whatever the policy.
+    pub(crate) fn demand(&mut self) {
+        self.owed = true;
+        self.due = true;
+    }
+
+    /// An acknowledgement is owed, some time.
+    pub(crate) fn owe(&mut self) {
+        self.owed = true;
+    }
+
+    fn is_interactive(&self) -> bool {
+        self.answers >= self.policy.interactive_after
+    }
+
+    /// Makes the connection interactive: an answer, the FIN, is expected soon.
+    pub(crate) fn expect_answer(&mut self) {
+        self.answers = self.answers.max(self.policy.interactive_after);
+    }
+
+    /// Data arrived in order (`tcp_event_data_recv`).
+    pub(crate) fn on_data(&mut self, now: Time, len: u64, push: bool, window: u64, rto: Duration) {
+        self.owed = true;
+        self.measure(len, push);
+        let gap = now - self.last_data;
+        self.last_data = now;
+        let Some(delay) = self.delay else {
+            self.hurry(window);
+            self.delay = Some(self.policy.min_delay);
+            return;
+        };
+        if gap <= self.policy.min_delay / 2 {
+            self.delay = Some(delay / 2 + self.policy.min_delay / 2);
+        } else if gap < delay {
+            self.delay = Some((delay / 2 + gap).min(rto));
+        } else if gap > rto {
+            // The sender may have restarted its window: help it grow.
+            self.hurry(window);
+        }
+    }
+
+    /// Data arrived out of order.
+    pub(crate) fn on_gap(&mut self, len: u64, push: bool) {
+        self.owed = true;
+        self.measure(len, push);
+    }
+
+    /// Something arrived again: its acknowledgement was lost or late (`tcp_enter_quickack_mode`).
+    pub(crate) fn on_duplicate(&mut self, window: u64) {
+        self.owed = true;
+        self.hurry(window);
+        self.answers = 0;
+        self.delay = Some(self.policy.min_delay);
+    }
+
+    /// The window opened: one more at once (`tcp_grow_window`).
+    pub(crate) fn on_growth(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// The window is tight (`__tcp_select_window`).
+    pub(crate) fn on_shortage(&mut self) {
+        self.quick = 0;
+    }
+
+    /// `tcp_incr_quickack`
+    fn hurry(&mut self, window: u64) {
+        let (least, most) = self.policy.quick_acks;
+        let segments = u32::try_from(window / (2 * self.rcv_mss)).unwrap_or(u32::MAX);
+        self.quick = self.quick.max(segments.max(least).min(most));
+    }
+
+    /// `tcp_measure_rcv_mss`
+    fn measure(&mut self, len: u64, push: bool) {
+        let previous = std::mem::take(&mut self.last_small);
+        if len >= self.rcv_mss {
+            self.rcv_mss = len;
+            if push {
+                self.pushed = self.pushed.max(1);
+            }
+            return;
+        }
+        if len >= SMALLEST_MSS {
+            self.last_small = len;
+            if len == previous {
+                self.rcv_mss = len;
+                return;
+            }
+        }
+        self.pushed = (self.pushed + 1).min(2);
+    }
+
+    /// Decides after a segment was taken in (`__tcp_ack_snd_check`).
+    pub(crate) fn decide(
+        &mut self,
+        now: Time,
+        situation: &Situation,
+        rtt: &RttEstimator,
+        timers: &mut Timers,
+    ) {
+        if !self.owed || self.due {
+            return;
+        }
+        let full = situation.unacknowledged > self.rcv_mss && situation.window_holds;
+        if full || (self.quick > 0 && !self.is_interactive()) {
+            self.due = true;
+        } else if situation.gap {
+            self.compress(now, situation, timers);
+        } else {
+            self.delay_ack(now, rtt, timers);
+        }
+    }
+
+    /// Out-of-order data: the first three at once, then a few together.
+    fn compress(&mut self, now: Time, situation: &Situation, timers: &mut Timers) {
+        if self.overtaken.0 != situation.next {
+            self.overtaken = (situation.next, 0);
+        }
+        let plain = self.policy.compression_delay.is_zero()
+            || self.compressed >= self.policy.compression_limit;
+        if plain || self.overtaken.1 < UNCOMPRESSED {
+            self.overtaken.1 = (self.overtaken.1 + 1).min(UNCOMPRESSED);
+            self.due = true;
+            return;
+        }
+        self.compressed += 1;
+        if !timers.is_armed(Timer::CompressedAck) {
+            let twentieth = situation.rtt.unwrap_or_default() / 20;
+            let wait = twentieth.min(self.policy.compression_delay);
+            timers.arm(Timer::CompressedAck, now + wait);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`
+    fn delay_ack(&mut self, now: Time, rtt: &RttEstimator, timers: &mut Timers) {
+        let mut delay = self.delay.unwrap_or_default();
+        if delay > self.policy.min_delay {
+            let hurried = self.is_interactive() || self.pushed > 0;
+            let mut most = if hurried { self.policy.max_delay } else { LONGEST_GAP };
+            if let Some(srtt) = rtt.srtt() {
+                most = most.min(srtt.max(self.policy.min_delay));
+            }
+            delay = delay.min(most);
+        }
+        delay = delay.min(self.policy.max_delay);
+        let pending = timers.expiry(Timer::DelayedAck);
+        if pending != Time::NEVER && pending <= now + delay / 4 {
+            self.due = true;
+            return;
+        }
+        timers.arm(Timer::DelayedAck, pending.min(now + delay));
+    }
+
+    /// The delay is over (`tcp_delack_timer_handler`).
+    pub(crate) fn on_delay_over(&mut self, rto: Duration) {
+        if !self.owed {
+            return;
+        }
+        if self.is_interactive() {
+            self.answers = 0;
+            self.delay = Some(self.policy.min_delay);
+        } else {
+            self.delay = self.delay.map(|delay| (2 * delay).min(rto));
+        }
+        self.due = true;
+    }
+
+    /// Held back long enough.
+    pub(crate) fn on_compression_over(&mut self) {
+        if self.compressed > 0 {
+            self.demand();
+        }
+    }
+
+    /// The application read everything there was, or much of it (`__tcp_cleanup_rbuf`).
+    pub(crate) fn on_read(&mut self, unacknowledged: u64, emptied: bool) {
+        let small = self.pushed > 1 || (self.pushed > 0 && !self.is_interactive());
+        if self.owed && (unacknowledged > self.rcv_mss || (small && emptied)) {
+            self.due = true;
+        }
+    }
+
+    /// An acknowledgement left, alone or with data (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
+    pub(crate) fn on_ack_sent(&mut self, timers: &mut Timers) {
+        if self.quick > 0 {
+            self.quick -= u32::from(self.owed);
+            if self.quick == 0 {
+                self.delay = self.delay.map(|_| self.policy.min_delay);
+            }
+        }
+        self.owed = false;
+        self.due = false;
+        self.pushed = 0;
+        self.compressed = 0;
+        timers.stop(Timer::DelayedAck);
+        timers.stop(Timer::CompressedAck);
+    }
+
+    /// Data left: an answer, if soon enough (`tcp_event_data_sent`).
+    pub(crate) fn on_data_sent(&mut self, now: Time) {
+        if self.delay.is_some_and(|delay| now - self.last_data < delay) {
+            self.answers = self.answers.saturating_add(1);
+        }
+    }
+}

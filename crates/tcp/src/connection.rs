@@ -1,0 +1,508 @@
+//! One end of a connection: the public face, and the traffic between its halves.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use units::Time;
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::handshake::{Handshake, Role};
+use crate::payload::Payload;
+use crate::receiver::Receiver;
+use crate::segment::{
+    Flags, SackBlocks, Segment, SynOptions, TIMESTAMPS_BYTES, Timestamps, sack_bytes,
+};
+use crate::sender::{Outgoing, Sender};
+use crate::state::State;
+use crate::stats::{Cause, Limit, Retransmit, Stats};
+use crate::timers::{Timer, Timers};
+
+/// A TCP endpoint without a network: it is handed segments and the time, and hands segments out.
+///
+/// After each call that takes the time, call [`poll`](Connection::poll) until it returns `None`, then look at
+/// [`deadline`](Connection::deadline).
+#[derive(Debug)]
+pub struct Connection {
+    config: Arc<Config>,
+    state: State,
+    handshake: Handshake,
+    sender: Sender,
+    receiver: Receiver,
+    timers: Timers,
+    timestamps: bool,
+    /// The application will write no more.
+    closing: bool,
+    error: Option<Error>,
+    /// A reset to send, with this number.
+    reset_due: Option<u64>,
+    established_at: Option<Time>,
+    segments_sent: u64,
+    segments_received: u64,
+    handshake_retransmissions: u64,
+}
+
+impl Connection {
+    /// Opens actively; the SYN comes out of [`poll`](Connection::poll).
+    pub fn connect(config: Arc<Config>, now: Time) -> Connection {
+        Connection::new(config, now, Role::Client, State::SynSent)
+    }
+
+    /// Opens passively, in answer to `syn`; the SYN-ACK comes out of [`poll`](Connection::poll).
+    pub fn accept(config: Arc<Config>, now: Time, syn: &Segment) -> Connection {
+        let mut connection = Connection::new(config, now, Role::Server, State::SynReceived);
+        connection.segments_received = 1;
+        connection.learn(now, syn);
+        connection
+    }
+
+    fn new(config: Arc<Config>, now: Time, role: Role, state: State) -> Connection {
+        Connection {
+            state,
+            handshake: Handshake::new(role, &config),
+            sender: Sender::new(config.clone(), now),
+            receiver: Receiver::new(&config, now),
+            timers: Timers::new(),
+            timestamps: config.timestamps,
+            closing: false,
+            error: None,
+            reset_due: None,
+            established_at: None,
+            segments_sent: 0,
+            segments_received: 0,
+            handshake_retransmissions: 0,
+            config,
+        }
+    }
+
+    /// Refuses writes while `bytes` wait unsent, for this connection alone (`TCP_NOTSENT_LOWAT`).
+    pub fn set_notsent_lowat(&mut self, bytes: u64) {
+        self.sender.set_notsent_lowat(bytes);
+    }
+
+    // ---- the network's side
+
+    /// Takes a segment that arrived.
+    pub fn handle(&mut self, now: Time, segment: Segment) {
+        self.segments_received += 1;
+        match self.state {
+            State::Closed => {}
+            State::SynSent => self.handle_in_syn_sent(now, &segment),
+            State::SynReceived => self.handle_in_syn_received(now, segment),
+            State::TimeWait => self.handle_in_time_wait(now, &segment),
+            _ => self.handle_synchronised(now, segment),
+        }
+    }
+
+    fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        if !segment.is(Flags::ACK) || segment.ack != 1 {
+            return;
+        }
+        if segment.is(Flags::RST) {
+            self.fail(Error::Refused);
+        } else if segment.is(Flags::SYN) {
+            self.learn(now, segment);
+            self.establish(now, segment);
+            self.receiver.acks.demand();
+        }
+    }
+
+    fn handle_in_syn_received(&mut self, now: Time, segment: Segment) {
+        if segment.is(Flags::RST) {
+            self.fail(Error::Reset);
+        } else if segment.is(Flags::SYN) {
+            // The SYN-ACK was lost, or the SYN was doubled on the way (`tcp_check_req`).
+            self.handshake.due = true;
+        } else if segment.is(Flags::ACK) && segment.ack >= 1 {
+            self.establish(now, &segment);
+            self.handle_synchronised(now, segment);
+        }
+    }
+
+    /// Takes the peer's SYN and agrees on options.
+    fn learn(&mut self, now: Time, syn: &Segment) {
+        self.handshake.learn(syn);
+        self.timestamps = self.config.timestamps && self.handshake.peer_timestamps;
+        let offered = syn.syn.map_or(self.config.advertised_mss(), |options| options.mss);
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.sender.mss = self.config.advertised_mss().min(offered).saturating_sub(options).max(1);
+        self.receiver.establish(now, syn);
+    }
+
+    /// The handshake is complete; `answer` completed it.
+    fn establish(&mut self, now: Time, answer: &Segment) {
+        self.timers.stop_sender();
+        if let Some(rtt) = self.handshake.rtt(now, answer) {
+            self.sender.rtt.sample(rtt, 0, 1);
+            self.sender.rtt.observe_min(now, rtt);
+        }
+        let cautious = self.handshake.is_cautious(answer);
+        self.handshake.due = false;
+        self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
+        self.state = self.state.established();
+        if self.closing {
+            self.state = self.state.closed_here();
+        }
+        self.established_at = Some(now);
+    }
+
+    fn handle_in_time_wait(&mut self, now: Time, segment: &Segment) {
+        if segment.is(Flags::RST) {
+            self.enter(State::Closed, now);
+        } else if segment.seq < segment.end() {
+            // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
+            self.receiver.refuse(segment);
+            self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+        }
+    }
+
+    /// `tcp_rcv_established`, `tcp_rcv_state_process`
+    fn handle_synchronised(&mut self, now: Time, segment: Segment) {
+        if segment.is(Flags::RST) {
+            if self.receiver.accepts(&segment) {
+                self.fail(Error::Reset);
+            }
+            return;
+        }
+        if segment.is(Flags::SYN) || !self.receiver.accepts(&segment) {
+            self.receiver.refuse(&segment);
+            return;
+        }
+        self.receiver.update_echo(&segment);
+        if segment.is(Flags::ACK) {
+            self.sender.on_ack(now, &segment, &mut self.timers);
+            if self.sender.fin_acknowledged() {
+                self.enter(self.state.fin_acknowledged(), now);
+            }
+        }
+        if segment.seq < segment.end() && self.state != State::Closed {
+            self.take_data(now, segment);
+        }
+    }
+
+    fn take_data(&mut self, now: Time, segment: Segment) {
+        let finished = self.receiver.queue.is_finished();
+        self.receiver.take(now, segment, &self.sender.rtt);
+        if self.receiver.queue.is_finished() && !finished {
+            if self.state == State::Established {
+                // Our own FIN may follow soon and carry the acknowledgement (`tcp_fin`).
+                self.receiver.acks.expect_answer();
+            } else {
+                self.receiver.acks.demand();
+            }
+            self.enter(self.state.closed_by_peer(), now);
+        }
+        self.receiver.decide(now, &self.sender.rtt, &mut self.timers);
+    }
+
+    fn enter(&mut self, state: State, now: Time) {
+        if state == self.state {
+            return;
+        }
+        self.state = state;
+        match state {
+            State::TimeWait => {
+                self.sender.clear();
+                self.timers.stop_sender();
+                self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+            }
+            State::Closed => {
+                self.sender.clear();
+                self.timers.stop_all();
+            }
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.error = Some(error);
+        self.state = State::Closed;
+        self.handshake.due = false;
+        self.sender.clear();
+        self.timers.stop_all();
+    }
+
+    /// The next segment to put on the wire. Call until `None`.
+    pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        let segment = self.next_segment(now)?;
+        self.segments_sent += 1;
+        Some(segment)
+    }
+
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if let Some(seq) = self.reset_due.take() {
+            let flags = Flags::RST.with(Flags::ACK);
+            return Some(self.segment(now, seq, flags, Payload::new(), SackBlocks::NONE));
+        }
+        match self.state {
+            State::Closed => None,
+            State::SynSent | State::SynReceived => self.handshake.due.then(|| self.send_syn(now)),
+            _ => self.send(now),
+        }
+    }
+
+    fn send_syn(&mut self, now: Time) -> Segment {
+        let (again_at, again) = self.handshake.sent(now);
+        self.timers.arm_sender(Timer::Retransmit, again_at);
+        if again {
+            self.handshake_retransmissions += 1;
+            self.sender.retransmits.push(Retransmit { at: now, seq: 0, cause: Cause::Handshake });
+        }
+        let options = SynOptions {
+            mss: self.config.advertised_mss(),
+            window_scale: self.receiver.window.scale(),
+            sack: true,
+        };
+        let flags = match self.handshake.role {
+            Role::Client => Flags::SYN,
+            Role::Server => Flags::SYN.with(Flags::ACK),
+        };
+        Segment {
+            seq: 0,
+            ack: u64::from(self.handshake.role == Role::Server),
+            flags,
+            window_bytes: self.receiver.window.advertised(),
+            payload: Payload::new(),
+            sack: SackBlocks::NONE,
+            timestamps: self.stamp(now),
+            syn: Some(options),
+        }
+    }
+
+    fn send(&mut self, now: Time) -> Option<Segment> {
+        if self.receiver.acks.is_due() && self.receiver.queue.has_sack() {
+            // Data would leave no room for the blocks.
+            return Some(self.acknowledge(now));
+        }
+        if let Some(out) = self.sender.poll(now, &mut self.timers) {
+            return Some(self.send_data(now, out));
+        }
+        self.receiver.acks.is_due().then(|| self.acknowledge(now))
+    }
+
+    fn send_data(&mut self, now: Time, out: Outgoing) -> Segment {
+        let mut flags = Flags::ACK;
+        if out.fin {
+            flags = flags.with(Flags::FIN);
+        }
+        if out.push && !out.payload.is_empty() {
+            flags = flags.with(Flags::PSH);
+        }
+        let sack = self.sack_beside(out.payload.len());
+        let segment = self.segment(now, out.seq, flags, out.payload, sack);
+        self.receiver.acks.on_ack_sent(&mut self.timers);
+        if !segment.payload.is_empty() {
+            self.receiver.acks.on_data_sent(now);
+        }
+        segment
+    }
+
+    /// Blocks that fit into a segment with `payload` bytes.
+    fn sack_beside(&mut self, payload: usize) -> SackBlocks {
+        let room = self.sender.mss.saturating_sub(payload as u32);
+        if room < sack_bytes(1) || !self.receiver.queue.has_sack() {
+            return SackBlocks::NONE;
+        }
+        let blocks = (room as usize - 4) / 8;
+        self.receiver.queue.take_sack(blocks.min(self.most_blocks()))
+    }
+
+    fn most_blocks(&self) -> usize {
+        if self.timestamps { 3 } else { 4 }
+    }
+
+    fn acknowledge(&mut self, now: Time) -> Segment {
+        let sack = self.receiver.queue.take_sack(self.most_blocks());
+        let segment = self.segment(now, self.sender.nxt, Flags::ACK, Payload::new(), sack);
+        self.receiver.acks.on_ack_sent(&mut self.timers);
+        segment
+    }
+
+    fn segment(
+        &mut self,
+        now: Time,
+        seq: u64,
+        flags: Flags,
+        payload: Payload,
+        sack: SackBlocks,
+    ) -> Segment {
+        Segment {
+            seq,
+            ack: self.receiver.queue.next(),
+            flags,
+            window_bytes: self.receiver.advertise(),
+            payload,
+            sack,
+            timestamps: self.stamp(now),
+            syn: None,
+        }
+    }
+
+    fn stamp(&self, now: Time) -> Option<Timestamps> {
+        self.timestamps.then(|| Timestamps { value: now, echo: self.receiver.echo() })
+    }
+
+    /// The earliest timer.
+    pub fn deadline(&self) -> Option<Time> {
+        self.timers.deadline()
+    }
+
+    /// Acts on every timer that has expired by `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(timer) = self.timers.pop_expired(now) {
+            self.on_timer(now, timer);
+        }
+    }
+
+    fn on_timer(&mut self, now: Time, timer: Timer) {
+        let timers = &mut self.timers;
+        let rto = self.sender.rtt.rto();
+        let given_up = match timer {
+            Timer::Retransmit if !self.state.is_synchronised() => {
+                self.handshake.on_timeout(&self.config)
+            }
+            Timer::Retransmit => self.sender.on_retransmission_timeout(now, timers),
+            Timer::Persist => self.sender.on_persist_timeout(now, timers),
+            Timer::LossProbe => {
+                self.sender.on_probe_timeout(now, timers);
+                false
+            }
+            Timer::Reordering => {
+                self.sender.on_reordering_timeout(now, timers);
+                false
+            }
+            Timer::DelayedAck => {
+                self.receiver.acks.on_delay_over(rto);
+                false
+            }
+            Timer::CompressedAck => {
+                self.receiver.acks.on_compression_over();
+                false
+            }
+            Timer::TimeWait => {
+                self.enter(State::Closed, now);
+                false
+            }
+        };
+        if given_up {
+            self.fail(Error::TimedOut);
+        }
+    }
+
+    // ---- the application's side
+
+    /// Copies from `data` into the send buffer; returns how much, 0 when it is full or closed.
+    pub fn write(&mut self, now: Time, data: &[u8]) -> usize {
+        if self.error.is_some() { 0 } else { self.sender.write(now, data) }
+    }
+
+    /// Like [`write`](Connection::write) without copying.
+    pub fn write_bytes(&mut self, now: Time, data: Bytes) -> usize {
+        if self.error.is_some() { 0 } else { self.sender.write_bytes(now, data) }
+    }
+
+    /// Copies what arrived in order into `buf`; returns how much. 0 means nothing yet, or
+    /// [`at_eof`](Connection::at_eof).
+    pub fn read(&mut self, now: Time, buf: &mut [u8]) -> usize {
+        self.receiver.read(now, buf)
+    }
+
+    /// Takes up to `max` bytes of what arrived in order, without copying.
+    pub fn read_bytes(&mut self, now: Time, max: usize) -> Option<Bytes> {
+        self.receiver.read_bytes(now, max)
+    }
+
+    /// Ends writing: a FIN follows what was written. Reading goes on.
+    pub fn close(&mut self, _now: Time) {
+        if !self.closing && self.state != State::Closed {
+            self.closing = true;
+            self.sender.close();
+            self.state = self.state.closed_here();
+        }
+    }
+
+    /// Ends the connection at once; a synchronised peer is sent a reset.
+    pub fn abort(&mut self, _now: Time) {
+        if self.state == State::Closed {
+            return;
+        }
+        if self.state.is_synchronised() && self.state != State::TimeWait {
+            self.reset_due = Some(self.sender.nxt);
+        }
+        self.fail(Error::Aborted);
+        self.receiver.queue.clear();
+    }
+
+    /// The handshake is complete and the connection not over.
+    pub fn is_established(&self) -> bool {
+        self.state.is_synchronised()
+    }
+
+    /// A read would tell something: data, the end, or an error.
+    pub fn is_readable(&self) -> bool {
+        self.receiver.queue.ready_bytes() > 0 || self.at_eof() || self.error.is_some()
+    }
+
+    /// A writer should be woken: there is room worth the trouble, or an error.
+    pub fn is_writable(&self) -> bool {
+        self.error.is_some() || (self.state.is_synchronised() && self.sender.is_writable())
+    }
+
+    /// The peer has finished and everything was read.
+    pub fn at_eof(&self) -> bool {
+        self.receiver.queue.is_finished() && self.receiver.queue.ready_bytes() == 0
+    }
+
+    /// Why the connection ended before its time.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// Over, nothing more to send: may be dropped once [`poll`](Connection::poll) returns `None`. A connection
+    /// in [`State::TimeWait`] may be dropped, too, if nobody minds that a repeated FIN finds nobody.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed && self.reset_due.is_none()
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Takes the retransmissions since the last call. They are kept until somebody does.
+    pub fn take_retransmits(&mut self) -> Vec<Retransmit> {
+        std::mem::take(&mut self.sender.retransmits)
+    }
+
+    /// Counters and estimates.
+    pub fn stats(&self) -> Stats {
+        let sender = &self.sender;
+        let ssthresh = sender.cwnd.window.ssthresh;
+        Stats {
+            bytes_sent: sender.stats.bytes,
+            bytes_received: self.receiver.queue.received_bytes(),
+            segments_sent: self.segments_sent,
+            segments_received: self.segments_received,
+            retransmitted_segments: sender.stats.retransmitted_segments
+                + self.handshake_retransmissions,
+            retransmitted_bytes: sender.stats.retransmitted_bytes,
+            timeouts: sender.stats.timeouts,
+            undone_reductions: sender.stats.undone,
+            srtt: sender.rtt.srtt(),
+            rttvar: sender.rtt.rttvar(),
+            rto: sender.rtt.rto(),
+            min_rtt: sender.rtt.min(),
+            cwnd: sender.cwnd.cwnd(),
+            ssthresh: (ssthresh < congestion::INFINITE_SSTHRESH).then_some(ssthresh),
+            in_flight: sender.board.in_flight(),
+            congestion_state: sender.recovery.state,
+            established_at: self.established_at,
+            peer_window_bytes: sender.peer.bytes,
+            unacknowledged_bytes: sender.buffer.len(),
+            unsent_bytes: sender.unsent_bytes(),
+            busy: sender.limit.busy(),
+            rwnd_limited: sender.limit.spent(Limit::ReceiveWindow),
+            sndbuf_limited: sender.limit.spent(Limit::SendBuffer),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The congestion window together with how well the sender uses it.
+//!
+//! A window that is not filled proves nothing about the network, so it neither grows nor lasts (RFC 2861,
+//! RFC 7661). Source: Linux 6.18 `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`.
+
+use std::time::Duration;
+
+use congestion::{Algorithm, Controller, Window};
+use units::Time;
+
+/// The window, its controller and its use.
+#[derive(Debug)]
+pub(crate) struct CongestionWindow {
+    pub(crate) window: Window,
+    pub(crate) controller: Box<dyn Controller>,
+    initial: u32,
+    /// The window was full at some time in this round (`is_cwnd_limited`).
+    filled: bool,
+    /// The most that was out in this round, if it was not full (`max_packets_out`).
+    most_sent: u32,
+    /// The round ends when this is acknowledged (`cwnd_usage_seq`).
+    round_ends: u64,
+    /// The most that was out since `stamp` (`snd_cwnd_used`).
+    used: u32,
+    /// When the window was last full or grew (`snd_cwnd_stamp`).
+    stamp: Time,
+}
+
+impl CongestionWindow {
+    pub(crate) fn new(algorithm: Algorithm, initial: u32, now: Time) -> CongestionWindow {
+        CongestionWindow {
+            window: Window::new(initial),
+            controller: algorithm.controller(),
+            initial,
+            filled: false,
+            most_sent: 0,
+            round_ends: 0,
+            used: 0,
+            stamp: now,
+        }
+    }
+
+    pub(crate) fn cwnd(&self) -> u32 {
+        self.window.cwnd
+    }
+
+    pub(crate) fn touch(&mut self, now: Time) {
+        self.stamp = now;
+    }
+
+    /// Whether the sender uses enough of the window for it to grow (`tcp_is_cwnd_limited`).
+    pub(crate) fn is_limiting(&self) -> bool {
+        self.filled || (self.window.in_slow_start() && self.window.cwnd < 2 * self.most_sent)
+    }
+
+    /// Notes at the end of a burst how much is out (`tcp_cwnd_validate`). Returns true when the
+    /// window has gone unused for `patience`.
+    pub(crate) fn validate(&mut self, now: Time, burst: &Burst, patience: Duration) -> bool {
+        let fuller = !self.filled && burst.sent > self.most_sent;
+        if burst.acknowledged >= self.round_ends || burst.full || fuller {
+            self.filled = burst.full;
+            self.most_sent = burst.sent;
+            self.round_ends = burst.next;
+        }
+        if self.is_limiting() {
+            self.used = 0;
+            self.stamp = now;
+            return false;
+        }
+        self.used = self.used.max(burst.sent);
+        now - self.stamp >= patience
+    }
+
+    /// Gives up half of what went unused (`tcp_cwnd_application_limited`).
+    pub(crate) fn give_up_unused(&mut self, now: Time, allowed: bool) {
+        if allowed {
+            self.window.approach(self.used.max(self.initial));
+            self.used = 0;
+        }
+        self.stamp = now;
+    }
+
+    /// Restarts after idleness (`tcp_cwnd_restart`); `ssthresh` is what to remember.
+    pub(crate) fn restart(&mut self, now: Time, idle: Duration, rto: Duration, ssthresh: u32) {
+        self.window.ssthresh = ssthresh;
+        self.window.decay(idle, rto, self.initial);
+        self.stamp = now;
+        self.used = 0;
+    }
+}
+
+/// The state of the sender at the end of a burst.
+#[derive(Debug)]
+pub(crate) struct Burst {
+    /// The window let nothing more out.
+    pub(crate) full: bool,
+    /// Segments not cumulatively acknowledged.
+    pub(crate) sent: u32,
+    pub(crate) acknowledged: u64,
+    pub(crate) next: u64,
+}

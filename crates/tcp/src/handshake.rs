@@ -1,0 +1,130 @@
+//! The three-way handshake: SYN and SYN-ACK, their retransmission, and what was agreed.
+//!
+//! Source: Linux 6.18 `tcp_retransmit_timer` (SYN-SENT, linear timeouts first), `reqsk_timer_handler` (SYN-ACK),
+//! `tcp_init_transfer`. Left out: simultaneous open, SYN cookies, Fast Open.
+
+use std::time::Duration;
+
+use units::Time;
+
+use crate::config::Config;
+use crate::segment::{Segment, SynOptions};
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// The progress of a handshake.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) role: Role,
+    /// A SYN or SYN-ACK is to be sent.
+    pub(crate) due: bool,
+    first_sent: Option<Time>,
+    last_sent: Time,
+    transmissions: u32,
+    rto: Duration,
+    /// What the peer's SYN said.
+    pub(crate) peer: Option<SynOptions>,
+    /// The peer uses timestamps.
+    pub(crate) peer_timestamps: bool,
+}
+
+impl Handshake {
+    pub(crate) fn new(role: Role, config: &Config) -> Handshake {
+        Handshake {
+            role,
+            due: true,
+            first_sent: None,
+            last_sent: Time::ZERO,
+            transmissions: 0,
+            rto: config.initial_rto,
+            peer: None,
+            peer_timestamps: false,
+        }
+    }
+
+    /// Takes the options of the peer's SYN.
+    pub(crate) fn learn(&mut self, syn: &Segment) {
+        self.peer = syn.syn;
+        self.peer_timestamps = syn.timestamps.is_some();
+    }
+
+    /// A SYN leaves; returns when to send it again, and whether it has been sent before.
+    pub(crate) fn sent(&mut self, now: Time) -> (Time, bool) {
+        self.due = false;
+        let again = self.transmissions > 0;
+        self.first_sent.get_or_insert(now);
+        self.last_sent = now;
+        self.transmissions += 1;
+        (now + self.rto, again)
+    }
+
+    /// The timer expired; true if the peer is given up.
+    pub(crate) fn on_timeout(&mut self, config: &Config) -> bool {
+        let (limit, linear) = match self.role {
+            Role::Client => {
+                (config.syn_retries + config.syn_linear_timeouts, config.syn_linear_timeouts)
+            }
+            Role::Server => (config.syn_ack_retries, 0),
+        };
+        if self.transmissions > limit {
+            return true;
+        }
+        if self.transmissions > linear {
+            self.rto = (self.rto * 2).min(config.max_rto);
+        }
+        self.due = true;
+        false
+    }
+
+    /// The round trip, if the answer tells which transmission it answers.
+    pub(crate) fn rtt(&self, now: Time, answer: &Segment) -> Option<Duration> {
+        match answer.timestamps {
+            _ if self.transmissions == 1 => Some(now - self.last_sent),
+            Some(timestamps) => Some(now - timestamps.echo),
+            None => None,
+        }
+    }
+
+    /// Whether to begin with a window of one segment: more than one transmission was lost (RFC 5681
+    /// section 3.1, relaxed by RFC 6298), unless the answer is to the first (RFC 3522).
+    pub(crate) fn is_cautious(&self, answer: &Segment) -> bool {
+        let first_arrived = self.role == Role::Client
+            && answer.timestamps.is_some_and(|timestamps| Some(timestamps.echo) == self.first_sent);
+        self.transmissions > 2 && !first_arrived
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transmissions(role: Role) -> Vec<u64> {
+        let config = Config::default();
+        let mut handshake = Handshake::new(role, &config);
+        let mut now = Time::ZERO;
+        let mut times = Vec::new();
+        loop {
+            times.push(now.as_nanos() / 1_000_000_000);
+            now = handshake.sent(now).0;
+            if handshake.on_timeout(&config) {
+                times.push(now.as_nanos() / 1_000_000_000);
+                return times;
+            }
+        }
+    }
+
+    #[test]
+    fn a_syn_is_repeated_linearly_then_exponentially() {
+        assert_eq!(transmissions(Role::Client), [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131]);
+    }
+
+    #[test]
+    fn a_syn_ack_is_repeated_five_times() {
+        assert_eq!(transmissions(Role::Server), [0, 1, 3, 7, 15, 31, 63]);
+    }
+}

@@ -1,0 +1,206 @@
+//! Round-trip estimation and the retransmission timeout.
+//!
+//! Source: Linux 6.18 `tcp_rtt_estimator`, `__tcp_set_rto` (RFC 6298 with two changes: a falling
+//! round trip raises the deviation less, and the variance may shrink only once a round trip and never
+//! below the minimum timeout; so RTO >= SRTT + 200 ms). Unit: nanoseconds, where the kernel has microseconds.
+
+use std::time::Duration;
+
+use units::Time;
+
+/// The smallest round trip is forgotten after so long (`tcp_min_rtt_wlen`). The kernel keeps the
+/// three best of the window; here the next sample takes over.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
+/// The timeout where the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
+
+/// The estimator of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct RttEstimator {
+    /// Eight times the smoothed round trip; zero before the first sample.
+    srtt_8: i64,
+    /// Four times the mean deviation.
+    mdev_4: i64,
+    /// The largest `mdev_4` of this round trip.
+    mdev_max: i64,
+    rttvar: i64,
+    /// The round ends when this is acknowledged (`rtt_seq`).
+    round_ends: u64,
+    min: Option<(Duration, Time)>,
+    rto: Duration,
+    rto_min: Duration,
+    rto_max: Duration,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(initial: Duration, min: Duration, max: Duration) -> RttEstimator {
+        RttEstimator {
+            srtt_8: 0,
+            mdev_4: 0,
+            mdev_max: 0,
+            rttvar: 0,
+            round_ends: 0,
+            min: None,
+            rto: initial,
+            rto_min: min,
+            rto_max: max,
+        }
+    }
+
+    /// Takes a sample and recomputes the timeout, which also ends back-off (RFC 6298 section 5.7).
+    pub(crate) fn sample(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
+        let floor = nanos(self.rto_min);
+        let m = nanos(rtt).max(1);
+        if self.srtt_8 == 0 {
+            self.srtt_8 = m << 3;
+            self.mdev_4 = m << 1;
+            self.rttvar = self.mdev_4.max(floor);
+            self.mdev_max = self.rttvar;
+            self.round_ends = next;
+        } else {
+            self.update(m);
+            if acknowledged > self.round_ends {
+                if self.mdev_max < self.rttvar {
+                    self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+                }
+                self.round_ends = next;
+                self.mdev_max = floor;
+            }
+        }
+        self.rto = span((self.srtt_8 >> 3) + self.rttvar).min(self.rto_max);
+    }
+
+    fn update(&mut self, m: i64) {
+        let error = m - (self.srtt_8 >> 3);
+        self.srtt_8 = (self.srtt_8 + error).max(1);
+        let mut change = error.abs() - (self.mdev_4 >> 2);
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.mdev_4 += change;
+        if self.mdev_4 > self.mdev_max {
+            self.mdev_max = self.mdev_4;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+    }
+
+    /// Notes a round trip that may be the smallest (`tcp_update_rtt_min`).
+    pub(crate) fn observe_min(&mut self, now: Time, rtt: Duration) {
+        let replace = self.min.is_none_or(|(min, at)| rtt <= min || now - at > MIN_RTT_WINDOW);
+        if replace {
+            self.min = Some((rtt, now));
+        }
+    }
+
+    /// The handshake ended: without a sample the timeout becomes 3 s (`tcp_init_metrics`).
+    pub(crate) fn finish_handshake(&mut self) {
+        if self.srtt_8 == 0 {
+            self.rto = FALLBACK_RTO.min(self.rto_max);
+            self.rttvar = nanos(FALLBACK_RTO);
+            self.mdev_4 = self.rttvar;
+            self.mdev_max = self.rttvar;
+        }
+    }
+
+    /// Doubles the timeout after it expired (RFC 6298 section 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.rto_max);
+    }
+
+    /// The timeout now, back-off included.
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    pub(crate) fn rto_min(&self) -> Duration {
+        self.rto_min
+    }
+
+    pub(crate) fn rto_max(&self) -> Duration {
+        self.rto_max
+    }
+
+    /// The smoothed round trip, once there was a sample.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt_8 > 0).then(|| span(self.srtt_8 >> 3))
+    }
+
+    /// The variance term of the timeout.
+    pub(crate) fn rttvar(&self) -> Duration {
+        span(self.rttvar)
+    }
+
+    /// The smallest round trip of late.
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min.map(|(min, _)| min)
+    }
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX >> 4).min(i64::MAX >> 4)
+}
+
+fn span(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos.max(0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(
+            Duration::from_secs(1),
+            Duration::from_millis(200),
+            Duration::from_secs(120),
+        )
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_times_itself_or_200_ms_more() {
+        for (sample, rto) in [(100, 300), (150, 450), (620, 1860), (20, 220)] {
+            let mut rtt = estimator();
+            rtt.sample(Duration::from_millis(sample), 1, 1);
+            assert_eq!(rtt.rto(), Duration::from_millis(rto));
+        }
+    }
+
+    #[test]
+    fn constant_samples_bring_the_timeout_to_200_ms_above_them() {
+        let mut rtt = estimator();
+        for n in 0..2000u64 {
+            rtt.sample(Duration::from_millis(150), 10 * n, 10 * n + 5);
+        }
+        let (rto, limit) = (rtt.rto().as_secs_f64(), 0.350);
+        assert!((rto / limit - 1.0).abs() < 0.001, "{rto} s");
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+        let mut rtt = estimator();
+        for expected in [2, 4, 8, 16, 32, 64, 120, 120] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), Duration::from_secs(expected));
+        }
+        rtt.sample(Duration::from_millis(100), 1, 1);
+        assert_eq!(rtt.rto(), Duration::from_millis(300));
+    }
+
+    #[test]
+    fn without_a_sample_the_handshake_leaves_three_seconds() {
+        let mut rtt = estimator();
+        rtt.finish_handshake();
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_falling_round_trip_does_not_raise_the_timeout() {
+        let mut rtt = estimator();
+        for n in 0..50 {
+            rtt.sample(Duration::from_millis(600), 10 * n, 10 * n + 5);
+        }
+        let before = rtt.rto();
+        rtt.sample(Duration::from_millis(100), 1000, 1005);
+        assert!(rtt.rto() <= before);
+    }
+}

@@ -1,0 +1,252 @@
+//! What travels between two endpoints.
+//!
+//! Simplifications, each invisible to the other end: sequence numbers have 64 bits, start at 0 and never wrap (so PAWS is not
+//! needed); the window is given in bytes, already scaled; timestamps are instants of virtual time rather than 32-bit ticks.
+//! [`Segment::wire_bytes`] is what the segment would measure with real headers.
+
+use std::fmt;
+use std::ops::Range;
+
+use units::Time;
+
+use crate::Payload;
+
+/// IPv4 without options.
+const IP_HEADER: u32 = 20;
+/// TCP without options.
+const TCP_HEADER: u32 = 20;
+/// Timestamps (RFC 7323) with two bytes of padding.
+pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
+
+/// The control bits.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// None.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(1);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(2);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(4);
+    /// The end of what the application wrote so far.
+    pub const PSH: Flags = Flags(8);
+    /// The acknowledgement number counts.
+    pub const ACK: Flags = Flags(16);
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These and `other`.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::PSH, 'P'),
+            (Flags::ACK, '.'),
+        ];
+        for (_, name) in names.into_iter().filter(|(flag, _)| self.contains(*flag)) {
+            write!(f, "{name}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Options of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size: payload plus options.
+    pub mss: u32,
+    /// Window scaling (RFC 7323): granularity of the advertised window is 2^this bytes.
+    pub window_scale: u8,
+    /// Selective acknowledgements may be sent (RFC 2018).
+    pub sack: bool,
+}
+
+/// Timestamps (RFC 7323 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// When this segment was sent.
+    pub value: Time,
+    /// The peer's value that is echoed.
+    pub echo: Time,
+}
+
+/// Up to four ranges of out-of-order data that arrived (RFC 2018), a duplicate first (RFC 2883).
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// None.
+    pub const NONE: SackBlocks = SackBlocks { blocks: [(0, 0); 4], len: 0 };
+
+    /// Appends a block; false if there is no room for it.
+    pub fn push(&mut self, block: Range<u64>) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = (block.start, block.end);
+        self.len += 1;
+        true
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The blocks in the order of the option.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.blocks[..self.len()].iter().map(|(start, end)| *start..*end)
+    }
+}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// A TCP segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The first byte's number. SYN and FIN count as one each.
+    pub seq: u64,
+    /// The next number expected from the peer, if [`Flags::ACK`] is set.
+    pub ack: u64,
+    /// Control bits.
+    pub flags: Flags,
+    /// How much the sender of this segment will take, in bytes from `ack`.
+    pub window_bytes: u64,
+    /// Data.
+    pub payload: Payload,
+    /// Selective acknowledgements.
+    pub sack: SackBlocks,
+    /// Timestamps, where both ends use them.
+    pub timestamps: Option<Timestamps>,
+    /// Present on a SYN.
+    pub syn: Option<SynOptions>,
+}
+
+impl Segment {
+    /// The number after the last that this segment occupies.
+    pub fn end(&self) -> u64 {
+        let controls = u64::from(self.is(Flags::SYN)) + u64::from(self.is(Flags::FIN));
+        self.seq + self.payload.len() as u64 + controls
+    }
+
+    /// Whether a flag is set.
+    pub fn is(&self, flag: Flags) -> bool {
+        self.flags.contains(flag)
+    }
+
+    /// The size of the IPv4 packet, options and their padding included.
+    pub fn wire_bytes(&self) -> u32 {
+        IP_HEADER + TCP_HEADER + self.option_bytes() + self.payload.len() as u32
+    }
+
+    fn option_bytes(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };
+        let syn = match self.syn {
+            // MSS 4, window scale 3 + 1; "SACK permitted" fills the padding of timestamps, else takes 2 + 2.
+            Some(options) if options.sack && self.timestamps.is_none() => 12,
+            Some(_) => 8,
+            None => 0,
+        };
+        let sack = if self.sack.is_empty() { 0 } else { sack_bytes(self.sack.len()) };
+        timestamps + syn + sack
+    }
+}
+
+/// The size of an option with `blocks` blocks: kind, length, two bytes of padding.
+pub(crate) fn sack_bytes(blocks: usize) -> u32 {
+    4 + 8 * blocks as u32
+}
+
+/// The answer to a segment that belongs to no connection (RFC 9293 section 3.10.7.1); none to a reset.
+pub fn reset_for(segment: &Segment) -> Option<Segment> {
+    if segment.is(Flags::RST) {
+        return None;
+    }
+    let (seq, ack, flags) = if segment.is(Flags::ACK) {
+        (segment.ack, 0, Flags::RST)
+    } else {
+        (0, segment.end(), Flags::RST.with(Flags::ACK))
+    };
+    Some(Segment {
+        seq,
+        ack,
+        flags,
+        window_bytes: 0,
+        payload: Payload::new(),
+        sack: SackBlocks::NONE,
+        timestamps: None,
+        syn: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn segment(flags: Flags) -> Segment {
+        Segment {
+            seq: 100,
+            ack: 7,
+            flags,
+            window_bytes: 0,
+            payload: Payload::new(),
+            sack: SackBlocks::NONE,
+            timestamps: Some(Timestamps { value: Time::ZERO, echo: Time::ZERO }),
+            syn: None,
+        }
+    }
+
+    #[test]
+    fn sizes_on_the_wire_are_those_of_linux() {
+        let syn = SynOptions { mss: 1460, window_scale: 7, sack: true };
+        assert_eq!(Segment { syn: Some(syn), ..segment(Flags::SYN) }.wire_bytes(), 60);
+        assert_eq!(
+            Segment { syn: Some(syn), timestamps: None, ..segment(Flags::SYN) }.wire_bytes(),
+            52
+        );
+        assert_eq!(segment(Flags::ACK).wire_bytes(), 52);
+        let data = Segment { payload: Bytes::from(vec![0; 1448]).into(), ..segment(Flags::ACK) };
+        assert_eq!(data.wire_bytes(), 1500);
+        let mut ack = segment(Flags::ACK);
+        assert!(ack.sack.push(1..2));
+        assert_eq!(ack.wire_bytes(), 64);
+        assert!(ack.sack.push(3..4));
+        assert_eq!(ack.wire_bytes(), 72);
+    }
+
+    #[test]
+    fn a_reset_answers_what_it_refuses() {
+        let data = Segment { payload: Bytes::from_static(b"ab").into(), ..segment(Flags::ACK) };
+        let reset = reset_for(&data).expect("data is answered");
+        assert_eq!((reset.seq, reset.flags), (7, Flags::RST));
+        let reset = reset_for(&segment(Flags::SYN)).expect("a SYN is answered");
+        assert_eq!((reset.ack, reset.flags), (101, Flags::RST.with(Flags::ACK)));
+        assert_eq!(reset_for(&segment(Flags::RST)), None);
+    }
+}

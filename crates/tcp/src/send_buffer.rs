@@ -1,0 +1,161 @@
+//! What the application wrote and the peer has not yet acknowledged.
+//!
+//! A queue of shared slices addressed by stream offset: segments are cut from it, first and again,
+//! without copying. Small copied writes gather in one block until somebody asks for their bytes.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::Payload;
+
+/// Copied writes are gathered in blocks of this size.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// The queue, from the oldest unacknowledged byte to the newest written.
+#[derive(Debug, Default)]
+pub(crate) struct SendBuffer {
+    /// Slices with the offset of their first byte.
+    slices: VecDeque<(u64, Bytes)>,
+    /// Copied bytes after the last slice.
+    gathering: BytesMut,
+    /// Everything below was acknowledged and let go.
+    start: u64,
+    /// The offset after the last byte written.
+    end: u64,
+    /// Index and offset of the slice where the last cut ended: the next one usually starts there.
+    cursor: usize,
+}
+
+impl SendBuffer {
+    /// The offset after the last byte written.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many bytes are held.
+    pub(crate) fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    pub(crate) fn push(&mut self, slice: Bytes) {
+        self.settle();
+        let start = self.end;
+        self.end += slice.len() as u64;
+        self.slices.push_back((start, slice));
+    }
+
+    pub(crate) fn push_copy(&mut self, data: &[u8]) {
+        if self.gathering.capacity() - self.gathering.len() < data.len() {
+            self.settle();
+            self.gathering = BytesMut::with_capacity(BLOCK_BYTES.max(data.len()));
+        }
+        self.gathering.extend_from_slice(data);
+        self.end += data.len() as u64;
+    }
+
+    /// Turns what was gathered into a slice.
+    fn settle(&mut self) {
+        if !self.gathering.is_empty() {
+            let start = self.end - self.gathering.len() as u64;
+            self.slices.push_back((start, self.gathering.split().freeze()));
+        }
+    }
+
+    /// The bytes from `offset` to `offset + len`.
+    ///
+    /// # Panics
+    /// If they are not all in the buffer.
+    pub(crate) fn cut(&mut self, offset: u64, len: usize) -> Payload {
+        let end = offset + len as u64;
+        assert!(self.start <= offset && end <= self.end, "only what is buffered can be sent");
+        let mut payload = Payload::new();
+        if len == 0 {
+            return payload;
+        }
+        if end > self.end - self.gathering.len() as u64 {
+            self.settle();
+        }
+        let mut at = offset;
+        let mut index = self.find(offset);
+        loop {
+            let (start, slice) = &self.slices[index];
+            let from = (at - start) as usize;
+            let take = (slice.len() - from).min((end - at) as usize);
+            payload.push(slice.slice(from..from + take));
+            at += take as u64;
+            if at == end {
+                break;
+            }
+            index += 1;
+        }
+        self.cursor = index;
+        payload
+    }
+
+    /// The index of the slice that holds `offset`.
+    fn find(&self, offset: u64) -> usize {
+        let holds = |index: usize| {
+            self.slices.get(index).is_some_and(|(start, slice)| {
+                (*start..start + slice.len() as u64).contains(&offset)
+            })
+        };
+        [self.cursor, self.cursor + 1].into_iter().find(|index| holds(*index)).unwrap_or_else(
+            || self.slices.partition_point(|(start, slice)| start + slice.len() as u64 <= offset),
+        )
+    }
+
+    /// Lets go of everything below `offset`.
+    pub(crate) fn release(&mut self, offset: u64) {
+        self.start = self.start.max(offset.min(self.end));
+        while let Some((start, slice)) = self.slices.front()
+            && start + slice.len() as u64 <= self.start
+        {
+            self.slices.pop_front();
+            self.cursor = self.cursor.saturating_sub(1);
+        }
+    }
+
+    /// Lets go of everything.
+    pub(crate) fn clear(&mut self) {
+        *self = SendBuffer { start: self.end, end: self.end, ..SendBuffer::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(payload: &Payload) -> Vec<u8> {
+        payload.slices().flat_map(|slice| slice.to_vec()).collect()
+    }
+
+    #[test]
+    fn cuts_across_copies_and_slices_and_again_after_release() {
+        let mut buffer = SendBuffer::default();
+        buffer.push_copy(b"ab");
+        buffer.push_copy(b"cd");
+        buffer.push(Bytes::from_static(b"efg"));
+        buffer.push_copy(b"h");
+        assert_eq!(buffer.len(), 8);
+        assert_eq!(bytes(&buffer.cut(0, 3)), b"abc");
+        assert_eq!(bytes(&buffer.cut(3, 5)), b"defgh");
+        buffer.push_copy(b"ij");
+        buffer.release(5);
+        assert_eq!((buffer.len(), bytes(&buffer.cut(5, 5))), (5, b"fghij".to_vec()));
+        assert_eq!(bytes(&buffer.cut(9, 1)), b"j");
+        assert_eq!(bytes(&buffer.cut(6, 2)), b"gh");
+        buffer.release(10);
+        assert_eq!((buffer.len(), buffer.slices.len()), (0, 0));
+    }
+
+    #[test]
+    fn small_writes_share_a_slice() {
+        let mut buffer = SendBuffer::default();
+        for byte in 0..200u8 {
+            buffer.push_copy(&[byte]);
+        }
+        let payload = buffer.cut(0, 200);
+        assert_eq!(payload.slices().count(), 1);
+    }
+}

@@ -1,0 +1,610 @@
+//! The sending half: what may leave now, and what its timers do.
+//!
+//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_send_loss_probe`,
+//! `tcp_retransmit_timer`, `tcp_send_probe0`. Data are cut into segments when they leave; there is no
+//! segmentation offload, so none of its deferrals.
+//!
+//! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use units::Time;
+
+use crate::config::Config;
+use crate::cwnd::{Burst, CongestionWindow};
+use crate::payload::Payload;
+use crate::rack::Rack;
+use crate::recovery::{CongestionState, Recovery};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Id, Scoreboard};
+use crate::send_buffer::SendBuffer;
+use crate::stats::{Cause, Limit, LimitClock, Retransmit};
+use crate::timers::{Timer, Timers};
+
+/// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
+pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
+/// Memory that one segment takes in the send buffer (`tcp_sndbuf_expand`: 1460 bytes and headers rounded
+/// up to 4096, and the descriptor).
+const SEGMENT_MEMORY: u64 = 4096 + 256;
+
+/// The peer's window as last advertised.
+#[derive(Debug)]
+pub(crate) struct PeerWindow {
+    pub(crate) bytes: u64,
+    /// The sequence number of the segment that said so (`snd_wl1`).
+    pub(crate) updated_by: u64,
+    /// The largest ever (`max_window`).
+    pub(crate) most: u64,
+}
+
+/// A tail loss probe under way (`tlp_high_seq`, `tlp_retrans`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Probe {
+    /// What had been sent when it left.
+    pub(crate) ends: u64,
+    /// It repeated the last segment rather than carry new data.
+    pub(crate) again: bool,
+}
+
+/// A transmission that a timer ordered, whatever the windows say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forced {
+    /// New data as a tail loss probe.
+    NewData,
+    /// The last segment again as a tail loss probe.
+    Tail,
+    /// What little the peer's window takes.
+    PartialWindow,
+    /// Nothing, with an old number, to make the peer repeat its window.
+    WindowProbe,
+}
+
+/// A segment's worth of data on its way out.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) seq: u64,
+    pub(crate) payload: Payload,
+    pub(crate) fin: bool,
+    pub(crate) push: bool,
+}
+
+/// Counters of the sender.
+#[derive(Debug, Default)]
+pub(crate) struct SenderStats {
+    pub(crate) bytes: u64,
+    pub(crate) retransmitted_segments: u64,
+    pub(crate) retransmitted_bytes: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) undone: u64,
+}
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) config: Arc<Config>,
+    pub(crate) buffer: SendBuffer,
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) rack: Rack,
+    pub(crate) recovery: Recovery,
+    pub(crate) cwnd: CongestionWindow,
+    pub(crate) peer: PeerWindow,
+    pub(crate) probe: Option<Probe>,
+    /// The lowest number not acknowledged (`snd_una`).
+    pub(crate) una: u64,
+    /// The next number to send for the first time (`snd_nxt`).
+    pub(crate) nxt: u64,
+    /// Payload of a full segment.
+    pub(crate) mss: u32,
+    /// Timeouts since the last progress (`icsk_retransmits`).
+    pub(crate) timeouts: u32,
+    /// Unanswered window probes, and how far their timer has backed off.
+    pub(crate) probes: u32,
+    pub(crate) probe_backoff: u32,
+    /// Losses declared, repeated ones included (`tp->lost`).
+    pub(crate) losses: u64,
+    /// Duplicates reported by the peer (`dsack_dups`).
+    pub(crate) duplicates: u64,
+    /// The round trip of the newest segment that the latest acknowledgement covered.
+    pub(crate) latest_rtt: Option<Duration>,
+    pub(crate) stats: SenderStats,
+    pub(crate) retransmits: Vec<Retransmit>,
+    pub(crate) limit: LimitClock,
+    /// A FIN follows the data.
+    closing: bool,
+    forced: Option<Forced>,
+    /// Data left since the end of the last burst; something was in flight before it.
+    burst: bool,
+    burst_from_idle: bool,
+    last_sent: Time,
+    /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
+    small_end: u64,
+    /// How much the application may have unacknowledged.
+    buffer_limit: u64,
+    /// A write was refused for want of space.
+    starved: bool,
+}
+
+impl Sender {
+    pub(crate) fn new(config: Arc<Config>, now: Time) -> Sender {
+        Sender {
+            buffer: SendBuffer::default(),
+            board: Scoreboard::new(),
+            rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
+            rack: Rack::new(),
+            recovery: Recovery::new(),
+            cwnd: CongestionWindow::new(config.congestion, config.initial_window, now),
+            peer: PeerWindow { bytes: 0, updated_by: 0, most: 0 },
+            probe: None,
+            una: 0,
+            nxt: 0,
+            mss: config.mss,
+            timeouts: 0,
+            probes: 0,
+            probe_backoff: 0,
+            losses: 0,
+            duplicates: 0,
+            latest_rtt: None,
+            stats: SenderStats::default(),
+            retransmits: Vec::new(),
+            limit: LimitClock::new(now),
+            closing: false,
+            forced: None,
+            burst: false,
+            burst_from_idle: false,
+            last_sent: now,
+            small_end: 0,
+            buffer_limit: config.send_buffer.initial_bytes,
+            starved: false,
+            config,
+        }
+    }
+
+    /// Opens for data once the SYN is acknowledged.
+    pub(crate) fn establish(
+        &mut self,
+        now: Time,
+        window_bytes: u64,
+        peer_seq: u64,
+        cautious: bool,
+    ) {
+        (self.una, self.nxt) = (1, 1);
+        self.peer = PeerWindow { bytes: window_bytes, updated_by: peer_seq, most: window_bytes };
+        self.timeouts = 0;
+        self.rtt.finish_handshake();
+        if cautious {
+            self.cwnd.window.cwnd = 1;
+        }
+        self.cwnd.touch(now);
+        self.last_sent = now;
+        self.expand_buffer();
+    }
+
+    // ---- the application's side
+
+    /// Sets `TCP_NOTSENT_LOWAT` for this connection alone.
+    pub(crate) fn set_notsent_lowat(&mut self, bytes: u64) {
+        Arc::make_mut(&mut self.config).notsent_lowat = Some(bytes);
+    }
+
+    /// How much the application may write now.
+    pub(crate) fn space(&self) -> u64 {
+        if self.closing {
+            return 0;
+        }
+        let space = self.buffer_limit.saturating_sub(self.buffer.len());
+        match self.config.notsent_lowat {
+            Some(limit) => space.min(limit.saturating_sub(self.unsent_bytes())),
+            None => space,
+        }
+    }
+
+    /// Whether there is enough space to wake a writer for: a third of the buffer free
+    /// (`sk_stream_is_writeable`) and less than half the unsent limit waiting (`tcp_stream_memory_free`).
+    pub(crate) fn is_writable(&self) -> bool {
+        let free = self.buffer_limit.saturating_sub(self.buffer.len());
+        let drained = self.config.notsent_lowat.is_none_or(|limit| 2 * self.unsent_bytes() < limit);
+        !self.closing && free > 0 && free >= self.buffer.len() / 2 && drained
+    }
+
+    pub(crate) fn write(&mut self, now: Time, data: &[u8]) -> usize {
+        let len = self.admit(now, data.len());
+        self.buffer.push_copy(&data[..len]);
+        len
+    }
+
+    pub(crate) fn write_bytes(&mut self, now: Time, mut data: Bytes) -> usize {
+        let len = self.admit(now, data.len());
+        data.truncate(len);
+        if len > 0 {
+            self.buffer.push(data);
+        }
+        len
+    }
+
+    fn admit(&mut self, now: Time, wanted: usize) -> usize {
+        let space = usize::try_from(self.space()).unwrap_or(usize::MAX);
+        self.starved = wanted > space;
+        if space > 0 && wanted > 0 {
+            self.restart_after_idle(now);
+            self.limit.set(now, Limit::Network);
+        }
+        wanted.min(space)
+    }
+
+    /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.
+    fn restart_after_idle(&mut self, now: Time) {
+        let idle = now - self.last_sent;
+        if self.config.slow_start_after_idle && self.board.is_empty() && idle > self.rtt.rto() {
+            let ssthresh = self.current_ssthresh();
+            self.cwnd.restart(now, idle, self.rtt.rto(), ssthresh);
+        }
+    }
+
+    /// Puts a FIN behind the data.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// The FIN and everything before it is acknowledged.
+    pub(crate) fn fin_acknowledged(&self) -> bool {
+        self.closing && self.una > self.stream_end()
+    }
+
+    /// Drops everything; the connection is over.
+    pub(crate) fn clear(&mut self) {
+        self.closing = true;
+        self.forced = None;
+        self.board.clear();
+        self.buffer.clear();
+    }
+
+    // ---- what may leave
+
+    /// The number after the last byte written.
+    fn stream_end(&self) -> u64 {
+        1 + self.buffer.end()
+    }
+
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        self.stream_end().saturating_sub(self.nxt)
+    }
+
+    /// Data or a FIN waits for its first transmission.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.nxt < self.stream_end() + u64::from(self.closing)
+    }
+
+    /// Where the peer's window ends (`tcp_wnd_end`).
+    fn window_end(&self) -> u64 {
+        self.una + self.peer.bytes
+    }
+
+    /// Something new waits and the peer's window is open for it.
+    pub(crate) fn has_sendable(&self) -> bool {
+        self.has_unsent() && self.next_end() <= self.window_end()
+    }
+
+    /// Where the next new segment would end, its FIN included.
+    fn next_end(&self) -> u64 {
+        let len = self.unsent_bytes().min(u64::from(self.mss));
+        let fin = self.closing && self.nxt + len == self.stream_end();
+        self.nxt + len + u64::from(fin)
+    }
+
+    /// The next segment with data or FIN.
+    pub(crate) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+        if let Some(forced) = self.forced.take()
+            && let Some(out) = self.send_forced(now, forced)
+        {
+            return Some(out);
+        }
+        if self.recovery.new_data_first {
+            if let Some(out) = self.send_new(now) {
+                return Some(out);
+            }
+            if self.nxt > self.recovery.ends {
+                self.end_burst(now, timers);
+                return None;
+            }
+            self.abandon_frto();
+        }
+        if let Some(out) = self.send_lost(now, timers) {
+            return Some(out);
+        }
+        if let Some(out) = self.send_new(now) {
+            return Some(out);
+        }
+        self.end_burst(now, timers);
+        None
+    }
+
+    /// `tcp_xmit_retransmit_queue`
+    fn send_lost(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+        let id = self.board.next_lost()?;
+        if self.board.in_flight() >= self.cwnd.cwnd() {
+            return None;
+        }
+        let seq = self.board.get(id).seq;
+        if seq >= self.window_end() && seq > self.una {
+            return None;
+        }
+        let is_head = self.board.head().is_some_and(|head| head.seq == seq);
+        if is_head && !timers.is_armed(Timer::Reordering) {
+            timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+        }
+        let cause = match self.recovery.state {
+            CongestionState::Loss => Cause::Timeout,
+            _ => Cause::FastRetransmit,
+        };
+        self.note_sending(now);
+        self.board.mark_retransmitted(id, now);
+        self.recovery.note_retransmission(now);
+        Some(self.repeat(now, id, cause))
+    }
+
+    /// Cuts a segment that was sent before.
+    fn repeat(&mut self, now: Time, id: Id, cause: Cause) -> Outgoing {
+        let sent = *self.board.get(id);
+        let data_end = sent.end.min(self.stream_end());
+        let seq = sent.seq.max(self.una);
+        let len = data_end.saturating_sub(seq) as usize;
+        let payload = self.buffer.cut(seq - 1, len);
+        self.stats.retransmitted_segments += 1;
+        self.stats.retransmitted_bytes += len as u64;
+        self.retransmits.push(Retransmit { at: now, seq, cause });
+        Outgoing { seq, payload, fin: sent.end > data_end, push: data_end == self.stream_end() }
+    }
+
+    /// The next new segment, if both windows let it out.
+    fn send_new(&mut self, now: Time) -> Option<Outgoing> {
+        if !self.has_unsent()
+            || self.board.in_flight() >= self.cwnd.cwnd()
+            || self.next_end() > self.window_end()
+            || self.nagle_holds()
+        {
+            return None;
+        }
+        Some(self.send_up_to(now, self.next_end()))
+    }
+
+    /// Nagle's algorithm as Linux has it: a segment that is not full waits while another such is
+    /// unacknowledged (`tcp_nagle_check`, `tcp_minshall_check`).
+    fn nagle_holds(&self) -> bool {
+        self.config.nagle
+            && !self.closing
+            && self.unsent_bytes() < u64::from(self.mss)
+            && self.small_end > self.una
+    }
+
+    fn send_up_to(&mut self, now: Time, end: u64) -> Outgoing {
+        let seq = self.nxt;
+        let data_end = end.min(self.stream_end());
+        let len = (data_end - seq) as usize;
+        let payload = self.buffer.cut(seq - 1, len);
+        self.note_sending(now);
+        if !self.burst {
+            self.burst = true;
+            self.burst_from_idle = self.board.is_empty();
+        }
+        self.board.push(seq..end, now);
+        self.nxt = end;
+        if len < self.mss as usize {
+            self.small_end = end;
+        }
+        self.recovery.prr_sent += u32::from(self.recovery.is_reducing());
+        self.stats.bytes += len as u64;
+        Outgoing { seq, payload, fin: end > data_end, push: data_end == self.stream_end() }
+    }
+
+    /// `tcp_event_data_sent`
+    fn note_sending(&mut self, now: Time) {
+        if self.board.in_flight() == 0 {
+            self.cwnd.controller.on_resume(now, now - self.last_sent);
+        }
+        self.last_sent = now;
+    }
+
+    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
+        let out = match forced {
+            Forced::NewData if self.has_sendable() => self.send_up_to(now, self.next_end()),
+            Forced::NewData => return None,
+            Forced::Tail => {
+                let id = self.board.last()?;
+                self.note_sending(now);
+                self.board.note_sent_again(id, now);
+                self.repeat(now, id, Cause::TailLossProbe)
+            }
+            Forced::PartialWindow => {
+                let end = self.window_end().min(self.next_end());
+                if end <= self.nxt {
+                    return None;
+                }
+                return Some(self.send_up_to(now, end));
+            }
+            Forced::WindowProbe => {
+                // An old number is answered at once (`tcp_xmit_probe_skb`).
+                let seq = self.una - 1;
+                return Some(Outgoing { seq, payload: Payload::new(), fin: false, push: false });
+            }
+        };
+        // The timeout runs already; new data must not put another probe in its place.
+        self.probe = Some(Probe { ends: self.nxt, again: forced == Forced::Tail });
+        self.burst = false;
+        Some(out)
+    }
+
+    /// Nothing more may leave: sets the timers and judges the use of the window.
+    fn end_burst(&mut self, now: Time, timers: &mut Timers) {
+        let full = self.board.in_flight() >= self.cwnd.cwnd();
+        if self.burst || (full && self.has_unsent()) {
+            self.validate_window(now, full);
+        }
+        if std::mem::take(&mut self.burst) {
+            if self.burst_from_idle || timers.is_armed(Timer::LossProbe) {
+                self.rearm_retransmission(now, timers);
+            }
+            let expiry = self.retransmission_due();
+            self.schedule_probe(now, expiry, timers);
+        }
+        if self.board.is_empty() && self.has_unsent() && timers.sender_is_idle() {
+            self.arm_persist(now, timers);
+        }
+        self.note_limit(now, full);
+    }
+
+    fn validate_window(&mut self, now: Time, full: bool) {
+        let burst = Burst { full, sent: self.board.sent(), acknowledged: self.una, next: self.nxt };
+        let unused = self.cwnd.validate(now, &burst, self.rtt.rto());
+        if unused && self.config.slow_start_after_idle {
+            let open = self.recovery.state == CongestionState::Open && !self.starved;
+            self.cwnd.give_up_unused(now, open);
+        }
+    }
+
+    /// Notes what keeps the connection from going faster (`tcp_chrono_*`), and lets the buffer grow
+    /// where it is that (`tcp_should_expand_sndbuf`).
+    fn note_limit(&mut self, now: Time, full: bool) {
+        let limit = if self.has_unsent() && !full && !self.has_sendable() {
+            Limit::ReceiveWindow
+        } else if self.starved && !full && self.unsent_bytes() == 0 {
+            self.expand_buffer();
+            Limit::SendBuffer
+        } else if self.board.is_empty() && !self.has_unsent() {
+            Limit::Application
+        } else {
+            Limit::Network
+        };
+        self.limit.set(now, limit);
+    }
+
+    /// Twice the memory of a window's segments (`tcp_sndbuf_expand`).
+    fn expand_buffer(&mut self) {
+        let segments =
+            self.cwnd.cwnd().max(self.config.initial_window).max(self.rack.reordering() + 1);
+        let wanted = 2 * u64::from(segments) * SEGMENT_MEMORY;
+        let limit = wanted.min(self.config.send_buffer.max_bytes);
+        self.buffer_limit = self.buffer_limit.max(limit);
+    }
+
+    // ---- timers
+
+    pub(crate) fn min_rtt(&self) -> Duration {
+        self.rtt.min().unwrap_or(Duration::MAX)
+    }
+
+    /// When the head's timeout would be due (`tcp_rto_delta_us`).
+    fn retransmission_due(&self) -> Time {
+        self.board.head().map_or(Time::NEVER, |head| head.at + self.rtt.rto())
+    }
+
+    /// `tcp_rearm_rto`
+    pub(crate) fn rearm_retransmission(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.is_empty() {
+            timers.stop_sender();
+            return;
+        }
+        let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
+        let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
+        timers.arm_sender(Timer::Retransmit, due);
+    }
+
+    /// After progress: a tail loss probe where one may be sent, else the full timeout
+    /// (`tcp_set_xmit_timer`).
+    pub(crate) fn set_timer(&mut self, now: Time, timers: &mut Timers) {
+        if !self.schedule_probe(now, now + self.rtt.rto(), timers) {
+            self.rearm_retransmission(now, timers);
+        }
+    }
+
+    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2); not later than the timeout at `expiry`.
+    fn schedule_probe(&mut self, now: Time, expiry: Time, timers: &mut Timers) -> bool {
+        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
+        if self.board.is_empty() || !calm || !self.config.tail_loss_probe {
+            return false;
+        }
+        let slack = if self.board.sent() == 1 { self.rtt.rto_min() } else { TIMER_SLACK };
+        let wait = self.rtt.srtt().map_or(self.config.initial_rto, |srtt| 2 * srtt + slack);
+        let mut at = now + wait;
+        if expiry > now {
+            at = at.min(expiry);
+        }
+        timers.arm_sender(Timer::LossProbe, at);
+        true
+    }
+
+    /// `tcp_send_loss_probe`
+    pub(crate) fn on_probe_timeout(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.is_empty() {
+            return;
+        }
+        let due = if self.probe.is_none() {
+            let forced = if self.has_sendable() { Forced::NewData } else { Forced::Tail };
+            self.forced = Some(forced);
+            now + self.rtt.rto()
+        } else {
+            // One probe an episode: the timeout counts from the head's transmission.
+            self.retransmission_due().max(now)
+        };
+        timers.arm_sender(Timer::Retransmit, due);
+    }
+
+    /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.
+    pub(crate) fn on_retransmission_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
+        if self.board.is_empty() {
+            return false;
+        }
+        if self.has_timed_out(now) {
+            return true;
+        }
+        self.enter_loss(now);
+        self.timeouts += 1;
+        self.stats.timeouts += 1;
+        self.rtt.back_off();
+        timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+        false
+    }
+
+    /// The time that `retries` doublings of 200 ms take has passed without progress
+    /// (`retransmits_timed_out`, `tcp_model_timeout`).
+    fn has_timed_out(&self, now: Time) -> bool {
+        let Some(first) = self.recovery.first_retransmission.filter(|_| self.timeouts > 0) else {
+            return false;
+        };
+        let (base, max) = (self.rtt.rto_min(), self.rtt.rto_max());
+        let limit = (0..=self.config.retries)
+            .map(|n| base.saturating_mul(1u32.checked_shl(n).unwrap_or(u32::MAX)).min(max))
+            .fold(Duration::ZERO, Duration::saturating_add);
+        now - first >= limit
+    }
+
+    /// Waits for the peer to open its window (`tcp_probe0_when`).
+    pub(crate) fn arm_persist(&mut self, now: Time, timers: &mut Timers) {
+        let base = self.rtt.rto().max(self.rtt.rto_min());
+        let factor = 1u32.checked_shl(self.probe_backoff).unwrap_or(u32::MAX);
+        timers
+            .arm_sender(Timer::Persist, now + base.saturating_mul(factor).min(self.rtt.rto_max()));
+    }
+
+    /// The persist timer expired (`tcp_probe_timer`); true if the peer is gone.
+    pub(crate) fn on_persist_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
+        if !self.board.is_empty() || !self.has_unsent() {
+            self.probes = 0;
+            return false;
+        }
+        if self.probes >= self.config.retries {
+            return true;
+        }
+        if self.nxt < self.window_end() {
+            self.forced = Some(Forced::PartialWindow);
+            return false;
+        }
+        self.forced = Some(Forced::WindowProbe);
+        self.probes += 1;
+        self.probe_backoff = (self.probe_backoff + 1).min(self.config.retries);
+        self.arm_persist(now, timers);
+        false
+    }
+}

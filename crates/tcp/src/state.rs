@@ -1,0 +1,104 @@
+//! The connection's state (RFC 9293 section 3.3.2, figure 5).
+//!
+//! ```text
+//!    connect                                   accept
+//!       |                                         |
+//!   SynSent --SYN-ACK/ACK--> Established <--ACK-- SynReceived
+//!                            |         |
+//!                    our FIN |         | peer's FIN
+//!                       FinWait1     CloseWait
+//!     ACK of FIN /     FIN |  \ FIN+ACK   | our FIN
+//!         FinWait2    Closing  \       LastAck
+//!             | FIN      | ACK  |         | ACK
+//!             +------> TimeWait <+     Closed
+//!                        | 60 s
+//!                      Closed
+//! ```
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// A SYN was sent, or is about to be.
+    SynSent,
+    /// A SYN was received and answered.
+    SynReceived,
+    /// Data may flow both ways.
+    Established,
+    /// This end has finished; its FIN is not acknowledged.
+    FinWait1,
+    /// This end has finished; the peer knows it and may go on.
+    FinWait2,
+    /// The peer has finished; this end may go on.
+    CloseWait,
+    /// Both have finished; the FINs crossed.
+    Closing,
+    /// The peer finished first; our FIN is not acknowledged.
+    LastAck,
+    /// Over, but the last acknowledgement may have been lost.
+    TimeWait,
+    /// Over.
+    Closed,
+}
+
+impl State {
+    /// Whether the handshake is over and the connection is not.
+    pub fn is_synchronised(self) -> bool {
+        !matches!(self, State::SynSent | State::SynReceived | State::Closed)
+    }
+
+    /// The handshake is complete.
+    #[must_use]
+    pub(crate) fn established(self) -> State {
+        match self {
+            State::SynSent | State::SynReceived => State::Established,
+            other => other,
+        }
+    }
+
+    /// This end will send no more.
+    #[must_use]
+    pub(crate) fn closed_here(self) -> State {
+        match self {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            other => other,
+        }
+    }
+
+    /// The peer's FIN arrived in order.
+    #[must_use]
+    pub(crate) fn closed_by_peer(self) -> State {
+        match self {
+            State::Established => State::CloseWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            other => other,
+        }
+    }
+
+    /// Our FIN is acknowledged.
+    #[must_use]
+    pub(crate) fn fin_acknowledged(self) -> State {
+        match self {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => State::TimeWait,
+            State::LastAck => State::Closed,
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders_of_closing_end_closed() {
+        let active = State::Established.closed_here().fin_acknowledged().closed_by_peer();
+        assert_eq!(active, State::TimeWait);
+        let passive = State::Established.closed_by_peer().closed_here().fin_acknowledged();
+        assert_eq!(passive, State::Closed);
+        let crossed = State::Established.closed_here().closed_by_peer().fin_acknowledged();
+        assert_eq!(crossed, State::TimeWait);
+    }
+}

@@ -1,0 +1,117 @@
+//! The timers of a connection: a table; its minimum is the connection's deadline.
+
+use units::Time;
+
+/// What may be waited for. The first four share one timer, as in Linux (`icsk_pending`): arming one
+/// disarms the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// Retransmission timeout (RFC 6298), of a SYN too.
+    Retransmit,
+    /// Tail loss probe (RFC 8985 section 7).
+    LossProbe,
+    /// The reordering window of RACK (RFC 8985 section 6).
+    Reordering,
+    /// Zero window probe (RFC 9293 section 3.8.6.1).
+    Persist,
+    /// Delayed acknowledgement (RFC 9293 section 3.8.6.3).
+    DelayedAck,
+    /// Acknowledgements of out-of-order data, held back (Linux `compressed_ack_timer`).
+    CompressedAck,
+    /// The end of TIME-WAIT.
+    TimeWait,
+}
+
+const ALL: [Timer; 7] = [
+    Timer::Retransmit,
+    Timer::LossProbe,
+    Timer::Reordering,
+    Timer::Persist,
+    Timer::DelayedAck,
+    Timer::CompressedAck,
+    Timer::TimeWait,
+];
+/// How many of `ALL` belong to the sender and exclude one another.
+const SENDER: usize = 4;
+
+/// When each timer expires.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers {
+    expires: [Time; ALL.len()],
+}
+
+impl Timers {
+    pub(crate) fn new() -> Timers {
+        Timers { expires: [Time::NEVER; ALL.len()] }
+    }
+
+    /// Arms one of the sender's timers in place of whichever is running.
+    pub(crate) fn arm_sender(&mut self, timer: Timer, at: Time) {
+        self.stop_sender();
+        self.expires[timer as usize] = at;
+    }
+
+    pub(crate) fn stop_sender(&mut self) {
+        self.expires[..SENDER].fill(Time::NEVER);
+    }
+
+    /// Whether none of the sender's timers runs.
+    pub(crate) fn sender_is_idle(&self) -> bool {
+        self.expires[..SENDER].iter().all(|at| *at == Time::NEVER)
+    }
+
+    pub(crate) fn arm(&mut self, timer: Timer, at: Time) {
+        self.expires[timer as usize] = at;
+    }
+
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.expires[timer as usize] = Time::NEVER;
+    }
+
+    pub(crate) fn stop_all(&mut self) {
+        self.expires.fill(Time::NEVER);
+    }
+
+    pub(crate) fn is_armed(&self, timer: Timer) -> bool {
+        self.expires[timer as usize] != Time::NEVER
+    }
+
+    pub(crate) fn expiry(&self, timer: Timer) -> Time {
+        self.expires[timer as usize]
+    }
+
+    /// The earliest expiry.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.expires.iter().min().copied().filter(|at| *at != Time::NEVER)
+    }
+
+    /// Takes one timer that has expired.
+    pub(crate) fn pop_expired(&mut self, now: Time) -> Option<Timer> {
+        let timer = ALL.into_iter().find(|timer| self.expires[*timer as usize] <= now)?;
+        self.stop(timer);
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_enum() {
+        assert!(ALL.iter().enumerate().all(|(index, timer)| *timer as usize == index));
+    }
+
+    #[test]
+    fn the_senders_timers_exclude_one_another() {
+        let mut timers = Timers::new();
+        timers.arm_sender(Timer::Retransmit, Time::from_millis(1));
+        timers.arm(Timer::DelayedAck, Time::from_millis(5));
+        timers.arm_sender(Timer::LossProbe, Time::from_millis(3));
+        assert!(!timers.is_armed(Timer::Retransmit));
+        assert_eq!(timers.deadline(), Some(Time::from_millis(3)));
+        assert_eq!(timers.pop_expired(Time::from_millis(5)), Some(Timer::LossProbe));
+        assert_eq!(timers.pop_expired(Time::from_millis(5)), Some(Timer::DelayedAck));
+        assert_eq!((timers.pop_expired(Time::from_millis(5)), timers.deadline()), (None, None));
+    }
+}

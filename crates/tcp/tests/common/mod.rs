@@ -1,0 +1,237 @@
+//! Two endpoints joined by a simple path: a rate, a delay, a droptail queue, seeded mishaps.
+
+#![allow(dead_code)] // Each test binary uses its own part.
+
+#[macro_use]
+pub mod script;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chance::Stream;
+use farlink_tcp::{Config, Connection, Segment};
+use units::{BitsPerSec, Time};
+
+/// One direction of a path.
+pub struct Pipe {
+    pub rate: BitsPerSec,
+    pub delay: Duration,
+    /// How many packets may wait for the one in service.
+    pub queue_packets: usize,
+    pub loss: f64,
+    pub duplicate: f64,
+    /// Each packet is late by a random span up to this, which reorders.
+    pub jitter: Duration,
+    /// Packets to drop, counted from 0 in the order of sending.
+    pub drops: Vec<u64>,
+    pub sent: u64,
+    pub dropped: u64,
+    pub delivered_wire_bytes: u64,
+    chance: Stream,
+    /// When each queued packet will have been sent; the last is when the line is free.
+    departures: VecDeque<Time>,
+}
+
+impl Pipe {
+    pub fn new(purpose: &str, seed: u64) -> Pipe {
+        Pipe {
+            rate: BitsPerSec::UNLIMITED,
+            delay: Duration::from_millis(50),
+            queue_packets: usize::MAX,
+            loss: 0.0,
+            duplicate: 0.0,
+            jitter: Duration::ZERO,
+            drops: Vec::new(),
+            sent: 0,
+            dropped: 0,
+            delivered_wire_bytes: 0,
+            chance: chance::Source::new(seed, 0).stream(purpose),
+            departures: VecDeque::new(),
+        }
+    }
+
+    /// When copies of a packet arrive.
+    fn carry(&mut self, now: Time, bytes: u64) -> Vec<Time> {
+        let number = self.sent;
+        self.sent += 1;
+        let unlucky = self.chance.happens(self.loss);
+        let twice = self.chance.happens(self.duplicate);
+        while self.departures.front().is_some_and(|at| *at <= now) {
+            self.departures.pop_front();
+        }
+        let full = self.departures.len() > self.queue_packets;
+        if unlucky || full || self.drops.contains(&number) {
+            self.dropped += 1;
+            return Vec::new();
+        }
+        let free = self.departures.back().copied().unwrap_or(now).max(now);
+        let departs = free + self.rate.time_for(bytes);
+        if self.rate != BitsPerSec::UNLIMITED {
+            self.departures.push_back(departs);
+        }
+        self.delivered_wire_bytes += bytes;
+        let copies = if twice { 2 } else { 1 };
+        (0..copies).map(|_| departs + self.delay + self.chance.span(self.jitter)).collect()
+    }
+}
+
+struct Arrival {
+    at: Time,
+    order: u64,
+    to_server: bool,
+    segment: Segment,
+}
+
+impl PartialEq for Arrival {
+    fn eq(&self, other: &Arrival) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+impl Eq for Arrival {}
+impl PartialOrd for Arrival {
+    fn partial_cmp(&self, other: &Arrival) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Arrival {
+    fn cmp(&self, other: &Arrival) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+/// A client, a server and what lies between.
+pub struct World {
+    pub now: Time,
+    pub client: Connection,
+    pub server: Option<Connection>,
+    server_config: Arc<Config>,
+    pub up: Pipe,
+    pub down: Pipe,
+    arrivals: BinaryHeap<Reverse<Arrival>>,
+    order: u64,
+    /// What the server has sent: time, segment without its payload's bytes kept alive.
+    pub server_log: Vec<(Time, u64, usize)>,
+}
+
+impl World {
+    pub fn new(client: Config, server: Config, seed: u64) -> World {
+        World {
+            now: Time::ZERO,
+            client: Connection::connect(Arc::new(client), Time::ZERO),
+            server: None,
+            server_config: Arc::new(server),
+            up: Pipe::new("up", seed),
+            down: Pipe::new("down", seed),
+            arrivals: BinaryHeap::new(),
+            order: 0,
+            server_log: Vec::new(),
+        }
+    }
+
+    pub fn both(&mut self, set: impl Fn(&mut Pipe)) {
+        set(&mut self.up);
+        set(&mut self.down);
+    }
+
+    fn launch(&mut self, to_server: bool, segment: Segment) {
+        let pipe = if to_server { &mut self.up } else { &mut self.down };
+        for at in pipe.carry(self.now, u64::from(segment.wire_bytes())) {
+            self.order += 1;
+            let arrival = Arrival { at, order: self.order, to_server, segment: segment.clone() };
+            self.arrivals.push(Reverse(arrival));
+        }
+    }
+
+    fn flush(&mut self) {
+        while let Some(segment) = self.client.poll(self.now) {
+            self.launch(true, segment);
+        }
+        while let Some(segment) = self.server.as_mut().and_then(|server| server.poll(self.now)) {
+            self.server_log.push((self.now, segment.seq, segment.payload.len()));
+            self.launch(false, segment);
+        }
+    }
+
+    /// Runs one event; false when nothing is left to happen before `until`.
+    pub fn step(&mut self, until: Time) -> bool {
+        self.flush();
+        let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(arrival)| arrival.at);
+        let server = self.server.as_ref().and_then(Connection::deadline);
+        let timer = self.client.deadline().into_iter().chain(server).min().unwrap_or(Time::NEVER);
+        let next = arrival.min(timer);
+        if next > until || next == Time::NEVER {
+            self.now = if until == Time::NEVER { self.now } else { until.max(self.now) };
+            return false;
+        }
+        self.now = next.max(self.now);
+        if arrival <= timer {
+            let Some(Reverse(arrival)) = self.arrivals.pop() else { return false };
+            if arrival.to_server {
+                match &mut self.server {
+                    Some(server) => server.handle(self.now, arrival.segment),
+                    None => {
+                        let config = self.server_config.clone();
+                        self.server = Some(Connection::accept(config, self.now, &arrival.segment));
+                    }
+                }
+            } else {
+                self.client.handle(self.now, arrival.segment);
+            }
+        } else {
+            self.client.handle_timeout(self.now);
+            if let Some(server) = &mut self.server {
+                server.handle_timeout(self.now);
+            }
+        }
+        true
+    }
+
+    /// Runs until `done` or `limit`; calls `app` between events. Returns when it was done.
+    pub fn run(&mut self, limit: Time, mut app: impl FnMut(&mut World) -> bool) -> Option<Time> {
+        loop {
+            if app(self) {
+                self.flush();
+                return Some(self.now);
+            }
+            if !self.step(limit) {
+                return None;
+            }
+        }
+    }
+
+    /// The client asks with `request` bytes; the server answers with `response` bytes. Returns when the client
+    /// has read all of it.
+    pub fn fetch(&mut self, request: usize, response: usize, limit: Time) -> Option<Time> {
+        let (mut asked, mut heard, mut answered, mut received) = (0, 0, 0, 0);
+        let mut buf = vec![0; 1 << 16];
+        self.run(limit, |world| {
+            let now = world.now;
+            if world.client.is_established() && asked < request {
+                asked += world.client.write(now, &vec![1; request - asked]);
+            }
+            if let Some(server) = &mut world.server {
+                heard += server.read(now, &mut buf);
+                while heard >= request
+                    && answered < response
+                    && (answered == 0 || server.is_writable())
+                {
+                    let n = server.write(now, &buf[..buf.len().min(response - answered)]);
+                    if n == 0 {
+                        break;
+                    }
+                    answered += n;
+                }
+            }
+            loop {
+                let n = world.client.read(now, &mut buf);
+                received += n;
+                if n == 0 {
+                    break;
+                }
+            }
+            received >= response
+        })
+    }
+}

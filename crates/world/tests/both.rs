@@ -1,0 +1,169 @@
+//! The same code in both worlds.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chance::Source;
+use farlink_world as world;
+use farlink_world::sim::{NodeId, Plan, Report};
+use farlink_world::{TcpListener, TcpStream, UdpSocket};
+use net::Network;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Answers each connection with what it sent, then closes.
+async fn echo(listener: TcpListener) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        world::spawn(async move {
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).await.unwrap();
+            stream.write_all(&all).await.unwrap();
+            stream.shutdown().await.unwrap();
+        });
+    }
+}
+
+/// Sends `bytes` of a pattern to an echo server; true if the same comes back.
+async fn round_trip(server: SocketAddr, bytes: usize) -> bool {
+    let sent: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 255) as u8).collect();
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    stream.write_all(&sent).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    sent == received
+}
+
+/// A client, a server and a network between them.
+fn pair(network: &str, seed: u64) -> (Plan, NodeId, NodeId) {
+    let network = Network::parse(network).unwrap();
+    let mut plan = Plan::new(Source::new(seed, 0));
+    let tcp = Arc::new(tcp::Config::default());
+    let client = plan.node("10.0.0.1".parse().unwrap(), Arc::clone(&tcp));
+    let server = plan.node("10.0.0.2".parse().unwrap(), tcp);
+    let up = plan.link("up", network.up);
+    let down = plan.link("down", network.down);
+    plan.route(client, server, &[up]);
+    plan.route(server, client, &[down]);
+    plan.host("server", "10.0.0.2".parse().unwrap());
+    (plan, client, server)
+}
+
+fn simulated_echo(network: &str, seed: u64, bytes: usize) -> (bool, Report) {
+    let (mut plan, client, server) = pair(network, seed);
+    let address: SocketAddr = "10.0.0.2:7".parse().unwrap();
+    plan.spawn(server, async move { echo(TcpListener::bind(address).unwrap()).await });
+    let visit = async move {
+        let same = round_trip(address, bytes).await;
+        (same, world::sim::report().unwrap())
+    };
+    plan.run(client, visit).unwrap()
+}
+
+#[test]
+fn bytes_come_back_in_the_simulated_world() {
+    let (same, report) =
+        simulated_echo("rtt=100ms,down=10mbit,up=5mbit,loss=2%,queue=50pkt", 3, 300_000);
+    assert!(same);
+    assert!(report.drops.len() > 5, "2 % of some 450 packets: {}", report.drops.len());
+}
+
+#[test]
+fn bytes_come_back_in_the_real_world() {
+    let config = world::real::Config { source: Source::new(1, 0), hosts: BTreeMap::new() };
+    let same = world::real::run(config, async {
+        let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        world::spawn(echo(listener));
+        round_trip(address, 300_000).await
+    });
+    assert!(same.unwrap());
+}
+
+#[test]
+fn equal_plans_give_equal_traces_and_another_seed_another() {
+    let network = "rtt=40ms,down=20mbit,up=20mbit,loss=1%,queue=64pkt";
+    let digest = |seed| simulated_echo(network, seed, 200_000).1.digest;
+    assert_eq!(digest(1), digest(1));
+    assert_ne!(digest(1), digest(2));
+}
+
+#[test]
+fn virtual_time_is_the_links_and_nothing_else() {
+    let (plan, client, _) = pair("rtt=100ms,down=10mbit,up=10mbit", 1);
+    let times = plan.run(client, async {
+        world::sleep(Duration::from_millis(250)).await;
+        let slept = world::now();
+        let result = TcpStream::connect("10.0.0.2:9".parse().unwrap()).await;
+        let kind = result.err().map(|error| error.kind());
+        (slept, world::now(), kind)
+    });
+    let (slept, refused, kind) = times.unwrap();
+    assert_eq!(slept.as_nanos(), 250_000_000);
+    assert_eq!(kind, Some(std::io::ErrorKind::ConnectionRefused));
+    // A SYN of 60 bytes up and a reset of 40 down at 10 Mbit/s.
+    assert_eq!((refused - slept).as_nanos(), 100_000_000 + 48_000 + 32_000);
+}
+
+#[test]
+fn datagrams_arrive_or_are_dropped_by_the_mtu() {
+    let (mut plan, client, server) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    let there: SocketAddr = "10.0.0.2:53".parse().unwrap();
+    plan.spawn(server, async move {
+        let socket = UdpSocket::bind(there).unwrap();
+        let mut buffer = [0; 2048];
+        loop {
+            let (len, from) = socket.recv_from(&mut buffer).await.unwrap();
+            socket.send_to(&buffer[..len], from).await.unwrap();
+        }
+    });
+    let answered = plan.run(client, async move {
+        let socket = UdpSocket::bind("0.0.0.0:0".parse().unwrap()).unwrap();
+        socket.send_to(&[1; 2000], there).await.unwrap();
+        socket.send_to(&[2; 1000], there).await.unwrap();
+        let mut buffer = [0; 2048];
+        let (len, from) = socket.recv_from(&mut buffer).await.unwrap();
+        (len, from, buffer[0], world::resolve("server").unwrap())
+    });
+    assert_eq!(answered.unwrap(), (1000, there, 2, there.ip()));
+}
+
+#[test]
+fn a_task_that_waits_for_ever_is_told_apart_from_a_slow_one() {
+    let (plan, client, _) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    let stalled = plan.run(client, std::future::pending::<()>());
+    assert!(matches!(stalled, Err(world::sim::RunError::Stalled { .. })), "{stalled:?}");
+
+    let (mut plan, client, _) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    plan.limit(Duration::from_secs(5));
+    let slow: Result<(), _> = plan.run(client, async {
+        loop {
+            world::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(matches!(slow, Err(world::sim::RunError::TimeLimit { .. })), "{slow:?}");
+}
+
+#[test]
+fn a_panicking_task_leaves_the_thread_fit_for_another_world() {
+    let result = std::panic::catch_unwind(|| {
+        let (plan, client, _) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+        plan.run(client, async { panic!("as planned") })
+    });
+    assert!(result.is_err());
+    let network = "rtt=40ms,down=20mbit,up=20mbit,loss=1%,queue=64pkt";
+    assert!(simulated_echo(network, 1, 10_000).0);
+}
+
+#[test]
+fn timeouts_end_what_takes_too_long() {
+    let (plan, client, _) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    let ended = plan.run(client, async {
+        let short =
+            world::timeout(Duration::from_millis(5), world::sleep(Duration::from_secs(1))).await;
+        let task = world::spawn(async { 42 });
+        (short.is_err(), world::now().as_nanos(), task.await)
+    });
+    assert_eq!(ended.unwrap(), (true, 5_000_000, 42));
+}

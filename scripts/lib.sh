@@ -1,0 +1,41 @@
+# What the scripts share: a machine made ready, stages timed.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+die() {
+  printf 'error: %s\n' "$1" >&2
+  [ -n "${2:-}" ] && printf '\nhint: %s\n' "$2" >&2
+  exit 1
+}
+
+# Debian packages, if the machine is Debian's and we may: apt_get PACKAGE...
+apt_get() {
+  command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
+  apt-get install -y --no-install-recommends "$@" >/dev/null 2>&1 && return 0
+  apt-get update >/dev/null 2>&1 && apt-get install -y --no-install-recommends "$@" >/dev/null
+}
+
+# A toolchain that builds farlink.
+need_rust() {
+  command -v cargo >/dev/null 2>&1 || die "cargo is not installed" \
+    "install Rust 1.95 or later: https://rustup.rs, or your system's packages"
+  command -v cc >/dev/null 2>&1 || apt_get gcc libc6-dev || die "there is no C compiler (cc)" \
+    "SQLite is compiled from C: install gcc or clang"
+}
+
+stages=()
+
+# stage NAME COMMAND...: runs it and notes how long it took.
+stage() {
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || { printf '== %s FAILED after %s s\n' "$name" $((SECONDS - begin)); exit 1; }
+  stages+=("$(printf '%5s s  %s' $((SECONDS - begin)) "$name")")
+}
+
+stage_times() {
+  printf '\n== seconds a stage\n'
+  printf '%s\n' "${stages[@]}"
+}
