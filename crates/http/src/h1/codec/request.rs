@@ -65,6 +65,10 @@ impl RequestDecoder {
         // RFC 9112 section 2.2: empty lines before a request are ignored.
         let blank = blank_lines(buffer);
         let rest = &buffer[blank..];
+        if rest == b"\r" {
+            // Perhaps half an empty line: the head's scan must begin where the head does.
+            return Ok((blank, Event::More));
+        }
         let Some(end) = self.scan.end(rest, &self.limits)? else { return Ok((blank, Event::More)) };
         let request = parse(&rest[..end], &self.limits)?;
         self.body = Body::new(request.body);
@@ -228,6 +232,15 @@ mod tests {
         let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(100));
         assert_eq!(refused(&many), 431);
         assert_eq!(refused(&format!("GET /{}", "a".repeat(16 * 1024))), 431);
+    }
+
+    #[test]
+    fn an_empty_line_may_arrive_in_halves() {
+        let mut decoder = RequestDecoder::new(Limits::SERVER);
+        assert_eq!(decoder.next(b"\r"), Ok((0, Event::More)));
+        assert_eq!(decoder.next(b"\r\n"), Ok((2, Event::More)));
+        let (used, event) = decoder.next(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        assert!(used == 18 && matches!(event, Event::Head(_)), "{event:?}");
     }
 
     #[test]
