@@ -7,9 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod csv_export;
 pub mod early;
 pub mod experiment;
 pub mod floor;
+pub mod har_export;
+pub mod report;
 pub mod runner;
 pub mod scenario;
 pub mod simulate;

@@ -146,18 +146,8 @@ mod tests {
 
     use super::*;
     use crate::plan::Order;
-    use crate::store::{RunFacts, RunState};
-    use crate::toy::{self, Toy};
-
-    fn facts() -> RunFacts {
-        RunFacts {
-            experiment: None,
-            command: "test".into(),
-            machine: "test".into(),
-            workers: 1,
-            started_at: "now".into(),
-        }
-    }
+    use crate::store::RunState;
+    use crate::toy::{self, Toy, facts};
 
     struct Bench {
         _directory: tempfile::TempDir,

@@ -1,11 +1,15 @@
 //! A toy executor for tests: deterministic, quick, and of the right shape. Its numbers mean nothing.
 
+use std::sync::atomic::AtomicBool;
+
 use chance::{Source, Stream};
 use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, Phases, VisitRecord};
 
 use crate::journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Order, Plan};
+use crate::runner;
 use crate::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls, View};
+use crate::store::{RunFacts, RunId, Store};
 
 const MS: u64 = 1_000_000;
 const OBJECTS: u32 = 24;
@@ -229,4 +233,33 @@ fn connection(load: &Load, lane: u32, objects: &[ObjectRecord], plt_ns: u64) -> 
         busy_ns: plt_ns / 2,
         flow_limited_ns: 0,
     }
+}
+
+/// A store in a directory of its own that goes with it.
+pub struct FilledStore {
+    _directory: tempfile::TempDir,
+    pub store: Store,
+    pub run: RunId,
+}
+
+/// What a toy run's `run` row says.
+pub fn facts() -> RunFacts {
+    RunFacts {
+        experiment: None,
+        command: "farlink run toy.toml".to_owned(),
+        machine: "a test".to_owned(),
+        workers: 2,
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+    }
+}
+
+/// A store that holds a finished toy run of `plan`.
+pub fn filled_store(plan: &Plan) -> FilledStore {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut store = Store::create(&directory.path().join("store")).expect("a store");
+    let run = store.begin_run(plan, &facts()).expect("a run");
+    let idle = AtomicBool::new(false);
+    runner::run(&mut store, run, plan, &Toy, 2, &idle, &mut |_| {}).expect("journeys stored");
+    store.finish_run(run, "2026-01-01T00:00:01Z").expect("a finished run");
+    FilledStore { _directory: directory, store, run }
 }

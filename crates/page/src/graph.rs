@@ -109,7 +109,7 @@ pub struct Edge {
 pub enum After {
     /// The response's head (a redirect's target is known then).
     Head,
-    /// So many bytes of the body.
+    /// So many bytes of the body; all of it, should it have fewer.
     Bytes(u64),
     /// The whole body.
     End,

@@ -9,7 +9,7 @@ use crate::{After, Edge, Estimate, Object, Page, Provenance, Summary};
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a>(pub &'a Page);
 
-/// URLs are cut in the middle to this many characters.
+/// Longer URLs are cut.
 const URL_CHARS: usize = 60;
 
 impl fmt::Display for Table<'_> {
@@ -119,7 +119,8 @@ fn mark(provenance: Provenance) -> &'static str {
     }
 }
 
-fn middle_cut(url: &str) -> String {
+/// `url`, cut in the middle where it is long: both ends tell more than either half.
+pub(crate) fn middle_cut(url: &str) -> String {
     let chars: Vec<char> = url.chars().collect();
     if chars.len() <= URL_CHARS {
         return url.to_owned();

@@ -339,6 +339,10 @@ proptest! {
             prop_assert_eq!(page.check(), Ok(()));
             let entries = har["log"]["entries"].as_array().map_or(0, Vec::len);
             prop_assert_eq!(page.objects.len() + page.skipped.len(), entries);
+            for edge in page.objects.iter().flat_map(|o| &o.waits_for) {
+                let whole = page.objects[edge.object.0 as usize].body_bytes;
+                prop_assert!(!matches!(edge.after, After::Bytes(n) if n == 0 || n > whole));
+            }
         }
     }
 

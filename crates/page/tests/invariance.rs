@@ -42,6 +42,7 @@ enum Reveals {
 const DOCUMENT_BYTES: u64 = 87_000;
 const LINE_BYTES: u64 = 100;
 const BYTES_PER_MS: f64 = 1250.0;
+const TLS_WORK: f64 = 3.5;
 const INITIAL_WINDOW: u64 = 14_600;
 
 fn things() -> Vec<Thing> {
@@ -134,12 +135,14 @@ fn recording(rtt: f64, tool: Tool) -> Vec<u8> {
             };
         let fresh = !opened.contains(&host);
         opened.push(host);
-        let (dns, connect) = if fresh { (5.0, own_rtt) } else { (-1.0, -1.0) };
+        // A TCP handshake, and one of TLS 1.3 with some work on either side.
+        let (dns, connect) = if fresh { (5.0, 2.0 * own_rtt + TLS_WORK) } else { (-1.0, -1.0) };
         let wait = own_rtt + thing.think;
         let receive = arrival(thing.bytes, own_rtt);
         let head = start + f64::max(dns, 0.0) + f64::max(connect, 0.0) + wait;
         times.push((head, head + receive, start));
-        let entry = entry(thing, &things, start, [dns, connect, wait, receive], tool);
+        let ssl = if fresh { own_rtt + TLS_WORK } else { -1.0 };
+        let entry = entry(thing, &things, start, [dns, connect, ssl, wait, receive], tool);
         entries.push((start, entry));
     }
     entries.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -149,8 +152,8 @@ fn recording(rtt: f64, tool: Tool) -> Vec<u8> {
         .into_bytes()
 }
 
-fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 4], tool: Tool) -> Value {
-    let [dns, connect, wait, receive] = spans;
+fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 5], tool: Tool) -> Value {
+    let [dns, connect, ssl, wait, receive] = spans;
     let micros = (start * 1000.0).round() as u64;
     let parent = thing.parent.map(|p| &things[p]);
     let redirected = thing.url == "http://a.test/";
@@ -165,7 +168,7 @@ fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 4], tool: Too
             "content": {"size": thing.bytes, "mimeType": thing.mime},
             "bodySize": thing.bytes,
         },
-        "timings": {"blocked": -1, "dns": dns, "connect": connect, "ssl": -1, "send": 0,
+        "timings": {"blocked": -1, "dns": dns, "connect": connect, "ssl": ssl, "send": 0,
             "wait": wait, "receive": receive},
     });
     let Some(parent) = parent else { return entry };

@@ -297,7 +297,7 @@ impl Sender {
     /// The next segment with data or FIN.
     pub(crate) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
         if let Some(forced) = self.forced.take()
-            && let Some(out) = self.send_forced(now, forced, timers)
+            && let Some(out) = self.send_forced(now, forced)
         {
             return Some(out);
         }
@@ -407,7 +407,7 @@ impl Sender {
         self.last_sent = now;
     }
 
-    fn send_forced(&mut self, now: Time, forced: Forced, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
         let out = match forced {
             Forced::NewData if self.has_sendable() => self.send_up_to(now, self.next_end()),
             Forced::NewData => return None,
@@ -430,9 +430,9 @@ impl Sender {
                 return Some(Outgoing { seq, payload: Payload::new(), fin: false, push: false });
             }
         };
+        // The timeout runs already; new data must not put another probe in its place.
         self.probe = Some(Probe { ends: self.nxt, again: forced == Forced::Tail });
         self.burst = false;
-        timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
         Some(out)
     }
 
@@ -537,15 +537,18 @@ impl Sender {
 
     /// `tcp_send_loss_probe`
     pub(crate) fn on_probe_timeout(&mut self, now: Time, timers: &mut Timers) {
-        if self.probe.is_none() && !self.board.is_empty() {
+        if self.board.is_empty() {
+            return;
+        }
+        let due = if self.probe.is_none() {
             let forced = if self.has_sendable() { Forced::NewData } else { Forced::Tail };
             self.forced = Some(forced);
-        }
-        // If no probe leaves after all, the timeout counts from the head's transmission.
-        let due = self.retransmission_due();
-        if due != Time::NEVER {
-            timers.arm_sender(Timer::Retransmit, due.max(now));
-        }
+            now + self.rtt.rto()
+        } else {
+            // One probe an episode: the timeout counts from the head's transmission.
+            self.retransmission_due().max(now)
+        };
+        timers.arm_sender(Timer::Retransmit, due);
     }
 
     /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.

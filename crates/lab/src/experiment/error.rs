@@ -11,9 +11,8 @@ use crate::scenario::{ChoiceError, NetworkError};
 /// Failed to read an experiment. The message shows the file, line and column with the line itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentError {
-    /// What is wrong.
-    pub problem: Problem,
-    place: Place,
+    problem: Box<Problem>,
+    place: Box<Place>,
 }
 
 /// What can be wrong with an experiment.
@@ -121,7 +120,12 @@ struct Place {
 impl ExperimentError {
     /// `problem` at the bytes `span` of `source`.
     pub(super) fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
-        ExperimentError { problem, place: Place::of(source, span) }
+        ExperimentError { problem: Box::new(problem), place: Box::new(Place::of(source, span)) }
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
     }
 
     /// The line of the file, from 1.
@@ -136,7 +140,7 @@ impl ExperimentError {
 
     /// What to do about it, as a sentence.
     pub fn hint(&self) -> Option<String> {
-        match &self.problem {
+        match &*self.problem {
             Problem::UnknownKey { key, known } => {
                 crate::scenario::nearest(key, known.iter().map(String::as_str))
                     .map(|name| format!("did you mean `{name}`?"))
@@ -151,7 +155,7 @@ impl ExperimentError {
 
 impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { source, line, column, text, width } = &self.place;
+        let Place { source, line, column, text, width } = &*self.place;
         let gutter = line.to_string().len();
         writeln!(f, "{source}:{line}:{column}: {}", self.problem)?;
         writeln!(f, "  {line} | {text}")?;

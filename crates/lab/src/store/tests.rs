@@ -9,18 +9,8 @@ use crate::plan::Plan;
 use crate::toy;
 use crate::{Execute, JourneyResult};
 
-fn facts(started_at: &str) -> RunFacts {
-    RunFacts {
-        experiment: None,
-        command: "farlink run toy.toml".to_owned(),
-        machine: "a test".to_owned(),
-        workers: 1,
-        started_at: started_at.to_owned(),
-    }
-}
-
 fn fill(store: &mut Store, plan: &Plan, order: impl Iterator<Item = u64>) -> RunId {
-    let run = store.begin_run(plan, &facts("2026-01-01T00:00:00Z")).unwrap();
+    let run = store.begin_run(plan, &toy::facts()).unwrap();
     for position in order {
         let journey = plan.journey(position);
         store.put_journey(run, &journey, &toy::Toy.execute(&journey)).unwrap();
@@ -84,7 +74,7 @@ fn a_single_changed_timing_changes_the_digest() {
     let mut store = Store::create(&directory.path().join("s")).unwrap();
     let plan = toy::plan(1);
     let first = fill(&mut store, &plan, 0..plan.journey_count());
-    let second = store.begin_run(&plan, &facts("later")).unwrap();
+    let second = store.begin_run(&plan, &toy::facts()).unwrap();
     for position in 0..plan.journey_count() {
         let journey = plan.journey(position);
         let mut result = toy::Toy.execute(&journey);
@@ -129,7 +119,7 @@ fn a_journey_that_failed_is_a_result() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::create(&directory.path().join("s")).unwrap();
     let plan = toy::plan(1);
-    let run = store.begin_run(&plan, &facts("now")).unwrap();
+    let run = store.begin_run(&plan, &toy::facts()).unwrap();
     let failed = JourneyResult { failure: Some("it panicked".into()), ..Default::default() };
     store.put_journey(run, &plan.journey(0), &failed).unwrap();
     assert_eq!(store.journeys(run).unwrap()[0].failure.as_deref(), Some("it panicked"));
@@ -141,7 +131,7 @@ fn a_full_disk_keeps_what_was_stored() {
     let path = directory.path().join("s");
     let mut store = Store::create(&path).unwrap();
     let plan = toy::plan(200);
-    let run = store.begin_run(&plan, &facts("now")).unwrap();
+    let run = store.begin_run(&plan, &toy::facts()).unwrap();
     let pages: u32 =
         store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     store

@@ -13,7 +13,7 @@ const LOAD_SLACK: i64 = 50_000;
 
 /// The page of `selection`.
 pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
-    let entries = &selection.kept;
+    let entries = &selection.kept[..];
     let kinds: Vec<Kind> = entries.iter().map(|entry| kinds::kind(entry)).collect();
     let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
@@ -31,14 +31,22 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
             ..object(entry, kinds[at], &hosts, waits_for)
         })
         .collect();
-    let origin = summary::origin(log, &selection, &hosts);
-    Page {
+    let measured_hosts = hosts.measured();
+    let mut page = Page {
         name: name.to_owned(),
-        origin,
+        origin: String::new(),
         hosts: hosts.into_hosts(),
         objects,
         skipped: selection.skipped,
-    }
+    };
+    let recording = summary::Recording {
+        log,
+        kept: entries,
+        measured_hosts,
+        loaded: selection.loaded_at.is_some(),
+    };
+    page.origin = summary::origin(&recording, &page.summary());
+    page
 }
 
 /// The object of `entry`, but for what needs the whole page.

@@ -39,3 +39,45 @@ fn max_age(control: &str) -> Option<u64> {
 fn date(value: Option<&str>) -> Option<SystemTime> {
     httpdate::parse_http_date(value?.trim()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::entry::Reader;
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&str, &str)]) -> bool {
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+        let value = json!({
+            "startedDateTime": "2024-05-01T10:00:00Z",
+            "request": {"url": "https://a.test/"},
+            "response": {"status": status, "headers": headers},
+        });
+        cacheable(&Reader::new("a", &[]).read(0, &value).unwrap())
+    }
+
+    const DATE: (&str, &str) = ("Date", "Wed, 01 May 2024 10:00:00 GMT");
+    const BEFORE: &str = "Tue, 30 Apr 2024 10:00:00 GMT";
+    const AFTER: &str = "Thu, 02 May 2024 10:00:00 GMT";
+
+    #[test]
+    fn directives_come_before_dates() {
+        assert!(answer(200, &[("Cache-Control", "public, max-age=60")]));
+        assert!(answer(302, &[("Cache-Control", "max-age=60")]));
+        assert!(!answer(200, &[("Cache-Control", "max-age=0"), DATE, ("Expires", AFTER)]));
+        assert!(!answer(200, &[("Cache-Control", "no-cache, max-age=60")]));
+        assert!(!answer(200, &[("Cache-Control", "max-age=60, no-store")]));
+    }
+
+    #[test]
+    fn expiry_comes_before_the_heuristic() {
+        assert!(answer(200, &[DATE, ("Expires", AFTER)]));
+        assert!(!answer(200, &[DATE, ("Expires", BEFORE), ("Last-Modified", BEFORE)]));
+        assert!(!answer(200, &[DATE, ("Expires", "0"), ("Last-Modified", BEFORE)]));
+        assert!(answer(200, &[DATE, ("Last-Modified", BEFORE)]));
+        assert!(!answer(302, &[DATE, ("Last-Modified", BEFORE)]));
+        assert!(!answer(200, &[DATE]));
+    }
+}

@@ -39,8 +39,10 @@ pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
             object: ObjectId(cause.parent as u32),
             after: match cause.point {
                 Point::Head => After::Head,
-                Point::Inside(_) => After::Bytes(positions[&(cause.parent, child)]),
-                Point::End => After::End,
+                Point::Inside(_) if bodies[cause.parent] > 0 => {
+                    After::Bytes(positions[&(cause.parent, child)])
+                }
+                Point::Inside(_) | Point::End => After::End,
             },
             compute,
             provenance: cause.provenance,

@@ -199,11 +199,11 @@ impl<'a> Reader<'a> {
         let timings = field(value, "timings");
         let span = |name: &str| self.span(index, name, field(timings, name));
         let (connect, tls) = (span("connect")?, span("ssl")?);
-        // QUIC's handshake is TLS's: Chrome writes connect = ssl for it. What is left for "TCP" is
-        // then nothing, and the whole round trip is in `connect`.
+        // QUIC's handshake is TLS's, and a socket may have been opened ahead: Chrome writes connect =
+        // ssl for both, up to its clock's grain, and no time of TCP's own is left.
         let connect = match (connect, tls) {
             (Some(connect), Some(tls)) if !self.tls_beside_connect => {
-                Some(if connect > tls { connect - tls } else { 0 })
+                Some(connect - tls).map(|tcp| if tcp < tls / 100 { 0 } else { tcp.max(0) })
             }
             (connect, _) => connect,
         };
@@ -288,4 +288,49 @@ fn from_cache(entry: &Value) -> bool {
         || ["fromDiskCache", "fromServiceWorker", "fromPrefetchCache", "_fetchedViaServiceWorker"]
             .into_iter()
             .any(|name| truth(field(response, name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn timings(time: f64, connect: f64, ssl: f64) -> Timings {
+        let entry = json!({
+            "startedDateTime": "2024-05-01T10:00:00Z",
+            "time": time,
+            "request": {"url": "https://a.test/"},
+            "timings": {"blocked": 1, "dns": 2, "connect": connect, "ssl": ssl, "send": 0,
+                "wait": 30, "receive": 5},
+        });
+        Reader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
+    }
+
+    #[test]
+    fn connect_means_tcp_alone_wherever_tls_was_written() {
+        let inside = timings(83.0, 45.0, 20.0);
+        assert_eq!((inside.connect, inside.tls), (Some(25_000), Some(20_000)));
+        let beside = timings(103.0, 45.0, 20.0);
+        assert_eq!((beside.connect, beside.tls), (Some(45_000), Some(20_000)));
+        let neither = timings(500.0, 45.0, 20.0);
+        assert_eq!(neither.connect, Some(25_000), "HAR 1.2 says inside");
+        let quic = timings(83.0, 45.000_2, 45.0);
+        assert_eq!((quic.connect, quic.tls), (Some(0), Some(45_000)));
+    }
+
+    #[test]
+    fn dates_come_in_several_spellings() {
+        let utc = instant("2010-10-05T08:55:37.807Z").unwrap();
+        for same in [
+            "2010-10-05T01:55:37.807-07:00",
+            "2010-10-05T01:55:37.807-0700",
+            "2010-10-05T08:55:37.807000+00:00",
+            "2010-10-05T08:55:37.807",
+            " 2010-10-05 08:55:37.807Z ",
+        ] {
+            assert_eq!(instant(same), Some(utc), "{same}");
+        }
+        assert_eq!(instant("05/10/2010"), None);
+    }
 }

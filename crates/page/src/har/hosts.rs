@@ -49,8 +49,9 @@ impl Hosts {
             (a, b) => a.or(b),
         };
         let protocol = protocol(&entry.response_version);
-        // The first exchange with a server may still be on the older protocol (an upgrade by
-        // Alt-Svc, or by ALPN after a redirect from http:); the newest seen is what it speaks.
+        // The first exchange with a server may still be on an older protocol (an upgrade by Alt-Svc,
+        // or by ALPN after a redirect from http:); the newest seen is what it speaks. Their names
+        // sort by age: h1, h2, h3, spdy; a server of SPDY's years had nothing newer.
         self.protocols[at] = self.protocols[at].take().max(protocol);
         self.tls[at] |= entry.url.as_ref().is_some_and(|url| url.scheme() == "https");
     }
@@ -105,9 +106,11 @@ fn host_name(entry: &Entry) -> &str {
 /// TCP's handshake is one (RFC 9293 section 3.5). QUIC's is one as well, but tools write it as TLS.
 fn round_trip(entry: &Entry) -> Option<i64> {
     let timings = &entry.timings;
-    let tcp = timings.connect.filter(|span| *span > 0);
-    let quic = || timings.tls.filter(|span| *span > 0 && is_quic(&entry.response_version));
-    tcp.or_else(quic)
+    let span = match is_quic(&entry.response_version) {
+        true => timings.tls.max(timings.connect),
+        false => timings.connect,
+    };
+    span.filter(|span| *span > 0)
 }
 
 fn is_quic(version: &str) -> bool {
@@ -129,4 +132,23 @@ fn protocol(version: &str) -> Option<String> {
         _ => return None,
     };
     Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tools_word_for_a_protocol_is_known() {
+        let names = |words: &[&str], name: Option<&str>| {
+            for word in words {
+                assert_eq!(protocol(word).as_deref(), name, "{word}");
+            }
+        };
+        names(&["http/1.1", "http/1.0", "1.1", "1.0"], Some("h1"));
+        names(&["h2", "http/2", "http/2.0", "spdy"], Some("h2"));
+        names(&["h3", "h3-q050", "h3-29", "http/3", "http/2.0+quic/46"], Some("h3"));
+        names(&["spdy/3.1"], Some("spdy"));
+        names(&["", "unknown", "?", "2 2", "me:"], None);
+    }
 }

@@ -52,6 +52,8 @@ pub fn parse(name: &str, text: &[u8], options: &Options) -> Result<Page, Error> 
     let log = log::Log::parse(name, text)?;
     let selection = select::select(name, &log, options)?;
     let page = build::page(name, &log, selection);
-    page.check().map_err(|problem| Error::PageFile { name: name.to_owned(), problem })?;
+    if let Err(problem) = page.check() {
+        panic!("reading {name} made a page that breaks the graph's invariants: {problem}");
+    }
     Ok(page)
 }

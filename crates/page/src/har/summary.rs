@@ -1,25 +1,37 @@
-//! Says in one sentence where a page came from and what about it is not stated there.
+//! Says in one line where a page came from and what about it is not stated there.
 
-use super::hosts::Hosts;
+use super::entry::Entry;
 use super::log::Log;
-use super::select::Selection;
+use crate::Summary;
+
+/// What the line is made from, beside the page itself.
+pub(super) struct Recording<'a> {
+    pub log: &'a Log,
+    pub kept: &'a [&'a Entry],
+    pub measured_hosts: usize,
+    pub loaded: bool,
+}
 
 /// The `origin` of a page read from a HAR.
-pub(super) fn origin(log: &Log, selection: &Selection<'_>, hosts: &Hosts) -> String {
+pub(super) fn origin(recording: &Recording<'_>, page: &Summary) -> String {
+    let Recording { log, kept, measured_hosts, loaded } = recording;
+    let count = |test: fn(&Entry) -> bool| kept.iter().filter(|e| test(e)).count();
+    let skipped: usize = page.skipped.values().sum();
+    let notes = [
+        (skipped, "skipped"),
+        (count(|e| e.status == 304), "revalidated (304, as recorded: no body)"),
+        (count(|e| e.from_cache), "from a cache (taken as fetched)"),
+        (count(|e| e.pushed), "pushed by the server (taken as requested)"),
+    ];
     let mut parts = vec![format!("HAR by {}, {} entries", log.creator, log.entries.len())];
-    let mut note = |count: usize, what: &str| {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
-        }
-    };
-    let kept = &selection.kept;
-    let count = |test: fn(&super::entry::Entry) -> bool| kept.iter().filter(|e| test(e)).count();
-    note(selection.skipped.len(), "skipped");
-    note(count(|e| e.status == 304), "revalidated (304, as recorded: no body)");
-    note(count(|e| e.from_cache), "from an earlier visit's cache (taken as fetched)");
-    note(count(|e| e.pushed), "pushed by the server (taken as requested)");
-    note(hosts.measured(), "hosts with a measured round trip");
-    if selection.loaded_at.is_none() {
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(notes.map(|(count, what)| format!("{count} {what}")));
+    parts.push(format!(
+        "edges: {} stated, {} inferred, {} by default",
+        page.edges.measured, page.edges.inferred, page.edges.defaulted
+    ));
+    parts.push(format!("round trips of {measured_hosts} of {} hosts measured", page.hosts));
+    if !loaded {
         parts.push("no load event recorded".to_owned());
     }
     parts.join("; ")

@@ -14,21 +14,21 @@ const PNG: [u8; 67] = [
     0x42, 0x60, 0x82,
 ];
 
-/// The body of `item`'s file.
-pub(super) fn body(plan: &Plan<'_>, item: &Item) -> Vec<u8> {
+/// The body of the file of item `number`.
+pub(super) fn body(plan: &Plan<'_>, number: usize) -> Vec<u8> {
+    let item = &plan.items[number];
     let bytes = plan.page.objects[item.object].body_bytes;
-    let number = plan.items.iter().position(|other| other.object == item.object);
-    let references = number.map(|number| plan.references(number)).unwrap_or_default();
     match item.kind {
         Kind::Document => {
-            let references: Vec<(u64, String, Kind)> = references
+            let references: Vec<(u64, String, Kind)> = plan
+                .references(number)
                 .into_iter()
                 .map(|(at, child)| (at, plan.link(item, child), child.kind))
                 .collect();
             html::document(bytes, &references)
         }
-        Kind::Stylesheet => commented(sheet(plan, item, &references), bytes),
-        Kind::Script => commented(script(plan, item, &references), bytes),
+        Kind::Stylesheet => commented(sheet(plan, item, &plan.references(number)), bytes),
+        Kind::Script => commented(script(plan, item, &plan.references(number)), bytes),
         Kind::Image => binary(&PNG, bytes),
         Kind::Data => quoted(bytes),
         _ => binary(&[], bytes),

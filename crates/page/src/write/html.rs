@@ -3,7 +3,8 @@
 use super::files::filler;
 use crate::Kind;
 
-const OPENING: &str = "<!doctype html><title>farlink</title><body>";
+/// The icon keeps a browser from asking for `/favicon.ico`, which is not part of the page.
+const OPENING: &str = "<!doctype html><link rel=icon href=data:,><body>";
 
 /// A document of `bytes` bytes (more, if the tags need it). Each of `references` is a link, its kind
 /// and the number of bytes that are to end with its tag.

@@ -82,8 +82,8 @@ fn beside(directory: &Path, role: &str) -> Result<PathBuf, Error> {
 fn fill(page: &Page, plan: &Plan<'_>, folder: &Path) -> io::Result<Written> {
     let mut notes = plan.notes.clone();
     let (mut files, mut bytes) = (0, 0);
-    for item in &plan.items {
-        let body = files::body(plan, item);
+    for (number, item) in plan.items.iter().enumerate() {
+        let body = files::body(plan, number);
         let stated = page.objects[item.object].body_bytes;
         if body.len() as u64 > stated {
             let more = body.len() as u64 - stated;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::show::middle_cut;
 use crate::{After, Error, Kind, Object, Page};
 
 /// One object that becomes a file.
@@ -47,7 +48,11 @@ impl<'a> Plan<'a> {
         for (index, object) in page.objects.iter().enumerate() {
             let parent = plan.parent(object, &stands_for);
             if let Some(reason) = unservable(object) {
-                plan.notes.push(format!("left out: {} {} ({reason})", object.method, object.url));
+                plan.notes.push(format!(
+                    "left out: {} {} ({reason})",
+                    object.method,
+                    middle_cut(&object.url)
+                ));
                 stands_for.push(parent.map(|(item, _)| item));
                 continue;
             }
@@ -56,7 +61,7 @@ impl<'a> Plan<'a> {
             let folder = folder(&page.host_of(object).name);
             let path = names.claim(&folder, object, kind, index, plan.items.is_empty());
             if path != object.path {
-                plan.notes.push(format!("renamed: {} is {folder}{path}", object.url));
+                plan.notes.push(format!("renamed: {} is {folder}{path}", middle_cut(&object.url)));
             }
             plan.items.push(Item { object: index, kind, folder, path, parent });
         }
@@ -98,10 +103,11 @@ impl<'a> Plan<'a> {
         found
     }
 
-    /// How `from`'s file names `to`: by path on the same host, else with the host and whatever
-    /// scheme the page itself was loaded by.
+    /// How `from`'s file names `to`: with the host and whatever scheme the page itself was loaded
+    /// by, or by the path alone on the same host. A script's links are relative to its document, which
+    /// may lie on another host.
     pub fn link(&self, from: &Item, to: &Item) -> String {
-        match from.folder == to.folder {
+        match from.folder == to.folder && from.kind != Kind::Script {
             true => to.path.clone(),
             false => format!("//{}{}", to.folder, to.path),
         }
@@ -128,10 +134,38 @@ fn folder(host: &str) -> String {
     }
 }
 
-/// Paths in use, by folder.
+/// Paths in use, by folder; in lower case, as some file systems do not tell cases apart.
 #[derive(Default)]
 struct Names {
-    files: BTreeMap<String, BTreeSet<String>>,
+    taken: BTreeMap<String, Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    files: BTreeSet<String>,
+    /// Everything that is a folder because a file lies below it.
+    folders: BTreeSet<String>,
+}
+
+impl Taken {
+    /// Whether `path` is a file already, or one of the two would have to be file and folder.
+    fn clashes(&self, path: &str) -> bool {
+        let path = path.to_ascii_lowercase();
+        self.files.contains(&path)
+            || self.folders.contains(&path)
+            || folders_of(&path).any(|folder| self.files.contains(folder))
+    }
+
+    fn claim(&mut self, path: &str) {
+        let path = path.to_ascii_lowercase();
+        self.folders.extend(folders_of(&path).map(str::to_owned));
+        self.files.insert(path);
+    }
+}
+
+/// `/a` and `/a/b` of `/a/b/c`.
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').skip(1).map(|(at, _)| &path[..at])
 }
 
 impl Names {
@@ -144,18 +178,18 @@ impl Names {
         index: usize,
         root: bool,
     ) -> String {
-        let taken = self.files.entry(folder.to_owned()).or_default();
+        let taken = self.taken.entry(folder.to_owned()).or_default();
         let own = object.path.as_str();
         let usable = match root {
             true => own == "/" || is_file_path(own) && ending_fits(own, kind),
             false => is_file_path(own) && ending_fits(own, kind),
         };
-        let path = match usable && !clashes(taken, own) {
+        let path = match usable && !taken.clashes(own) {
             true => own.to_owned(),
             false if root => "/".to_owned(),
             false => format!("/farlink/o{index}.{}", ending(kind)),
         };
-        taken.insert(path.clone());
+        taken.claim(&path);
         path
     }
 }
@@ -171,15 +205,6 @@ fn is_file_path(path: &str) -> bool {
         && path != "/index.html"
         && !path.starts_with("/farlink/")
         && path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(safe))
-}
-
-/// Whether `path` is taken, or would be a file where another needs a folder.
-fn clashes(taken: &BTreeSet<String>, path: &str) -> bool {
-    taken.iter().any(|other| {
-        // Some file systems do not tell cases apart.
-        let (a, b) = (other.to_ascii_lowercase(), path.to_ascii_lowercase());
-        a == b || a.starts_with(&format!("{b}/")) || b.starts_with(&format!("{a}/"))
-    })
 }
 
 /// Whether a server gives the media type that the kind needs. A browser refuses a sheet or a script

@@ -15,7 +15,8 @@ pub(super) fn text(page: &Page, plan: &Plan<'_>, notes: &[String]) -> String {
          farlink opens it by that path.\n\n## Serving it\n\nOne folder is one host: let a web server \
          answer for each name with the folder of that name, without compression, and let the client \
          resolve all names to that server (`/etc/hosts`, or Chromium's \
-         `--host-resolver-rules=\"MAP * 127.0.0.1:8080\"`).\n\n",
+         `--host-resolver-rules=\"MAP * 127.0.0.1:8080\"`). \
+         Browsers load some well-known names, such as wikipedia.org, over HTTPS only.\n\n",
         page.name,
         page.origin,
         plan.items.len(),

@@ -71,8 +71,7 @@ fn a_chain_pays_each_link() {
     ];
     let floors = floors_of(&page(objects, &[ms(0)]), &[ms(0), ms(0), ms(9)]);
     assert_is(floors.graph, ms(300) + transfer(60) + ms(3 + 4 + 9));
-    // Known at the beginning, all three are served in turn. The first's work must still be done
-    // before the second's, and so on: the best is to send the first at once.
+    // Known at the beginning, all three are served in turn, while the work on the first is done.
     assert_is(floors.oracle, ms(100) + transfer(60) + ms(9));
     assert_is(floors.oracle_without_compute, ms(100) + transfer(60));
 }
@@ -91,7 +90,9 @@ fn a_prefix_lets_the_rest_of_the_document_fill_the_wait() {
         object(bytes(50), vec![]),
         object(bytes(50), vec![after(0, After::Bytes(bytes(10)), ms(0))]),
     ];
-    assert_is(floors_of(&page(short, &[ms(0)]), &[]).graph, ms(200) + transfer(10 + 50));
+    let floors = floors_of(&page(short, &[ms(0)]), &[]);
+    assert_is(floors.graph, ms(272));
+    assert_is(floors.oracle, ms(220));
 }
 
 /// A script in the document's first packets sets off 300 ms of work that a long image would delay
@@ -107,6 +108,35 @@ fn what_has_the_longest_tail_goes_first() {
     // The script is done at 200 + 60 + 800 ms, the image at 200 + 660 ms.
     assert_is(floors.graph, ms(200) + transfer(50) + ms(800));
     assert_is(floors.graph_without_compute, ms(200) + transfer(550));
+}
+
+/// Two scripts share the downlink and each reveals a small object: the later one's is late.
+#[test]
+fn what_follows_the_last_of_two_comes_on_top() {
+    let objects = vec![
+        object(0, vec![]),
+        object(bytes(100), vec![after(0, After::Head, ms(0))]),
+        object(bytes(100), vec![after(0, After::Head, ms(0))]),
+        object(bytes(1), vec![after(1, After::End, ms(0))]),
+        object(bytes(1), vec![after(2, After::End, ms(0))]),
+    ];
+    let floors = floors_of(&page(objects, &[ms(0)]), &[]);
+    assert_is(floors.graph, ms(200) + transfer(200) + ms(100) + transfer(1));
+}
+
+/// Two frames whose first packets reveal something small, and whose ends set off long work: their
+/// beginnings are as urgent as their ends.
+#[test]
+fn a_prefix_is_as_urgent_as_what_comes_after_it() {
+    let objects = vec![
+        object(0, vec![]),
+        object(bytes(100), vec![after(0, After::Head, ms(0))]),
+        object(bytes(100), vec![after(0, After::Head, ms(0))]),
+        object(bytes(1), vec![after(1, After::Bytes(bytes(10)), ms(0))]),
+        object(bytes(1), vec![after(2, After::Bytes(bytes(10)), ms(0))]),
+    ];
+    let floors = floors_of(&page(objects, &[ms(0)]), &[ms(0), ms(500), ms(500)]);
+    assert_is(floors.graph, ms(200) + transfer(200) + ms(500));
 }
 
 #[test]

@@ -66,6 +66,7 @@ impl Play<'_> {
             let candidates = self.candidates(now);
             let chosen = self.choose(policy, &candidates, choices.next().unwrap_or(0));
             now += 1;
+            assert!(now < 100_000, "the page never loads");
             if let Some(index) = chosen {
                 self.served_us[index].push(now);
             }
@@ -120,7 +121,7 @@ impl Play<'_> {
     fn choose(&self, policy: Policy, candidates: &[usize], choice: u64) -> Option<usize> {
         let pick = |n: u64| candidates.get(n as usize % candidates.len().max(1)).copied();
         match policy {
-            Policy::Any => pick(choice).filter(|_| choice % 11 != 0),
+            Policy::Any => pick(choice).filter(|_| !choice.is_multiple_of(11)),
             Policy::WorkConserving => pick(choice),
             Policy::FirstCome => candidates.iter().copied().min_by_key(|&i| self.ready_us[i]),
             Policy::Shortest => {

@@ -1,0 +1,156 @@
+//! The visits of a run as CSV (RFC 4180), one row a visit, with the scenario beside each.
+
+use std::io::Write;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::store::{JourneyRow, RunId, Store, StoreError, VisitRow};
+
+/// Failed to write the table.
+#[derive(Debug, Error)]
+pub enum CsvError {
+    /// The visits cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The table cannot be written.
+    #[error("the table cannot be written: {0}")]
+    Write(#[from] csv::Error),
+}
+
+/// A row; the fields are the columns, in order. An empty field is "none".
+#[derive(Serialize)]
+struct Row<'a> {
+    run: i64,
+    journey: u64,
+    visit: u32,
+    cell: u32,
+    repetition: u32,
+    seed: u64,
+    farlink_version: &'a str,
+    page: &'a str,
+    network: String,
+    protocol: &'a str,
+    tls: &'a str,
+    connections_per_host: Option<u32>,
+    connections_total: Option<u32>,
+    congestion: &'a str,
+    initial_window_segments: u32,
+    slow_start_after_idle: bool,
+    device: &'a str,
+    cpu_multiplier: f64,
+    browser: &'a str,
+    blocked_hosts: String,
+    origins: &'a str,
+    server_workers: Option<u32>,
+    service_time_ns: u64,
+    nuisance: &'a str,
+    world: &'a str,
+    view: &'a str,
+    plt_ns: Option<u64>,
+    failure: Option<&'a str>,
+    ttfb_ns: Option<u64>,
+    floor_graph_ns: Option<u64>,
+    floor_oracle_ns: Option<u64>,
+    floor_graph_without_compute_ns: Option<u64>,
+    floor_oracle_without_compute_ns: Option<u64>,
+    requests: u64,
+    requests_failed: u64,
+    connections: u64,
+    connections_flow_limited: u64,
+    body_bytes: u64,
+    wire_bytes_down: u64,
+    wire_bytes_up: u64,
+    retransmits: u64,
+    queue_drops: u64,
+    losses: u64,
+}
+
+/// Writes the visits of `run` to `out`.
+pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), CsvError> {
+    let journeys = store.journeys(run)?;
+    let mut writer = csv::Writer::from_writer(out);
+    for visit in store.visits(run)? {
+        // Journeys come in the plan's order, so they can be searched by position.
+        let found = journeys.binary_search_by_key(&visit.key.journey, |j| j.position);
+        let journey = found.map(|index| &journeys[index]).map_err(|_| StoreError::Damaged {
+            what: format!("a visit belongs to journey {}, which is not there", visit.key.journey),
+        })?;
+        writer.serialize(row(run, journey, &visit))?;
+    }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(())
+}
+
+fn row<'a>(run: RunId, journey: &'a JourneyRow, visit: &'a VisitRow) -> Row<'a> {
+    let scenario = &journey.scenario;
+    let floors = visit.floors;
+    Row {
+        run: run.0,
+        journey: visit.key.journey,
+        visit: visit.key.visit,
+        cell: journey.cell,
+        repetition: journey.repetition,
+        seed: journey.seed,
+        farlink_version: &journey.farlink_version,
+        page: &scenario.page.spec,
+        network: scenario.network.to_string(),
+        protocol: scenario.stack.protocol.name(),
+        tls: scenario.stack.tls.name(),
+        connections_per_host: scenario.stack.connections_per_host,
+        connections_total: scenario.stack.connections_total,
+        congestion: scenario.transport.congestion.name(),
+        initial_window_segments: scenario.transport.initial_window_segments,
+        slow_start_after_idle: scenario.transport.slow_start_after_idle,
+        device: &scenario.client.device,
+        cpu_multiplier: scenario.client.cpu_multiplier,
+        browser: &scenario.client.browser,
+        blocked_hosts: scenario.client.blocked_hosts.join(" "),
+        origins: scenario.server.origins.name(),
+        server_workers: scenario.server.workers,
+        service_time_ns: scenario.server.service_time_ns,
+        nuisance: scenario.nuisance.name(),
+        world: scenario.world.name(),
+        view: &visit.view,
+        plt_ns: visit.plt_ns,
+        failure: visit.failure.as_deref(),
+        ttfb_ns: visit.ttfb_ns,
+        floor_graph_ns: floors.map(|f| f.graph_ns),
+        floor_oracle_ns: floors.map(|f| f.oracle_ns),
+        floor_graph_without_compute_ns: floors.map(|f| f.graph_without_compute_ns),
+        floor_oracle_without_compute_ns: floors.map(|f| f.oracle_without_compute_ns),
+        requests: visit.requests,
+        requests_failed: visit.requests_failed,
+        connections: visit.connections,
+        connections_flow_limited: visit.connections_flow_limited,
+        body_bytes: visit.body_bytes,
+        wire_bytes_down: visit.wire_bytes_down,
+        wire_bytes_up: visit.wire_bytes_up,
+        retransmits: visit.retransmits,
+        queue_drops: visit.queue_drops,
+        losses: visit.losses,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy;
+
+    #[test]
+    fn one_row_a_visit_with_its_scenario() {
+        let plan = toy::plan(2);
+        let filled = toy::filled_store(&plan);
+        let mut out = Vec::new();
+        write_visits(&filled.store, filled.run, &mut out).unwrap();
+        let mut reader = csv::Reader::from_reader(out.as_slice());
+        let columns = reader.headers().unwrap().clone();
+        let column = |name: &str| columns.iter().position(|c| c == name).unwrap();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 8);
+        assert_eq!(&rows[0][column("network")], "rtt=50ms,down=10mbit,up=5mbit,queue=100pkt");
+        assert_eq!((&rows[0][column("protocol")], &rows[2][column("protocol")]), ("h1", "h2"));
+        let plt_ns = filled.store.visits(filled.run).unwrap()[0].plt_ns.unwrap();
+        assert_eq!(rows[0][column("plt_ns")], plt_ns.to_string());
+    }
+}

@@ -1,0 +1,137 @@
+//! The parts of the HAR 1.2 format that are written. Times are milliseconds.
+
+use serde::Serialize;
+
+/// A HAR file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Har {
+    pub(super) log: Log,
+}
+
+impl Har {
+    /// The file's text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a HAR is plain data, so it serialises")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Log {
+    pub version: &'static str,
+    pub creator: Creator,
+    pub pages: Vec<Page>,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Creator {
+    pub name: &'static str,
+    pub version: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Page {
+    pub started_date_time: String,
+    pub id: String,
+    pub title: String,
+    pub page_timings: PageTimings,
+    #[serde(rename = "_scenario")]
+    pub scenario: Option<crate::scenario::Scenario>,
+    /// As text: JavaScript's numbers have 53 bits.
+    #[serde(rename = "_seed")]
+    pub seed: String,
+    #[serde(rename = "_view")]
+    pub view: String,
+    #[serde(rename = "_failure", skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageTimings {
+    pub on_content_load: f64,
+    pub on_load: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    pub pageref: String,
+    pub started_date_time: String,
+    pub time: f64,
+    pub request: Request,
+    pub response: Response,
+    pub cache: Cache,
+    pub timings: Timings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
+    #[serde(rename = "_priority")]
+    pub priority: String,
+    #[serde(rename = "_resourceType")]
+    pub resource_type: String,
+    #[serde(rename = "_initiator", skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<String>,
+    #[serde(rename = "_fromCache", skip_serializing_if = "Option::is_none")]
+    pub from_cache: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    pub method: String,
+    pub url: String,
+    pub http_version: &'static str,
+    pub cookies: [(); 0],
+    pub headers: [(); 0],
+    pub query_string: Vec<Pair>,
+    pub headers_size: i64,
+    pub body_size: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Pair {
+    pub name: String,
+    pub value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Response {
+    pub status: u16,
+    pub status_text: &'static str,
+    pub http_version: &'static str,
+    pub cookies: [(); 0],
+    pub headers: [(); 0],
+    pub content: Content,
+    #[serde(rename = "redirectURL")]
+    pub redirect_url: String,
+    pub headers_size: i64,
+    pub body_size: i64,
+    #[serde(rename = "_transferSize")]
+    pub transfer_size: i64,
+    #[serde(rename = "_error", skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Content {
+    pub size: u64,
+    pub mime_type: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Cache {}
+
+/// -1 is "does not apply"; `connect` includes `ssl`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Timings {
+    pub blocked: f64,
+    pub dns: f64,
+    pub connect: f64,
+    pub ssl: f64,
+    pub send: f64,
+    pub wait: f64,
+    pub receive: f64,
+}

@@ -1,0 +1,100 @@
+//! The visits of a run, gathered by cell and described.
+
+use crate::scenario::Scenario;
+use crate::statistics::{Interval, NoInterval, Sample, median_interval};
+use crate::store::{JourneyRow, VisitRow};
+
+/// One scenario in one cache state, with its repetitions.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What was run.
+    pub scenario: Scenario,
+    /// `cold` or `warm`.
+    pub view: String,
+    /// Its place among the arms of the comparison.
+    pub arm: usize,
+    /// Its place among the conditions.
+    pub condition: usize,
+    /// Its visits with the repetition of each, in that order.
+    pub visits: Vec<(u32, VisitRow)>,
+    /// Journeys that left no visit.
+    pub journeys_failed: u64,
+}
+
+/// What a cell's visits come to. Times are milliseconds.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Page load times of the visits that loaded.
+    pub plt: Sample,
+    /// The interval of their median.
+    pub interval: Result<Interval, NoInterval>,
+    /// The median floor (the client discovers), if one was worked out.
+    pub floor: Option<f64>,
+    /// Median time to first byte.
+    pub ttfb: Option<f64>,
+    /// Median number of connections.
+    pub connections: f64,
+    /// Median bytes received, IP headers included.
+    pub wire_bytes_down: f64,
+    /// Median number of retransmitted segments.
+    pub retransmits: f64,
+}
+
+impl Cell {
+    /// An empty cell.
+    pub fn new(journey: &JourneyRow, view: &str) -> Cell {
+        Cell {
+            scenario: journey.scenario.clone(),
+            view: view.to_owned(),
+            arm: 0,
+            condition: 0,
+            visits: Vec::new(),
+            journeys_failed: 0,
+        }
+    }
+
+    /// The visits that loaded, with their page load times in milliseconds.
+    pub fn loaded(&self) -> impl Iterator<Item = (u32, &VisitRow, f64)> {
+        self.visits.iter().filter_map(|(repetition, visit)| {
+            visit.plt_ns.map(|plt_ns| (*repetition, visit, ms(plt_ns)))
+        })
+    }
+
+    /// Visits that did not load, and journeys that left none.
+    pub fn failures(&self) -> u64 {
+        let unloaded = self.visits.iter().filter(|(_, v)| v.plt_ns.is_none()).count();
+        unloaded as u64 + self.journeys_failed
+    }
+
+    /// The loaded visit whose page load time lies closest to the median; the earliest of equals.
+    pub fn median_visit(&self) -> Option<&VisitRow> {
+        let median = Sample::new(self.loaded().map(|(_, _, plt)| plt))?.median();
+        let distance = |plt: f64| (plt - median).abs();
+        self.loaded()
+            .min_by(|a, b| distance(a.2).total_cmp(&distance(b.2)))
+            .map(|(_, visit, _)| visit)
+    }
+
+    /// What the loaded visits come to; `None` if none loaded.
+    pub fn describe(&self, seed: u64) -> Option<Described> {
+        let plt = Sample::new(self.loaded().map(|(_, _, plt)| plt))?;
+        let median = |of: &dyn Fn(&VisitRow) -> Option<f64>| {
+            Sample::new(self.loaded().filter_map(|(_, visit, _)| of(visit))).map(|s| s.median())
+        };
+        let count = |of: fn(&VisitRow) -> u64| median(&|v| Some(of(v) as f64)).unwrap_or(0.0);
+        Some(Described {
+            interval: median_interval(&plt, seed),
+            floor: median(&|v| v.floors.map(|f| ms(f.graph_ns))),
+            ttfb: median(&|v| v.ttfb_ns.map(ms)),
+            connections: count(|v| v.connections),
+            wire_bytes_down: count(|v| v.wire_bytes_down),
+            retransmits: count(|v| v.retransmits),
+            plt,
+        })
+    }
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}

@@ -1,0 +1,87 @@
+//! The figures that the charts are drawn from, as `assets/report.js` reads them.
+
+use serde::Serialize;
+
+use super::summary::Summary;
+use super::waterfall::{PHASES, Waterfall};
+
+/// Everything the scripts need. Times are milliseconds.
+#[derive(Serialize)]
+pub struct Charts<'a> {
+    arms: &'a [String],
+    axes: Vec<Axis>,
+    conditions: Vec<Condition<'a>>,
+    points: Vec<Point>,
+    phases: [&'static str; 7],
+    waterfalls: &'a [Waterfall],
+}
+
+#[derive(Serialize)]
+struct Axis {
+    name: &'static str,
+    unit: &'static str,
+}
+
+#[derive(Serialize)]
+struct Condition<'a> {
+    label: &'a str,
+    keys: Vec<Key<'a>>,
+}
+
+#[derive(Serialize)]
+struct Key<'a> {
+    name: &'static str,
+    label: &'a str,
+    number: Option<f64>,
+}
+
+/// One cell.
+#[derive(Serialize)]
+struct Point {
+    arm: usize,
+    condition: usize,
+    plt: Vec<f64>,
+    p10: f64,
+    median: f64,
+    p90: f64,
+    floor: Option<f64>,
+}
+
+impl<'a> Charts<'a> {
+    /// The figures of a run.
+    pub fn of(summary: &'a Summary, waterfalls: &'a [Waterfall]) -> Charts<'a> {
+        Charts {
+            arms: &summary.arms,
+            axes: summary.axes.iter().map(|a| Axis { name: a.name, unit: a.unit }).collect(),
+            conditions: summary.conditions.iter().map(condition).collect(),
+            points: points(summary),
+            phases: PHASES,
+            waterfalls,
+        }
+    }
+}
+
+fn condition(condition: &super::summary::Condition) -> Condition<'_> {
+    let key = |k: &'_ super::keys::Key| (k.name, k.number);
+    let keys = condition.keys.iter().map(|k| {
+        let (name, number) = key(k);
+        Key { name, label: &k.label, number }
+    });
+    Condition { label: &condition.label, keys: keys.collect() }
+}
+
+fn points(summary: &Summary) -> Vec<Point> {
+    let point = |cell: &super::cells::Cell| {
+        let described = cell.describe(summary.run.seed)?;
+        Some(Point {
+            arm: cell.arm,
+            condition: cell.condition,
+            p10: described.plt.quantile(0.1),
+            median: described.plt.median(),
+            p90: described.plt.quantile(0.9),
+            floor: described.floor,
+            plt: described.plt.values().to_vec(),
+        })
+    };
+    summary.cells.iter().filter_map(point).collect()
+}

@@ -1,0 +1,222 @@
+//! The document: its sections in order, with styles, scripts and data inside.
+
+use super::charts::Charts;
+use super::escape::{html, script_json};
+use super::number::grouped;
+use super::summary::Summary;
+use super::tables;
+use super::verdicts::{self, Answer};
+use super::waterfall::Waterfall;
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const D3: &str = include_str!("../../assets/d3.min.js");
+const PLOT: &str = include_str!("../../assets/plot.umd.min.js");
+
+/// Nothing may be fetched from anywhere; what is inline may be used.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// The whole file.
+pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
+    let answers = verdicts::answers(summary);
+    let title = html(&summary.run.name);
+    let sections = [
+        header(summary),
+        answer(summary, &answers),
+        what_was_run(summary),
+        figures(summary),
+        curves(summary),
+        boxes(),
+        waterfall_section(waterfalls),
+        notes(summary),
+        again(summary),
+    ]
+    .concat();
+    let data = script_json(&Charts::of(summary, waterfalls));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"farlink {version}\">\n\
+         <title>{title} - farlink</title>\n<style>\n{STYLE}</style></head>\n\
+         <body><main>\n{sections}</main>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{D3}</script>\n<script>{PLOT}</script>\n<script>\n{SCRIPT}</script>\n\
+         </body></html>\n",
+        version = html(&summary.run.farlink_version),
+    )
+}
+
+fn header(summary: &Summary) -> String {
+    let run = &summary.run;
+    format!(
+        "<header><p class=\"kicker\">farlink {} · run {} · {}</p><h1>{}</h1></header>\n",
+        html(&run.farlink_version),
+        run.id.0,
+        html(&run.started_at),
+        html(&run.name),
+    )
+}
+
+fn answer(summary: &Summary, answers: &[Answer]) -> String {
+    let headlines = verdicts::headlines(summary, answers);
+    let headlines = match headlines.is_empty() {
+        true => {
+            "<p class=\"answer\">One arm was run; there is nothing to compare it with.</p>".into()
+        }
+        false => headlines
+            .iter()
+            .map(|text| format!("<p class=\"answer\">{}.</p>", html(text)))
+            .collect::<String>(),
+    };
+    let details = match answers.len() > summary.arms.len().saturating_sub(1) {
+        true => format!(
+            "<details><summary>The answer under each condition</summary>{}</details>",
+            tables::answers(summary, answers)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "<section><h2>Answer</h2>{headlines}{details}\
+         <p class=\"small\">Advantages are differences of median page load times, relative to the \
+         slower arm. Intervals are 95 % percentile bootstrap intervals over paired repetitions: \
+         repetition <i>r</i> of every arm has the same seed. A difference counts as clear if its \
+         interval excludes zero.</p></section>\n"
+    )
+}
+
+fn what_was_run(summary: &Summary) -> String {
+    let run = &summary.run;
+    let journeys = format!("{} of {}", grouped(stored(summary)), grouped(run.journeys));
+    let measured = [
+        ("journeys stored", journeys),
+        ("repetitions", run.repetitions.to_string()),
+        ("seed", run.seed.to_string()),
+        ("state", run.state.name().to_owned()),
+    ];
+    let varied = summary.varied.iter().map(|(name, values)| (*name, values.join(" · ")));
+    let fixed = summary.fixed.iter().map(|(name, value)| (*name, value.clone()));
+    format!(
+        "<section><h2>What was run</h2>{}<h3>Varied</h3>{}<h3>The same for all</h3>{}</section>\n",
+        tables::facts(measured),
+        tables::facts(varied),
+        tables::facts(fixed),
+    )
+}
+
+/// Journeys with a result, failed ones included.
+fn stored(summary: &Summary) -> u64 {
+    let mut journeys = std::collections::BTreeSet::new();
+    let mut failed = 0;
+    for cell in &summary.cells {
+        journeys.extend(cell.visits.iter().map(|(_, visit)| visit.key.journey));
+        failed += cell.journeys_failed;
+    }
+    journeys.len() as u64 + failed
+}
+
+fn figures(summary: &Summary) -> String {
+    format!(
+        "<section><h2>Figures</h2>{}\
+         <p class=\"small\">PLT: page load time, from navigation start to the load event. Floor: the \
+         least time in which this page can load over this network, whatever the protocol (the client \
+         discovers objects as it does here; compute as given). TTFB: time to first byte. TTFB, \
+         connections, bytes and retransmissions are medians over the loads; p90 is of type 7. Received \
+         bytes include IP and TCP headers.</p></section>\n",
+        tables::cells(summary)
+    )
+}
+
+fn curves(summary: &Summary) -> String {
+    let Some(axis) = summary.axes.first() else { return String::new() };
+    format!(
+        "<section><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
+         <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
+         grey: the floor. The figures are in the table above.</p></section>\n",
+        html(axis.name)
+    )
+}
+
+fn boxes() -> String {
+    "<section><h2>Spread of the repetitions</h2><div id=\"boxes\" class=\"charts\"></div>\
+     <p class=\"small\">Box: quartiles and median; whiskers: to the last value within 1.5 times the \
+     box; each dot is one load. Dashed grey: the floor.</p></section>\n"
+        .to_owned()
+}
+
+fn waterfall_section(waterfalls: &[Waterfall]) -> String {
+    let figure = |(index, waterfall): (usize, &Waterfall)| {
+        format!(
+            "<figure class=\"waterfall\"><figcaption><b>{}</b><br><span class=\"small\">{}</span>\
+             </figcaption><div id=\"waterfall-{index}\" class=\"charts\"></div>\
+             <details><summary>The same as a table</summary>{}</details></figure>",
+            html(&waterfall.title),
+            html(&waterfall.identity),
+            tables::objects(waterfall),
+        )
+    };
+    format!(
+        "<section><h2>Waterfalls</h2>{}</section>\n",
+        waterfalls.iter().enumerate().map(figure).collect::<String>()
+    )
+}
+
+fn notes(summary: &Summary) -> String {
+    let mut notes: Vec<String> = Vec::new();
+    for (reason, count) in &summary.failures {
+        notes.push(format!("Failed, {}: {reason}", times(*count)));
+    }
+    let limited = summary.connections_flow_limited();
+    if limited > 0 {
+        notes.push(format!(
+            "Flow control held back {} for over 1 % of the time it had data to send.",
+            match limited {
+                1 => "one connection".to_owned(),
+                n => format!("{} connections", grouped(n)),
+            }
+        ));
+    }
+    for (note, count) in &summary.notes {
+        notes.push(match *count == stored(summary) {
+            true => note.clone(),
+            false => format!("{note} ({})", times(*count)),
+        });
+    }
+    let items: String = notes.iter().map(|note| format!("<li>{}</li>", html(note))).collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("<section><h2>Notes</h2><ul>{items}</ul></section>\n"),
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "in one journey".to_owned(),
+        n => format!("in {} journeys", grouped(n)),
+    }
+}
+
+fn again(summary: &Summary) -> String {
+    let run = &summary.run;
+    let experiment = run.experiment.as_deref().map_or(String::new(), |text| {
+        format!("<h3>The experiment</h3><pre>{}</pre>", html(text.trim_end()))
+    });
+    let mut identity = vec![
+        ("farlink", run.farlink_version.clone()),
+        ("machine", run.machine.clone()),
+        ("workers", run.workers.to_string()),
+        ("started", run.started_at.clone()),
+        ("finished", run.finished_at.clone().unwrap_or("not yet".to_owned())),
+        ("digest of the plan", run.plan_digest.clone()),
+    ];
+    identity.extend(run.digest.clone().map(|digest| ("digest of the results", digest)));
+    format!(
+        "<section><h2>Run it again</h2><pre class=\"command\">{}</pre>{experiment}{}\
+         <p class=\"small\">The same experiment, seed and version give the same digest of the \
+         results, on any machine and with any number of workers.</p></section>\n",
+        html(&run.command),
+        tables::facts(identity),
+    )
+}

@@ -1,0 +1,110 @@
+//! A scenario as named properties: what is fixed, what varies, and what is being compared.
+
+use crate::scenario::{Scenario, Tls};
+
+use super::number::plain;
+
+/// What a property is to the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One of the ways that are compared: protocol, security, connections, TCP's settings.
+    Arm,
+    /// The circumstances under which they are compared.
+    Condition,
+}
+
+/// One property of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// What it is to the question.
+    pub role: Role,
+    /// Its value, for people, unit included.
+    pub text: String,
+    /// Its value as a number with its unit, if it can span an axis.
+    pub number: Option<f64>,
+    /// The number's unit.
+    pub unit: &'static str,
+    /// The value as part of a label that does not say the name: "h2", "TLS 1.3", "RTT 100 ms".
+    pub label: String,
+}
+
+/// All properties of a visit's scenario, in the order in which a reader asks for them.
+pub fn of(scenario: &Scenario, view: &str) -> Vec<Key> {
+    let mut keys = Keys(Vec::with_capacity(24));
+    keys.conditions(scenario, view);
+    keys.arms(scenario);
+    keys.0
+}
+
+struct Keys(Vec<Key>);
+
+impl Keys {
+    fn conditions(&mut self, scenario: &Scenario, view: &str) {
+        let Scenario { page, network, client, server, nuisance, world, .. } = scenario;
+        let role = Role::Condition;
+        self.name("page", role, &page.spec, page.spec.clone());
+        let base = network.base.as_deref().unwrap_or("custom");
+        self.name("network", role, base, base.to_owned());
+        self.quantity("RTT", network.rtt_ns.map(|ns| ns as f64 / 1e6), "ms");
+        self.quantity("rate down", network.down_bit_per_s.map(|r| r as f64 / 1e6), "Mbit/s");
+        self.quantity("rate up", network.up_bit_per_s.map(|r| r as f64 / 1e6), "Mbit/s");
+        self.quantity("loss", network.loss_ratio.map(|ratio| ratio * 100.0), "%");
+        let queue = network.queue.map_or(PROFILE.to_owned(), |queue| queue.to_string());
+        self.name("queue", role, &queue, format!("queue {queue}"));
+        self.name("device", role, &client.device, format!("device {}", client.device));
+        self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
+        self.name("browser policy", role, &client.browser, client.browser.clone());
+        self.name("cache", role, view, format!("{view} cache"));
+        let blocked = match client.blocked_hosts.is_empty() {
+            true => "none".to_owned(),
+            false => client.blocked_hosts.join(", "),
+        };
+        self.name("blocked hosts", role, &blocked, format!("blocked: {blocked}"));
+        self.name("origins", role, server.origins.name(), format!("{} origins", server.origins));
+        let workers = server.workers.map_or("unlimited".to_owned(), |n| n.to_string());
+        self.name("server workers", role, &workers, format!("{workers} workers"));
+        self.quantity("service time", Some(server.service_time_ns as f64 / 1e6), "ms");
+        self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
+        self.name("world", role, world.name(), world.to_string());
+    }
+
+    fn arms(&mut self, scenario: &Scenario) {
+        let Scenario { stack, transport, .. } = scenario;
+        let role = Role::Arm;
+        self.name("protocol", role, stack.protocol.name(), stack.protocol.to_string());
+        let tls = match stack.tls {
+            Tls::None => "no TLS",
+            Tls::Tls12 => "TLS 1.2",
+            Tls::Tls13 => "TLS 1.3",
+        };
+        self.name("security", role, tls, tls.to_owned());
+        let policy = |limit: Option<u32>| limit.map_or("policy".to_owned(), |n| n.to_string());
+        let per_host = policy(stack.connections_per_host);
+        self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
+        let total = policy(stack.connections_total);
+        self.name("connections in all", role, &total, format!("{total} conn. in all"));
+        let congestion = transport.congestion.name();
+        self.name("congestion control", role, congestion, congestion.to_owned());
+        let window = transport.initial_window_segments;
+        self.name("initial window", role, &format!("{window} segments"), format!("IW{window}"));
+        let idle = if transport.slow_start_after_idle { "on" } else { "off" };
+        self.name("slow start after idle", role, idle, format!("SSAI {idle}"));
+    }
+
+    /// A property whose value is a name.
+    fn name(&mut self, name: &'static str, role: Role, text: &str, label: String) {
+        self.0.push(Key { name, role, text: text.to_owned(), number: None, unit: "", label });
+    }
+
+    /// A condition whose value is a number; `None` is what the network profile says.
+    fn quantity(&mut self, name: &'static str, number: Option<f64>, unit: &'static str) {
+        let text = number.map_or(PROFILE.to_owned(), |n| format!("{} {unit}", plain(n)));
+        let label = format!("{name} {text}");
+        self.0.push(Key { name, role: Role::Condition, text, number, unit, label });
+    }
+}
+
+/// What is not said is as the network's profile says.
+const PROFILE: &str = "as the profile";

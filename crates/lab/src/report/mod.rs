@@ -1,0 +1,53 @@
+//! A report: one HTML file that holds everything it needs, made from the store alone.
+//!
+//! Every figure is computed here, in Rust, from stored visits, and stands in a table; the charts are
+//! drawn from the same figures by Observable Plot, whose code is part of the file. Without scripts the
+//! answers and tables are still there. A content security policy keeps the file from asking the network
+//! for anything.
+
+mod cells;
+mod charts;
+mod escape;
+mod html;
+mod keys;
+mod number;
+mod summary;
+mod tables;
+mod verdicts;
+mod waterfall;
+
+use thiserror::Error;
+
+use crate::store::{RunId, Store, StoreError, VisitKey};
+
+/// Failed to make the report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run has nothing to show.
+    #[error("run {run} holds no journeys yet; run the experiment first")]
+    Empty {
+        /// Which run.
+        run: i64,
+    },
+}
+
+/// The report of `run`, with the waterfalls of `visits`; with none named, the median visit of each arm
+/// under the first condition is shown.
+pub fn html(store: &Store, run: RunId, visits: &[VisitKey]) -> Result<String, ReportError> {
+    let summary = summary::Summary::gather(store, run)?;
+    let chosen = match visits {
+        [] => summary.median_visits(),
+        named => named.to_vec(),
+    };
+    let waterfalls = chosen
+        .into_iter()
+        .map(|key| waterfall::Waterfall::gather(store, &summary, key))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(html::document(&summary, &waterfalls))
+}
+
+#[cfg(test)]
+mod tests;
