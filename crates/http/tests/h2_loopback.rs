@@ -24,7 +24,7 @@ fn each_protocol_works_with_each_security() {
         for protocol in [Protocol::H1, Protocol::H2] {
             in_world(async move {
                 let server = listen(Echo, Acceptor::new(security));
-                let opening = Opening::new(server.address, "any.test", security, protocol);
+                let opening = Opening::new(server.address, "any.farlink.test", security, protocol);
                 let mut connection = open(opening).await;
                 assert_eq!(connection.is_shared(), protocol == Protocol::H2);
                 for size in [0, 1, 16_256, 16_257, 100_000, 1_000_000] {
@@ -68,7 +68,7 @@ fn a_hundred_streams_at_once_keep_their_bodies_apart() {
     for security in ALL {
         in_world(async move {
             let server = listen(Patterns, Acceptor::new(security));
-            let opening = Opening::new(server.address, "any.test", security, Protocol::H2);
+            let opening = Opening::new(server.address, "any.farlink.test", security, Protocol::H2);
             let connection = open(opening).await;
             let requests = (0..100).map(|key| get(&format!("/{key}/100000"))).collect();
             for (key, seen) in fetch_all(&connection, requests).await.into_iter().enumerate() {
@@ -87,7 +87,8 @@ fn requests_above_the_servers_limit_wait() {
         let mut acceptor = Acceptor::new(Security::None);
         acceptor.h2 = settings::Server { streams: 3, ..acceptor.h2 };
         let server = listen(Echo, acceptor);
-        let opening = Opening::new(server.address, "any.test", Security::None, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(opening).await;
         // The limit is known once the server's SETTINGS are there.
         fetch(&mut connection, &get("/1")).await.unwrap();
@@ -103,7 +104,8 @@ fn a_small_window_is_noticed_as_flow_control() {
     in_world(async {
         let server = listen(Echo, Acceptor::new(Security::None));
         let window = settings::Client { stream_window_bytes: 65_535, ..settings::Client::CHROME };
-        let opening = Opening::new(server.address, "any.test", Security::None, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(Opening { h2: window, ..opening }).await;
         let seen = fetch(&mut connection, &get("/5000000")).await.unwrap();
         assert_eq!(seen.body.len(), 5_000_000);
@@ -116,9 +118,10 @@ fn a_small_window_is_noticed_as_flow_control() {
 fn heads_and_statuses() {
     in_world(async {
         let server = listen(Echo, Acceptor::new(Security::Tls13));
-        let opening = Opening::new(server.address, "any.test", Security::Tls13, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::Tls13, Protocol::H2);
         let mut connection = open(opening).await;
-        let head = Request::builder().method("HEAD").uri("https://any.test/500");
+        let head = Request::builder().method("HEAD").uri("https://any.farlink.test/500");
         let seen = fetch(&mut connection, &head.body(Bytes::new()).unwrap()).await.unwrap();
         assert_eq!((seen.status, seen.body.len()), (200, 0));
         let first = seen.sent_head;
@@ -142,7 +145,7 @@ async fn resumed(
     version: Version,
 ) -> bool {
     let tcp = TcpStream::connect(address).await.unwrap();
-    let stream = sessions.connect(tcp, "any.test", version, Protocol::H2).await.unwrap();
+    let stream = sessions.connect(tcp, "any.farlink.test", version, Protocol::H2).await.unwrap();
     assert_eq!(stream.protocol(), Some(Protocol::H2));
     let resumed = stream.is_resumed();
     let meter = stream.meter();
@@ -176,7 +179,8 @@ fn what_cannot_be_agreed_on_is_an_error() {
     in_world(async {
         // Versions.
         let server = listen(Echo, Acceptor::new(Security::Tls12));
-        let opening = Opening::new(server.address, "any.test", Security::Tls13, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::Tls13, Protocol::H2);
         let failed = client::open(opening, &mut |_| {}).await;
         assert!(matches!(failed, Err(OpenError::Secure { .. })));
         // Protocols.
@@ -187,7 +191,8 @@ fn what_cannot_be_agreed_on_is_an_error() {
             tls::Server::new(&settings, Version::Tls13, identity, Chain::Leaf, &[Protocol::H1]);
         acceptor.tls = Some(h1_only);
         let server = listen(Echo, acceptor);
-        let opening = Opening::new(server.address, "any.test", Security::Tls13, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::Tls13, Protocol::H2);
         let failed = client::open(opening, &mut |_| {}).await.err().expect("no HTTP/2 there");
         assert!(failed.to_string().contains("does not speak h2: ALPN agreed on h1"), "{failed}");
         // Names.
@@ -201,7 +206,8 @@ fn what_cannot_be_agreed_on_is_an_error() {
 fn a_client_that_leaves_early_ends_its_stream_and_then_the_connection() {
     in_world(async {
         let server = listen(Echo, Acceptor::new(Security::Tls13));
-        let opening = Opening::new(server.address, "any.test", Security::Tls13, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::Tls13, Protocol::H2);
         let mut connection = open(opening).await;
         let mut share = connection.share().unwrap();
         let request = get("/later/50000000");
@@ -248,7 +254,7 @@ async fn abrupt(end: End) -> Connection {
             }
         }
     }));
-    open(Opening::new(address, "any.test", Security::None, Protocol::H2)).await
+    open(Opening::new(address, "any.farlink.test", Security::None, Protocol::H2)).await
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -294,7 +300,7 @@ fn what_is_no_http2_is_told_as_such() {
             tokio::io::AsyncWriteExt::write_all(&mut tcp, text).await.unwrap();
             world::sleep(Duration::from_secs(5)).await;
         }));
-        let opening = Opening::new(address, "any.test", Security::None, Protocol::H2);
+        let opening = Opening::new(address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(opening).await;
         let failed = fetch(&mut connection, &get("/")).await.err().expect("it failed");
         assert!(matches!(failed, Failure::Protocol(_)), "{failed:?}");
@@ -311,7 +317,8 @@ fn garbage_ends_a_servers_connection_only() {
         garbage.extend([0xff; 64]);
         tokio::io::AsyncWriteExt::write_all(&mut tcp, &garbage).await.unwrap();
         assert!(matches!(server.ended().await, Served::H2(Err(_))));
-        let opening = Opening::new(server.address, "any.test", Security::None, Protocol::H2);
+        let opening =
+            Opening::new(server.address, "any.farlink.test", Security::None, Protocol::H2);
         assert_eq!(fetch(&mut open(opening).await, &get("/7")).await.unwrap().body.len(), 7);
     });
 }
@@ -329,7 +336,8 @@ fn one_handler_serves_all() {
         let count = Rc::new(std::cell::Cell::new(0));
         let server = listen(Count(Rc::clone(&count)), Acceptor::new(Security::None));
         for protocol in [Protocol::H1, Protocol::H2] {
-            let opening = Opening::new(server.address, "any.test", Security::None, protocol);
+            let opening =
+                Opening::new(server.address, "any.farlink.test", Security::None, protocol);
             fetch(&mut open(opening).await, &get("/")).await.unwrap();
         }
         assert_eq!(count.get(), 2);

@@ -62,7 +62,7 @@ fn load(protocol: Protocol, security: Security) -> Loaded {
         std::future::pending().await
     });
     let page = async move {
-        let opening = Opening::new(SERVER, "any.test", security, protocol);
+        let opening = Opening::new(SERVER, "any.farlink.test", security, protocol);
         let mut tasks = Vec::new();
         match protocol {
             Protocol::H1 => {
@@ -138,7 +138,7 @@ fn handshakes_take_their_round_trips() {
                 std::future::pending().await
             });
             let at = plan.run(client, async move {
-                let opening = Opening::new(SERVER, "any.test", security, protocol);
+                let opening = Opening::new(SERVER, "any.farlink.test", security, protocol);
                 let mut connection = open(opening).await;
                 fetch(&mut connection, &get("/10")).await.unwrap();
                 world::now().since(Time::ZERO)
@@ -166,7 +166,7 @@ fn a_small_window_limits_as_the_arithmetic_says() {
     let meter = Rc::clone(&limited);
     let share = plan.run(client, async move {
         let h2 = settings::Client { stream_window_bytes: 65_535, ..settings::Client::CHROME };
-        let opening = Opening::new(SERVER, "any.test", Security::None, Protocol::H2);
+        let opening = Opening::new(SERVER, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(Opening { h2, ..opening }).await;
         fetch(&mut connection, &get("/2000000")).await.unwrap();
         let meter = meter.borrow().clone().unwrap();
@@ -223,7 +223,7 @@ fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
         let sessions = ClientSessions::new(settings);
         let security = if version == Version::Tls12 { Security::Tls12 } else { Security::Tls13 };
         let address = SocketAddr::new(SERVER.ip(), RELAY);
-        let opening = Opening::new(address, "any.test", security, Protocol::H2);
+        let opening = Opening::new(address, "any.farlink.test", security, Protocol::H2);
         let mut connection = open(opening.sessions(&sessions)).await;
         fetch(&mut connection, &get("/50000")).await.unwrap();
         *digest.borrow()

@@ -64,14 +64,15 @@ pub async fn open(opening: Opening) -> Connection {
     connection
 }
 
-/// `GET https://any.test/TARGET`.
+/// `GET https://any.farlink.test/TARGET`.
 pub fn get(target: &str) -> Request<Bytes> {
-    Request::builder().uri(format!("https://any.test{target}")).body(Bytes::new()).unwrap()
+    Request::builder().uri(format!("https://any.farlink.test{target}")).body(Bytes::new()).unwrap()
 }
 
-/// `POST https://any.test/TARGET`.
+/// `POST https://any.farlink.test/TARGET`.
 pub fn post(target: &str, body: Vec<u8>) -> Request<Bytes> {
-    let request = Request::builder().method("POST").uri(format!("https://any.test{target}"));
+    let request =
+        Request::builder().method("POST").uri(format!("https://any.farlink.test{target}"));
     request.body(body.into()).unwrap()
 }
 
