@@ -19,7 +19,7 @@ mod timeline;
 
 pub use cache::Cache;
 pub use device::Device;
-pub use loader::{Browser, Session, Visited};
+pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};
 pub use policy::Policy;

@@ -86,13 +86,11 @@ impl Pool {
             let mut inner = self.inner.borrow_mut();
             inner.asked += 1;
             let turn = (priority, inner.asked);
-            let group =
-                inner.groups.entry(origin.clone()).or_insert_with(|| Group::new(arm));
-            match group.ready() {
+            match inner.ready(origin, arm) {
                 Some(lease) => return Ok(inner.count(lease)),
                 None => {
                     let (grant, granted) = oneshot::channel();
-                    group.waiting.insert(turn, Waiter(grant));
+                    inner.group(origin).waiting.insert(turn, Waiter(grant));
                     granted
                 }
             }
@@ -103,7 +101,7 @@ impl Pool {
     }
 
     /// Gives back a connection, to be used again if it can be.
-    pub(crate) fn give_back(self: &Rc<Self>, origin: &Origin, lease: Lease) {
+    pub(crate) fn give_back(self: &Rc<Self>, origin: &Origin, mut lease: Lease) {
         if lease.connection.is_shared() {
             return;
         }
@@ -230,6 +228,17 @@ impl Pool {
 impl Inner {
     fn group(&mut self, origin: &Origin) -> &mut Group {
         self.groups.get_mut(origin).expect("a group lives as long as the pool")
+    }
+
+    /// A connection to `origin` that can be used at once.
+    fn ready(&mut self, origin: &Origin, arm: Arm) -> Option<Lease> {
+        let mut closed = Vec::new();
+        let group = self.groups.entry(origin.clone()).or_insert_with(|| Group::new(arm));
+        let ready = group.ready(&mut closed);
+        for id in closed {
+            self.lose(origin, id);
+        }
+        ready
     }
 
     /// Counts a connection as coming.

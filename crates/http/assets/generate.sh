@@ -2,6 +2,7 @@
 # Makes the public test identities of this folder afresh: a root, an intermediate and a leaf for each of
 # Ed25519 (simulated servers: its signatures always have one size) and RSA-2048 (servers for browsers, which do not take Ed25519).
 #
+# The names are for tools that check them; a wildcard right below a top-level domain (*.test) would be refused by OpenSSL.
 # The keys are public on purpose and protect nothing. The chains are as long as today's usual ones: a leaf of about
 # 1.4 KB and an intermediate of about 1.2 KB. What a public leaf has and these lack (two signed certificate timestamps)
 # is filler of the same size in an extension of our own; the Ed25519 certificates, being shorter in key and
@@ -62,7 +63,7 @@ authorityKeyIdentifier = keyid
 authorityInfoAccess = OCSP;URI:http://ocsp.intermediate.farlink.test/, caIssuers;URI:http://certificates.farlink.test/intermediate.der
 crlDistributionPoints = URI:http://revocation.farlink.test/intermediate.crl
 certificatePolicies = 2.23.140.1.2.1
-subjectAltName = DNS:localhost, DNS:*.localhost, DNS:*.test, DNS:*.example, IP:127.0.0.1, IP:::1
+subjectAltName = DNS:localhost, DNS:*.localhost, DNS:farlink.test, DNS:*.farlink.test, DNS:farlink.example, IP:127.0.0.1, IP:::1
 2.25.102976 = DER:$(filler "$1")
 EOF
 }
@@ -84,14 +85,17 @@ identity() { # NAME ALGORITHM LEAF_FILLER INTERMEDIATE_FILLER
     done
     sign root "$1-root" "$1-root" "/C=XX/O=farlink public test key/CN=farlink test root $1"
     sign intermediate "$1-intermediate" "$1-root" "/C=XX/O=farlink public test key/CN=farlink test intermediate $1"
-    sign leaf "$1-leaf" "$1-intermediate" "/C=XX/O=farlink public test key/CN=*.test"
+    sign leaf "$1-leaf" "$1-intermediate" "/C=XX/O=farlink public test key/CN=farlink.test"
 }
+
+# Two signed certificate timestamps take 240 bytes or so; 206 make the leaf what README.md says.
+SCTS=206
 
 size() { openssl x509 -in "$1" -outform DER | wc -c; }
 
-identity rsa "-algorithm RSA -pkeyopt rsa_keygen_bits:2048" 240 8
-identity ed25519 "-algorithm ED25519" 240 8
-leaf=$((240 + $(size rsa-leaf.pem) - $(size ed25519-leaf.pem)))
+identity rsa "-algorithm RSA -pkeyopt rsa_keygen_bits:2048" "$SCTS" 8
+identity ed25519 "-algorithm ED25519" "$SCTS" 8
+leaf=$((SCTS + $(size rsa-leaf.pem) - $(size ed25519-leaf.pem)))
 intermediate=$((8 + $(size rsa-intermediate.pem) - $(size ed25519-intermediate.pem)))
 # A longer filler may take longer DER lengths: correct until the sizes agree.
 for _ in 1 2 3; do

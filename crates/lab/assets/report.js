@@ -25,8 +25,8 @@
     element("div", { className: "legend" }, ...data.arms.map((arm, i) =>
       element("span", {}, element("span", { className: `arm a${i % 8}` }), arm)));
 
-  const titled = (caption, plot) => {
-    const box = element("div");
+  const titled = (caption, plot, multiple) => {
+    const box = element("div", { className: multiple ? "multiple" : "" });
     if (caption) box.append(element("p", { className: "caption", textContent: caption }));
     box.append(plot);
     return box;
@@ -37,7 +37,7 @@
   const base = { style: { background: "transparent", fontSize: "12px" } };
   const floorStyle = { stroke: "var(--soft)", strokeDasharray: "4 3", strokeWidth: 1.5 };
   const armScales = {
-    color: { domain: d3.range(data.arms.length), range: armColours },
+    color: { type: "categorical", domain: d3.range(data.arms.length), range: armColours },
     symbol: { domain: d3.range(data.arms.length), range: data.arms.map((_, i) => symbols[i % 8]) },
   };
 
@@ -54,11 +54,11 @@
     return [...facets].map(([label, points]) => ({ label, points: d3.sort(points, (p) => p.x) }));
   };
 
-  const curve = (axis, { label, points }, width) => {
+  const curve = (axis, { label, points }, width, multiple) => {
     const floors = d3.rollups(points.filter((p) => p.floor !== null), (ps) => d3.min(ps, (p) => p.floor), (p) => p.x)
       .map(([x, floor]) => ({ x, floor }));
     return titled(label, Plot.plot({
-      ...base, ...armScales, width, height: Math.round(width * 0.62), marginLeft: 56, marginBottom: 40,
+      ...base, ...armScales, width, height: Math.round(width * 0.62), marginLeft: 56, marginTop: 30, marginBottom: 40,
       ariaLabel: `Page load time over ${axis.name}${label ? `, ${label}` : ""}; the figures are in the table`,
       x: { label: `${axis.name} (${axis.unit})`, ticks: [...new Set(points.map((p) => p.x))].slice(0, 12), tickFormat: (d) => String(d), labelAnchor: "center", labelArrow: "none" },
       y: { label: "page load time (ms)", zero: true, grid: true, nice: true, labelArrow: "none", tickFormat: wholeNumber },
@@ -67,28 +67,28 @@
         Plot.areaY(points, { x: "x", y1: "p10", y2: "p90", z: "arm", fill: "arm", fillOpacity: 0.18 }),
         Plot.line(floors, { x: "x", y: "floor", ...floorStyle }),
         Plot.line(points, { x: "x", y: "median", z: "arm", stroke: "arm", strokeWidth: 2 }),
-        Plot.dot(points, { x: "x", y: "median", fill: "arm", symbol: "arm", r: 4, title: (p) => `${data.arms[p.arm]}, ${p.x} ${axis.unit}\nmedian ${time(p.median)}\np10-p90 ${time(p.p10)} - ${time(p.p90)}${p.floor === null ? "" : `\nfloor ${time(p.floor)}`}`, tip: true }),
+        Plot.dot(points, { x: "x", y: "median", fill: "arm", symbol: "arm", r: 3.5, title: (p) => `${data.arms[p.arm]}, ${p.x} ${axis.unit}\nmedian ${time(p.median)}\np10-p90 ${time(p.p10)} - ${time(p.p90)}${p.floor === null ? "" : `\nfloor ${time(p.floor)}`}`, tip: true }),
       ],
-    }));
+    }), multiple);
   };
 
-  const boxPlot = (condition, width, domain) => {
+  const boxPlot = (condition, width, domain, multiple) => {
     const points = data.points.filter((p) => p.condition === condition);
     const loads = points.flatMap((p) => p.plt.map((plt, i) => ({ arm: p.arm, plt, shift: ((i * 7) % 11) / 11 - 0.5 })));
     const floors = points.filter((p) => p.floor !== null).map((p) => p.floor);
     const longest = d3.max(data.arms, (arm) => arm.length);
     return titled(data.conditions[condition].label, Plot.plot({
-      ...base, color: armScales.color, width, height: 56 + 44 * points.length, marginLeft: Math.min(220, 24 + 7 * longest), marginBottom: 40, marginTop: 8,
+      ...base, color: armScales.color, width, height: 56 + 48 * points.length, marginLeft: Math.min(220, 24 + 7 * longest), marginBottom: 40, marginTop: 8,
       ariaLabel: `Spread of page load times, ${data.conditions[condition].label || "all"}; the figures are in the table`,
       x: { label: "page load time (ms)", grid: true, nice: true, domain, labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber, ticks: 6 },
-      y: { domain: d3.range(data.arms.length).filter((arm) => points.some((p) => p.arm === arm)), label: null, tickFormat: (arm) => data.arms[arm], padding: 0.35 },
+      y: { domain: d3.range(data.arms.length).filter((arm) => points.some((p) => p.arm === arm)), label: null, tickFormat: (arm) => data.arms[arm], padding: 0.55 },
       marks: [
         floors.length ? Plot.ruleX([d3.min(floors)], floorStyle) : null,
         Plot.boxX(loads, { x: "plt", y: "arm", fill: "arm", fillOpacity: 0.25, stroke: "arm", strokeWidth: 1.5, r: 0 }),
-        d3.range(-5, 6).map((step) => Plot.dot(loads.filter((l) => Math.round(l.shift * 11) === step), { x: "plt", y: "arm", fill: "arm", fillOpacity: 0.7, r: 2, dy: step * 1.6 })),
+        d3.range(-5, 6).map((step) => Plot.dot(loads.filter((l) => Math.round(l.shift * 11) === step), { x: "plt", y: "arm", fill: "arm", fillOpacity: 0.6, r: 2, dy: 17 + step * 0.7 })),
         Plot.tip(loads, Plot.pointer({ x: "plt", y: "arm", title: (l) => `${data.arms[l.arm]}\n${time(l.plt)}` })),
       ],
-    }));
+    }), multiple);
   };
 
   const waterfall = (fall, width, end) => {
@@ -107,7 +107,7 @@
     const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`,
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
-      ...base, width, height: 64 + rowHeight * fall.objects.length, marginLeft: dense ? 20 : 190, marginTop: 34, marginBottom: 30, marginRight: 30,
+      ...base, width, height: 64 + rowHeight * fall.objects.length, marginLeft: dense ? 20 : 190, marginTop: 48, marginBottom: 44, marginRight: 40,
       ariaLabel: `Waterfall of ${fall.title}; the table below holds the same`,
       x: { label: "time since navigation start (ms)", axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber },
       y: { domain: d3.range(fall.objects.length), axis: dense ? null : "left", tickFormat: (row) => fall.objects[row].name, tickSize: 0, label: null, padding: 0.25 },
@@ -116,8 +116,8 @@
         Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "phase" }),
         Plot.ruleY(compute, { x1: "from", x2: "to", y: "row", stroke: "var(--soft)", strokeWidth: 1.5 }),
         marks.map((mark) => [
-          Plot.ruleX([mark.at], mark.style),
-          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "bottom", dy: -2, dx: 4, textAnchor: "start", stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" }),
+          Plot.ruleX([mark.at], { ...mark.style, insetTop: -16 }),
+          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "top", dy: -30, textAnchor: "middle", fill: "var(--ink)" }),
         ]),
         Plot.tip(bars, Plot.pointer({ x: "from", y: "row", title: explain, maxRadius: 30 })),
       ],
@@ -140,7 +140,7 @@
     if (one) controls.append(choice("for", facets.map((f) => f.label), facetIndex, (i) => drawCurves(root, axisIndex, i)));
     const shown = one ? [facets[facetIndex]] : facets;
     const width = shown.length === 1 ? 760 : 520;
-    root.replaceChildren(controls, legend(), ...shown.map((facet) => curve(axis, facet, width)));
+    root.replaceChildren(controls, legend(), ...shown.map((facet) => curve(axis, facet, width, shown.length > 1)));
   };
 
   const drawBoxes = (root, chosen = 0) => {
@@ -151,9 +151,12 @@
     const width = shown.length === 1 ? 760 : 520;
     const domain = (condition) => {
       const points = data.points.filter((p) => p.condition === condition);
-      return [0, d3.max(points, (p) => d3.max(p.plt)) * 1.02];
+      const low = d3.min(points, (p) => Math.min(p.plt[0], p.floor ?? Infinity));
+      const high = d3.max(points, (p) => p.plt.at(-1));
+      const margin = Math.max((high - low) * 0.04, high * 0.002);
+      return [low - margin, high + margin];
     };
-    root.replaceChildren(controls, ...shown.filter((c) => data.points.some((p) => p.condition === c)).map((c) => boxPlot(c, width, domain(c))));
+    root.replaceChildren(controls, ...shown.filter((c) => data.points.some((p) => p.condition === c)).map((c) => boxPlot(c, width, domain(c), shown.length > 1)));
   };
 
   const drawWaterfalls = () => {
@@ -162,6 +165,9 @@
       document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), waterfall(fall, 1070, end));
     });
   };
+
+  // Paper has no triangles to click on.
+  window.addEventListener("beforeprint", () => document.querySelectorAll("details.print").forEach((d) => (d.open = true)));
 
   const curves = document.getElementById("curves");
   if (curves) drawCurves(curves);

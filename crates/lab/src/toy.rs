@@ -12,7 +12,6 @@ use crate::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls, View};
 use crate::store::{RunFacts, RunId, Store};
 
 const MS: u64 = 1_000_000;
-const OBJECTS: u32 = 24;
 const BODY_BYTES: u64 = 10_000;
 
 /// Two protocols over two round-trip times.
@@ -60,6 +59,7 @@ struct Load {
     rtt_ns: u64,
     serialisation_ns: u64,
     host: String,
+    object_count: u32,
     page_bytes: u64,
     protocol: Protocol,
     tls: Tls,
@@ -89,19 +89,17 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         rtt_ns: scenario.network.rtt_ns.unwrap_or(100 * MS),
         serialisation_ns: 8 * MS,
         host: "toy.test".to_owned(),
+        object_count: object_count(&scenario.page.spec),
         page_bytes: 1_000 * scenario.page.spec.len() as u64,
         protocol: scenario.stack.protocol,
         tls: scenario.stack.tls,
         noise: Source::new(journey.seed, u64::from(index)).stream("toy"),
         noisy: scenario.nuisance == Nuisance::On,
     };
-    let lanes = match load.protocol {
-        Protocol::H1 => 6,
-        Protocol::H2 => 1,
-    };
+    let lanes = if load.protocol == Protocol::H1 { 6 } else { 1 };
     let objects = objects(&mut load, lanes);
     let record = record(&load, index, view, lanes, objects);
-    let graph_ns = 3 * load.rtt_ns / 2 + u64::from(OBJECTS) * load.serialisation_ns;
+    let graph_ns = 3 * load.rtt_ns / 2 + u64::from(load.object_count) * load.serialisation_ns;
     let floors = Floors {
         graph_ns,
         oracle_ns: graph_ns - load.rtt_ns / 2,
@@ -109,6 +107,12 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         oracle_without_compute_ns: graph_ns - load.rtt_ns / 2 - MS,
     };
     MeasuredVisit { record, floors: Some(floors) }
+}
+
+/// The first number in a page's name, from 2 on; 24 if there is none.
+fn object_count(spec: &str) -> u32 {
+    let digits = spec.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty());
+    digits.and_then(|number| number.parse().ok()).unwrap_or(24).max(2)
 }
 
 fn objects(load: &mut Load, lanes: u32) -> Vec<ObjectRecord> {
@@ -124,7 +128,7 @@ fn objects(load: &mut Load, lanes: u32) -> Vec<ObjectRecord> {
     let mut objects = vec![object(load, 0, 0, document_phases)];
     let discovered = document_phases.total_ns();
     let mut free_at = vec![discovered; lanes as usize];
-    for index in 1..OBJECTS {
+    for index in 1..load.object_count {
         let lane = index % lanes;
         let opens = lanes > 1 && lane != 0 && index < lanes;
         let (connect_ns, tls_ns) = if opens { (load.rtt_ns, load.tls_ns()) } else { (0, 0) };

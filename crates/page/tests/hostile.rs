@@ -251,12 +251,9 @@ fn estimate() -> impl Strategy<Value = Estimate> {
         .prop_map(|(nanos, provenance)| Estimate { value: Duration::from_nanos(nanos), provenance })
 }
 
-/// Bodies have so much, so that an edge may name any byte up to it.
-const LEAST_BODY: u64 = 300;
-
 fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
     let after =
-        prop_oneof![Just(After::Head), Just(After::End), (0..=LEAST_BODY).prop_map(After::Bytes)];
+        prop_oneof![Just(After::Head), Just(After::End), any::<u64>().prop_map(After::Bytes)];
     let edge = (0..index.max(1) as u32, after, estimate(), provenance()).prop_map(
         |(object, after, compute, provenance)| Edge {
             object: ObjectId(object),
@@ -279,7 +276,7 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
     ]);
     let names =
         ("\\PC{0,20}", "[/a-z.?%é]{0,20}", prop::sample::select(vec!["GET", "POST", "HEAD"]));
-    let sizes = (any::<u32>(), any::<u64>(), any::<u32>(), LEAST_BODY..5000);
+    let sizes = (any::<u32>(), any::<u64>(), any::<u32>(), 0..5000u64);
     let flags = (any::<bool>(), any::<bool>(), prop::sample::select(vec![200u16, 204, 302, 404]));
     (names, 0..hosts, kinds, sizes, estimate(), edges, flags).prop_map(
         |((url, path, method), host, kind, sizes, think, waits_for, (blocks, caches, status))| {
@@ -342,6 +339,10 @@ proptest! {
             prop_assert_eq!(page.check(), Ok(()));
             let entries = har["log"]["entries"].as_array().map_or(0, Vec::len);
             prop_assert_eq!(page.objects.len() + page.skipped.len(), entries);
+            for edge in page.objects.iter().flat_map(|o| &o.waits_for) {
+                let whole = page.objects[edge.object.0 as usize].body_bytes;
+                prop_assert!(!matches!(edge.after, After::Bytes(n) if n == 0 || n > whole));
+            }
         }
     }
 

@@ -99,3 +99,42 @@ pub(crate) struct Burst {
     pub(crate) acknowledged: u64,
     pub(crate) next: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burst(full: bool, sent: u32, acknowledged: u64) -> Burst {
+        Burst { full, sent, acknowledged, next: acknowledged + u64::from(sent) }
+    }
+
+    #[test]
+    fn slow_start_grows_while_half_of_the_window_is_used() {
+        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        assert!(!cwnd.is_limiting());
+        cwnd.validate(Time::ZERO, &burst(false, 5, 0), Duration::from_secs(1));
+        assert!(!cwnd.is_limiting());
+        cwnd.validate(Time::ZERO, &burst(false, 6, 0), Duration::from_secs(1));
+        assert!(cwnd.is_limiting());
+        cwnd.window.ssthresh = 10;
+        assert!(!cwnd.is_limiting(), "congestion avoidance wants it filled");
+        cwnd.validate(Time::ZERO, &burst(true, 10, 0), Duration::from_secs(1));
+        assert!(cwnd.is_limiting());
+        cwnd.validate(Time::ZERO, &burst(false, 3, 5), Duration::from_secs(1));
+        assert!(cwnd.is_limiting(), "it was full in this round");
+        cwnd.validate(Time::ZERO, &burst(false, 3, 10), Duration::from_secs(1));
+        assert!(!cwnd.is_limiting());
+    }
+
+    #[test]
+    fn what_goes_unused_for_a_timeout_is_half_given_up() {
+        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        (cwnd.window.cwnd, cwnd.window.ssthresh) = (40, 20);
+        let patience = Duration::from_millis(300);
+        assert!(!cwnd.validate(Time::from_millis(299), &burst(false, 14, 0), patience));
+        assert!(cwnd.validate(Time::from_millis(300), &burst(false, 12, 20), patience));
+        cwnd.give_up_unused(Time::from_millis(300), true);
+        assert_eq!((cwnd.cwnd(), cwnd.window.ssthresh), (27, 30), "half way from 40 to 14");
+        assert!(!cwnd.validate(Time::from_millis(301), &burst(false, 12, 40), patience));
+    }
+}

@@ -11,7 +11,7 @@
 //! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging and endpoints without SACK (both ends are
 //! ours); simultaneous open; pacing (off without BBR or `fq`); the metrics cache between connections.
 //!
-//! Where to look: `sender` and `ack` (what may leave; what an acknowledgement does), `recovery`, `rack`, `rtt`, `cwnd`;
+//! Where to look: `sender` and `ack` (what may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `rtt`, `cwnd`;
 //! `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
 
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ mod send_buffer;
 mod sender;
 mod state;
 mod stats;
+mod timeouts;
 mod timers;
 mod window;
 

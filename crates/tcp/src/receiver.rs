@@ -105,6 +105,7 @@ impl Receiver {
             return;
         }
         self.sample_rtt(now, &segment, len);
+        self.window.measure_ratio(len);
         let had_gap = self.queue.has_gap();
         match self.queue.insert(segment.seq, segment.payload, segment.flags.contains(Flags::FIN)) {
             Fit::Duplicate if had_gap && segment.seq > next => {

@@ -1,7 +1,6 @@
-//! The sending half: what may leave now, and what its timers do.
+//! The sending half: what the application may write, and what may leave now.
 //!
-//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_send_loss_probe`,
-//! `tcp_retransmit_timer`, `tcp_send_probe0`. Data are cut into segments when they leave; there is no
+//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; there is no
 //! segmentation offload, so none of its deferrals.
 //!
 //! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
@@ -50,7 +49,7 @@ pub(crate) struct Probe {
 
 /// A transmission that a timer ordered, whatever the windows say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forced {
+pub(crate) enum Forced {
     /// New data as a tail loss probe.
     NewData,
     /// The last segment again as a tail loss probe.
@@ -114,7 +113,7 @@ pub(crate) struct Sender {
     pub(crate) limit: LimitClock,
     /// A FIN follows the data.
     closing: bool,
-    forced: Option<Forced>,
+    pub(crate) forced: Option<Forced>,
     /// Data left since the end of the last burst; something was in flight before it.
     burst: bool,
     burst_from_idle: bool,
@@ -224,14 +223,20 @@ impl Sender {
         len
     }
 
+    /// How much of `wanted` bytes to take. The last segment that is begun is filled, so that a full buffer does
+    /// not end in a small segment (the kernel checks for memory once a `sk_buff`).
     fn admit(&mut self, now: Time, wanted: usize) -> usize {
-        let space = usize::try_from(self.space()).unwrap_or(usize::MAX);
-        self.starved = wanted > space;
-        if space > 0 && wanted > 0 {
-            self.restart_after_idle(now);
-            self.limit.set(now, Limit::Network);
+        let mss = u64::from(self.mss);
+        let space = self.space();
+        self.starved = wanted as u64 > space;
+        if space == 0 || wanted == 0 {
+            return 0;
         }
-        wanted.min(space)
+        self.restart_after_idle(now);
+        self.limit.set(now, Limit::Network);
+        let unsent = self.unsent_bytes();
+        let filled = (unsent + space).next_multiple_of(mss) - unsent;
+        wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
     /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.
@@ -278,7 +283,7 @@ impl Sender {
     }
 
     /// Where the peer's window ends (`tcp_wnd_end`).
-    fn window_end(&self) -> u64 {
+    pub(crate) fn window_end(&self) -> u64 {
         self.una + self.peer.bytes
     }
 
@@ -487,124 +492,5 @@ impl Sender {
         let wanted = 2 * u64::from(segments) * SEGMENT_MEMORY;
         let limit = wanted.min(self.config.send_buffer.max_bytes);
         self.buffer_limit = self.buffer_limit.max(limit);
-    }
-
-    // ---- timers
-
-    pub(crate) fn min_rtt(&self) -> Duration {
-        self.rtt.min().unwrap_or(Duration::MAX)
-    }
-
-    /// When the head's timeout would be due (`tcp_rto_delta_us`).
-    fn retransmission_due(&self) -> Time {
-        self.board.head().map_or(Time::NEVER, |head| head.at + self.rtt.rto())
-    }
-
-    /// `tcp_rearm_rto`
-    pub(crate) fn rearm_retransmission(&mut self, now: Time, timers: &mut Timers) {
-        if self.board.is_empty() {
-            timers.stop_sender();
-            return;
-        }
-        let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
-        let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
-        timers.arm_sender(Timer::Retransmit, due);
-    }
-
-    /// After progress: a tail loss probe where one may be sent, else the full timeout
-    /// (`tcp_set_xmit_timer`).
-    pub(crate) fn set_timer(&mut self, now: Time, timers: &mut Timers) {
-        if !self.schedule_probe(now, now + self.rtt.rto(), timers) {
-            self.rearm_retransmission(now, timers);
-        }
-    }
-
-    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2); not later than the timeout at `expiry`.
-    fn schedule_probe(&mut self, now: Time, expiry: Time, timers: &mut Timers) -> bool {
-        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
-        if self.board.is_empty() || !calm || !self.config.tail_loss_probe {
-            return false;
-        }
-        let slack = if self.board.sent() == 1 { self.rtt.rto_min() } else { TIMER_SLACK };
-        let wait = self.rtt.srtt().map_or(self.config.initial_rto, |srtt| 2 * srtt + slack);
-        let mut at = now + wait;
-        if expiry > now {
-            at = at.min(expiry);
-        }
-        timers.arm_sender(Timer::LossProbe, at);
-        true
-    }
-
-    /// `tcp_send_loss_probe`
-    pub(crate) fn on_probe_timeout(&mut self, now: Time, timers: &mut Timers) {
-        if self.board.is_empty() {
-            return;
-        }
-        let due = if self.probe.is_none() {
-            let forced = if self.has_sendable() { Forced::NewData } else { Forced::Tail };
-            self.forced = Some(forced);
-            now + self.rtt.rto()
-        } else {
-            // One probe an episode: the timeout counts from the head's transmission.
-            self.retransmission_due().max(now)
-        };
-        timers.arm_sender(Timer::Retransmit, due);
-    }
-
-    /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.
-    pub(crate) fn on_retransmission_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
-        if self.board.is_empty() {
-            return false;
-        }
-        if self.has_timed_out(now) {
-            return true;
-        }
-        self.enter_loss(now);
-        self.timeouts += 1;
-        self.stats.timeouts += 1;
-        self.rtt.back_off();
-        timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
-        false
-    }
-
-    /// The time that `retries` doublings of 200 ms take has passed without progress
-    /// (`retransmits_timed_out`, `tcp_model_timeout`).
-    fn has_timed_out(&self, now: Time) -> bool {
-        let Some(first) = self.recovery.first_retransmission.filter(|_| self.timeouts > 0) else {
-            return false;
-        };
-        let (base, max) = (self.rtt.rto_min(), self.rtt.rto_max());
-        let limit = (0..=self.config.retries)
-            .map(|n| base.saturating_mul(1u32.checked_shl(n).unwrap_or(u32::MAX)).min(max))
-            .fold(Duration::ZERO, Duration::saturating_add);
-        now - first >= limit
-    }
-
-    /// Waits for the peer to open its window (`tcp_probe0_when`).
-    pub(crate) fn arm_persist(&mut self, now: Time, timers: &mut Timers) {
-        let base = self.rtt.rto().max(self.rtt.rto_min());
-        let factor = 1u32.checked_shl(self.probe_backoff).unwrap_or(u32::MAX);
-        timers
-            .arm_sender(Timer::Persist, now + base.saturating_mul(factor).min(self.rtt.rto_max()));
-    }
-
-    /// The persist timer expired (`tcp_probe_timer`); true if the peer is gone.
-    pub(crate) fn on_persist_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
-        if !self.board.is_empty() || !self.has_unsent() {
-            self.probes = 0;
-            return false;
-        }
-        if self.probes >= self.config.retries {
-            return true;
-        }
-        if self.nxt < self.window_end() {
-            self.forced = Some(Forced::PartialWindow);
-            return false;
-        }
-        self.forced = Some(Forced::WindowProbe);
-        self.probes += 1;
-        self.probe_backoff = (self.probe_backoff + 1).min(self.config.retries);
-        self.arm_persist(now, timers);
-        false
     }
 }

@@ -49,7 +49,8 @@ pub struct Stats {
     pub unacknowledged_bytes: u64,
     /// Written and not yet sent.
     pub unsent_bytes: u64,
-    /// Time with data to send or in flight.
+    /// Time with data to send or in flight. This and the next two count up to the last change of what limits
+    /// the connection.
     pub busy: Duration,
     /// Of that, held back by the peer's window.
     pub rwnd_limited: Duration,

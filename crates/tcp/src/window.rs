@@ -1,8 +1,9 @@
 //! The receive window: what to advertise, and its autotuning.
 //!
 //! Source: Linux 6.18 `__tcp_select_window`, `tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`
-//! (dynamic right-sizing), `tcp_rcvbuf_grow`, `tcp_rcv_rtt_update`. Memory is counted in bytes of payload:
-//! the ratio of payload to memory is taken as constant, where the kernel measures it.
+//! (dynamic right-sizing), `tcp_rcvbuf_grow`, `tcp_rcv_rtt_update`. The buffer is counted in bytes of window. The
+//! kernel counts memory and takes half of it for payload until it has measured the ratio on a full segment; here
+//! that measurement always gives 5/8 (1448 bytes in a buffer of 2304), and does not change again.
 
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub(crate) struct ReceiveWindow {
     round_from: u64,
     round_began: Time,
     rtt: ReceiverRtt,
+    /// A full segment has shown how much payload the buffer's memory takes (`scaling_ratio`).
+    measured: bool,
 }
 
 impl ReceiveWindow {
@@ -68,6 +71,7 @@ impl ReceiveWindow {
             round_from: 0,
             round_began: now,
             rtt: ReceiverRtt::default(),
+            measured: false,
         }
     }
 
@@ -129,6 +133,15 @@ impl ReceiveWindow {
         self.window = self.select(occupancy, rcv_mss).max(promised);
         self.from = occupancy.next;
         self.window
+    }
+
+    /// A segment arrived: the first full one shows the buffer to hold 5/8 of its memory instead of half
+    /// (`tcp_measure_rcv_mss`).
+    pub(crate) fn measure_ratio(&mut self, len: u64) {
+        if !self.measured && len > self.mss / 2 {
+            self.measured = true;
+            self.clamp = self.max.min(self.clamp * 5 / 4);
+        }
     }
 
     /// Lets the window open as data arrives (`tcp_grow_window`); true if it did.

@@ -31,7 +31,7 @@ impl Stream {
         while self.written < self.len {
             let upto = self.len.min(self.written + chunk);
             let data: Vec<u8> = (self.written..upto).map(|at| byte(self.direction, at)).collect();
-            let n = if self.written % 2 == 0 {
+            let n = if self.written.is_multiple_of(2) {
                 end.write(now, &data)
             } else {
                 end.write_bytes(now, data.into())

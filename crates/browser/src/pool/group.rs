@@ -35,17 +35,22 @@ impl Group {
         self.waiting.len() > self.coming
     }
 
-    /// A connection that can be used at once.
-    pub(super) fn ready(&mut self) -> Option<Lease> {
-        if let Some(session) = &self.session
-            && session.connection.is_reusable()
-        {
-            return session.share();
+    /// A connection that can be used at once. Those that were found closed by their servers are put
+    /// into `closed`.
+    pub(super) fn ready(&mut self, closed: &mut Vec<u32>) -> Option<Lease> {
+        if let Some(mut session) = self.session.take() {
+            if session.connection.is_reusable() {
+                let share = session.share();
+                self.session = Some(session);
+                return share;
+            }
+            closed.push(session.id);
         }
-        while let Some(lease) = self.idle.pop() {
+        while let Some(mut lease) = self.idle.pop() {
             if lease.connection.is_reusable() {
                 return Some(lease);
             }
+            closed.push(lease.id);
         }
         None
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
+use lab::har_export::HarVisit;
 use lab::scenario::{ChoiceError, NetworkSpec, Nuisance, PageRef, Scenario};
 use lab::simulate::Simulator;
 use lab::{JourneyPlan, JourneyResult, Order, Plan};
@@ -139,7 +140,7 @@ fn print_text(load: &Load, arms: &[Arm]) {
     let rows = if load.waterfall { usize::MAX } else { WATERFALL_ROWS };
     let fastest = arms::fastest(arms);
     for arm in arms.iter().filter(|arm| load.waterfall || fastest.is_some_and(|f| f.name == arm.name)) {
-        if let Some(visit) = arm.median_visit() {
+        if let Some((_, visit)) = arm.median_visit() {
             out(&format!("\n{}, the median load:", arm.name));
             out(&waterfall::draw(&visit.record, width, rows));
         }
@@ -260,11 +261,16 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 /// The median visit of each arm.
 fn write_hars(path: &Path, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
     for arm in arms {
-        let Some(visit) = arm.median_visit() else { continue };
+        let Some((seed, visit)) = arm.median_visit() else { continue };
         let path = if arms.len() == 1 { path.to_owned() } else { beside(path, &arm.name) };
         let page = simulator.page(&arm.scenario).map_err(Failure::bad_input)?;
-        let har = lab::har_export::har(&visit.record, Some(&page));
-        std::fs::write(&path, har.to_string())
+        let visit = HarVisit {
+            record: &visit.record,
+            scenario: Some(&arm.scenario),
+            seed,
+            page: Some(&page),
+        };
+        std::fs::write(&path, super::har_text(&[visit]))
             .map_err(|e| Failure::machine(format!("cannot write {}: {e}", path.display())))?;
         anstream::eprintln!("wrote {}", path.display());
     }

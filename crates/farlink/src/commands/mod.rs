@@ -10,6 +10,8 @@ mod report;
 mod run;
 mod runs;
 
+use lab::har_export::HarVisit;
+
 use crate::args::{Cli, Command};
 use crate::failure::{ExitCode, Failure};
 
@@ -31,4 +33,10 @@ pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
 fn workers(jobs: Option<usize>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     jobs.unwrap_or_else(cores).max(1)
+}
+
+/// Visits as the text of a HAR file.
+fn har_text(visits: &[HarVisit<'_>]) -> String {
+    serde_json::to_string_pretty(&lab::har_export::har(visits))
+        .expect("a HAR is plain data, so it serialises")
 }

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use lab::store::{RunId, Store, VisitKey};
-use lab::{har_export, report};
+use lab::har_export::HarVisit;
+use lab::report;
+use lab::store::{RunId, Store, StoreError, VisitKey};
 
 use super::runs;
 use crate::args::Report;
@@ -69,7 +70,7 @@ fn write_hars(store: &Store, run: RunId, folder: &Path) -> Result<(), Failure> {
         .map(|visit| visit.key)
         .collect();
     for key in &keys {
-        let har = har_export::of_stored(store, *key).map_err(|error| runs::failure(&error))?;
+        let har = har(store, *key).map_err(|error| runs::failure(&error))?;
         let name = format!("run{}-journey{}-visit{}.har", key.run.0, key.journey, key.visit);
         let path = folder.join(name);
         fs::write(&path, har)
@@ -77,4 +78,17 @@ fn write_hars(store: &Store, run: RunId, folder: &Path) -> Result<(), Failure> {
     }
     anstream::eprintln!("wrote {} HARs to {}", keys.len(), folder.display());
     Ok(())
+}
+
+/// A stored visit as HAR.
+fn har(store: &Store, key: VisitKey) -> Result<String, StoreError> {
+    let record = store.record(key)?;
+    let journey = store.journey(key)?;
+    let visit = HarVisit {
+        record: &record,
+        scenario: Some(&journey.scenario),
+        seed: journey.seed,
+        page: None,
+    };
+    Ok(super::har_text(&[visit]))
 }

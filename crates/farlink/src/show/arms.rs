@@ -18,6 +18,8 @@ pub struct Arm {
     pub scenario: Scenario,
     /// Its measured visits, in the order of repetitions.
     pub visits: Vec<MeasuredVisit>,
+    /// The seed of each.
+    pub seeds: Vec<u64>,
     /// Why journeys have no visits.
     pub failures: Vec<String>,
     /// What a reader must know.
@@ -40,13 +42,16 @@ pub fn group(results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
                     name,
                     scenario: scenario.clone(),
                     visits: Vec::new(),
+                    seeds: Vec::new(),
                     failures: Vec::new(),
                     notes: BTreeSet::new(),
                 });
                 arms.len() - 1
             });
             let arm = &mut arms[index];
-            arm.visits.extend(result.visits.iter().filter(|v| v.record.view == view).cloned());
+            let visits = result.visits.iter().filter(|v| v.record.view == view);
+            arm.seeds.extend(visits.clone().map(|_| journey.seed));
+            arm.visits.extend(visits.cloned());
             arm.failures.extend(result.failure.clone());
             arm.notes.extend(result.notes.iter().cloned());
         }
@@ -60,11 +65,11 @@ impl Arm {
         Sample::new(self.visits.iter().filter_map(|v| v.record.plt_ns()).map(|ns| ns as f64))
     }
 
-    /// The visit whose page load time is the median (of an even number, the lower one).
-    pub fn median_visit(&self) -> Option<&MeasuredVisit> {
-        let mut loaded: Vec<&MeasuredVisit> =
-            self.visits.iter().filter(|v| v.record.plt_ns().is_some()).collect();
-        loaded.sort_by_key(|v| v.record.plt_ns());
+    /// The visit whose page load time is the median (of an even number, the lower one), with its seed.
+    pub fn median_visit(&self) -> Option<(u64, &MeasuredVisit)> {
+        let all = self.seeds.iter().copied().zip(&self.visits);
+        let mut loaded: Vec<_> = all.filter(|(_, v)| v.record.plt_ns().is_some()).collect();
+        loaded.sort_by_key(|(_, v)| v.record.plt_ns());
         loaded.get(loaded.len().saturating_sub(1) / 2).copied()
     }
 

@@ -1,6 +1,8 @@
 //! What the tests of HTTP over loopback share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod any;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;

@@ -11,6 +11,7 @@ use super::format::{
 };
 use crate::plan::VERSION;
 use crate::scenario::Scenario;
+use crate::store::{Store, StoreError, VisitKey};
 
 /// When every plan starts: 2026-01-01T00:00:00Z, in seconds since 1970. Virtual time is added to it.
 const PLAN_START_S: u64 = 1_767_225_600;
@@ -37,6 +38,18 @@ pub fn har(visits: &[HarVisit<'_>]) -> Har {
     let pages = visits.iter().map(har_page).collect();
     let entries = visits.iter().flat_map(entries).collect();
     Har { log: Log { version: "1.2", creator, pages, entries } }
+}
+
+/// The HAR of a stored visit, as the file's text.
+pub fn of_stored(store: &Store, key: VisitKey) -> Result<String, StoreError> {
+    let (journey, record) = (store.journey(key)?, store.record(key)?);
+    let visit = HarVisit {
+        record: &record,
+        scenario: Some(&journey.scenario),
+        seed: journey.seed,
+        page: None,
+    };
+    Ok(har(&[visit]).to_json())
 }
 
 fn page_id(record: &VisitRecord) -> String {

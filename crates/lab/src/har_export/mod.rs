@@ -8,7 +8,7 @@
 mod build;
 mod format;
 
-pub use build::{HarVisit, har};
+pub use build::{HarVisit, har, of_stored};
 pub use format::Har;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! HARs of toy visits, and of one visit by hand.
 
+use page::{After, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority};
 use serde_json::Value;
 
 use super::*;
@@ -57,4 +58,66 @@ fn a_visit_that_failed_has_no_load_time_and_says_why() {
     assert_eq!(log["pages"][0]["pageTimings"]["onLoad"], -1.0);
     assert_eq!(log["pages"][0]["_failure"], "the server went away");
     assert_eq!(log["entries"][3]["response"]["_error"], "reset");
+}
+
+/// A document that redirects, and where it leads.
+fn redirecting_page() -> Page {
+    let object = |path: &str, kind, status, waits_for| Object {
+        url: format!("https://toy.test/{path}"),
+        host: HostId(0),
+        path: format!("/{path}"),
+        method: "GET".into(),
+        kind,
+        status,
+        request_header_bytes: 180,
+        request_body_bytes: 0,
+        response_header_bytes: 240,
+        body_bytes: 10_000,
+        body_source: "test".into(),
+        think: Estimate::default(),
+        waits_for,
+        priority: Priority::Highest,
+        blocks_load: true,
+        cacheable: false,
+    };
+    let edge = Edge { object: ObjectId(0), after: After::Head, compute: Estimate::default() };
+    Page {
+        name: "redirecting".into(),
+        origin: "test".into(),
+        hosts: vec![Host {
+            name: "toy.test".into(),
+            extra_rtt: Estimate::default(),
+            recorded_protocol: None,
+            recorded_tls: true,
+        }],
+        objects: vec![
+            object("", Kind::Redirect, 302, vec![]),
+            object("image-01.png?v=2&x", Kind::Document, 200, vec![edge]),
+        ],
+        skipped: vec![],
+    }
+}
+
+#[test]
+fn the_page_knows_who_asked_and_where_a_redirect_leads() {
+    let page = redirecting_page();
+    let mut record = Toy.execute(&toy::plan(1).journey(0)).visits.remove(0).record;
+    record.objects[0].status = 302;
+    record.objects[1].url = page.objects[1].url.clone();
+    let visit = HarVisit { record: &record, scenario: None, seed: 1, page: Some(&page) };
+    let log = &json(&har(&[visit]))["log"];
+    assert_eq!(log["pages"][0]["title"], "redirecting");
+    assert_eq!(log["entries"][0]["response"]["redirectURL"], page.objects[1].url.as_str());
+    assert_eq!(log["entries"][1]["_initiator"], "https://toy.test/");
+    let query = &log["entries"][1]["request"]["queryString"];
+    assert_eq!((&query[0]["value"], &query[1]["name"]), (&Value::from("2"), &Value::from("x")));
+}
+
+#[test]
+fn a_stored_visit_gives_the_same_file() {
+    let plan = toy::plan(1);
+    let filled = toy::filled_store(&plan);
+    let key = filled.store.visits(filled.run).unwrap()[2].key;
+    let stored = of_stored(&filled.store, key).unwrap();
+    assert_eq!(stored, toy_har(&plan.journey(key.journey)).to_json());
 }

@@ -17,6 +17,9 @@ const PLOT: &str = include_str!("../../assets/plot.umd.min.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
+/// More answers than this stay folded on paper.
+const MOST_ANSWERS_PRINTED: usize = 30;
+
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
     let answers = verdicts::answers(summary);
@@ -71,9 +74,10 @@ fn answer(summary: &Summary, answers: &[Answer]) -> String {
             .map(|text| format!("<p class=\"answer\">{}.</p>", html(text)))
             .collect::<String>(),
     };
+    let class = if answers.len() <= MOST_ANSWERS_PRINTED { "print" } else { "" };
     let details = match answers.len() > summary.arms.len().saturating_sub(1) {
         true => format!(
-            "<details><summary>The answer under each condition</summary>{}</details>",
+            "<details class=\"{class}\"><summary>The answer under each condition</summary>{}</details>",
             tables::answers(summary, answers)
         ),
         false => String::new(),
@@ -101,7 +105,7 @@ fn what_was_run(summary: &Summary) -> String {
     format!(
         "<section><h2>What was run</h2>{}<h3>Varied</h3>{}<h3>The same for all</h3>{}</section>\n",
         tables::facts(measured),
-        tables::facts(varied),
+        tables::long_facts(varied),
         tables::facts(fixed),
     )
 }
@@ -132,7 +136,7 @@ fn figures(summary: &Summary) -> String {
 fn curves(summary: &Summary) -> String {
     let Some(axis) = summary.axes.first() else { return String::new() };
     format!(
-        "<section><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
+        "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
          <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
          grey: the floor. The figures are in the table above.</p></section>\n",
         html(axis.name)
@@ -140,7 +144,7 @@ fn curves(summary: &Summary) -> String {
 }
 
 fn boxes() -> String {
-    "<section><h2>Spread of the repetitions</h2><div id=\"boxes\" class=\"charts\"></div>\
+    "<section class=\"chart\"><h2>Spread of the repetitions</h2><div id=\"boxes\" class=\"charts\"></div>\
      <p class=\"small\">Box: quartiles and median; whiskers: to the last value within 1.5 times the \
      box; each dot is one load. Dashed grey: the floor.</p></section>\n"
         .to_owned()

@@ -24,7 +24,7 @@ pub struct Summary {
     /// The properties of conditions that are numbers everywhere and vary: candidates for an x axis, the
     /// one with the most values first.
     pub axes: Vec<Axis>,
-    /// All cells, in the plan's order.
+    /// All cells, by condition and arm.
     pub cells: Vec<Cell>,
     /// What journeys said, each with how many said it.
     pub notes: Vec<(String, u64)>,
@@ -63,6 +63,7 @@ impl Summary {
         let mut cells = gather_cells(store, run, &journeys, &mut tally)?;
         let grid = Grid::of(&cells);
         let (arms, conditions) = grid.place(&mut cells);
+        cells.sort_by_key(|cell| (cell.condition, cell.arm));
         Ok(Summary {
             run: row,
             fixed: grid.fixed(),
@@ -171,7 +172,7 @@ impl Grid {
         // name (a device, a browser), pages aside.
         if arm_columns.is_empty() {
             let is_name = |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != "page";
-            let stand_in = condition_columns.iter().position(|c| is_name(c));
+            let stand_in = condition_columns.iter().position(is_name);
             arm_columns.extend(stand_in.map(|at| condition_columns.remove(at)));
         }
         Grid { rows, values, arm_columns, condition_columns }

@@ -21,33 +21,35 @@ pub fn cells(summary: &Summary) -> String {
          <th class=\"n\">received<br>KB</th><th class=\"n\">retrans-<br>missions</th>\
          <th class=\"n\">failures</th></tr></thead><tbody>",
     );
-    let mut last_condition = None;
-    for cell in &summary.cells {
-        let is_new = last_condition.replace(cell.condition) != Some(cell.condition);
-        table.push_str(&cell_row(summary, cell, is_new));
+    for group in summary.cells.chunk_by(|one, next| one.condition == next.condition) {
+        let condition = condition_label(summary, group[0].condition);
+        let mut heading = format!(
+            "<tr class=\"first\"><th scope=\"rowgroup\" rowspan=\"{}\">{condition}</th>",
+            group.len()
+        );
+        for cell in group {
+            table.push_str(&heading);
+            table.push_str(&cell_columns(summary, cell));
+            heading = "<tr>".to_owned();
+        }
     }
     table.push_str("</tbody></table></div>");
     table
 }
 
-fn cell_row(summary: &Summary, cell: &Cell, is_new_condition: bool) -> String {
-    let (class, condition) = match is_new_condition {
-        true => (" class=\"first\"", condition_label(summary, cell.condition)),
-        false => ("", String::new()),
-    };
-    let mut row = format!(
-        "<tr{class}><th scope=\"row\">{condition}</th><th scope=\"row\">{}</th>{}",
-        arm_label(summary, cell.arm),
-        number(cell.loaded().count().to_string()),
-    );
+/// A cell's row from its arm on.
+fn cell_columns(summary: &Summary, cell: &Cell) -> String {
     let columns = match cell.describe(summary.run.seed) {
         Some(described) => figures(&described),
         None => number("-".to_owned()).repeat(9),
     };
     let failures = cell.failures();
     let class = if failures > 0 { "n bad" } else { "n" };
-    let _ = write!(row, "{columns}<td class=\"{class}\">{failures}</td></tr>");
-    row
+    format!(
+        "<th scope=\"row\">{}</th>{}{columns}<td class=\"{class}\">{failures}</td></tr>",
+        arm_label(summary, cell.arm),
+        number(cell.loaded().count().to_string()),
+    )
 }
 
 fn figures(described: &Described) -> String {
@@ -74,7 +76,7 @@ fn figures(described: &Described) -> String {
 }
 
 /// The arm with its colour's mark.
-pub fn arm_label(summary: &Summary, arm: usize) -> String {
+fn arm_label(summary: &Summary, arm: usize) -> String {
     format!("<span class=\"arm a{}\"></span>{}", arm % ARM_COLOURS, html(&summary.arms[arm]))
 }
 
@@ -137,10 +139,19 @@ pub fn objects(waterfall: &Waterfall) -> String {
     table
 }
 
-/// Name and value, one pair a row.
-pub fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let row = |(name, value): (&str, String)| {
+/// Names with values, side by side.
+pub fn facts<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    format!("<dl>{}</dl>", definitions(pairs))
+}
+
+/// Names with long values, one below the other.
+pub fn long_facts<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    format!("<dl class=\"full\">{}</dl>", definitions(pairs))
+}
+
+fn definitions<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let pair = |(name, value): (&str, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(&value))
     };
-    format!("<dl>{}</dl>", rows.into_iter().map(row).collect::<String>())
+    pairs.into_iter().map(pair).collect()
 }

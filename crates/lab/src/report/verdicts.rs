@@ -63,32 +63,44 @@ pub fn headlines(summary: &Summary, answers: &[Answer]) -> Vec<String> {
     (1..summary.arms.len()).map(headline).collect()
 }
 
+/// Who is ahead under how many of several conditions, the more frequent first.
 fn count(summary: &Summary, arm: usize, answers: &[&Answer]) -> String {
     let (first, second) = (&summary.arms[0], &summary.arms[arm]);
-    let verdicts = |wanted: Verdict| {
-        answers.iter().filter_map(|a| a.comparison).filter(move |c| c.verdict == wanted)
-    };
-    let mut parts = Vec::new();
-    for (ahead, behind, verdict) in
-        [(second, first, Verdict::Second), (first, second, Verdict::First)]
+    let total = answers.len();
+    let mut wins = [(second, first, Verdict::Second), (first, second, Verdict::First)]
+        .map(|(ahead, behind, verdict)| (advantages(answers, verdict), ahead, behind))
+        .to_vec();
+    wins.retain(|(percentages, ..)| !percentages.is_empty());
+    wins.sort_by_key(|(percentages, ..)| std::cmp::Reverse(percentages.len()));
+    let settled: usize = wins.iter().map(|(percentages, ..)| percentages.len()).sum();
+    if let [(percentages, ahead, behind)] = wins.as_slice()
+        && settled == total
     {
-        let advantages: Vec<f64> = verdicts(verdict).map(|c| c.advantage * 100.0).collect();
-        if !advantages.is_empty() {
-            let range = range(&advantages);
-            parts.push((
-                advantages.len(),
-                format!("{ahead} beats {behind} in {} by {range}", advantages.len()),
-            ));
-        }
+        return format!(
+            "{ahead} beats {behind} under all {total} conditions, by {}",
+            range(percentages)
+        );
     }
-    parts.sort_by_key(|(wins, _)| std::cmp::Reverse(*wins));
-    let mut parts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
-    let settled = |c: &Comparison| matches!(c.verdict, Verdict::First | Verdict::Second);
-    let open = answers.len() - answers.iter().filter_map(|a| a.comparison).filter(settled).count();
-    if open > 0 {
-        parts.push(format!("there is no clear difference between {first} and {second} in {open}"));
+    let mut parts: Vec<String> = wins
+        .iter()
+        .map(|(percentages, ahead, behind)| {
+            let (wins, by) = (percentages.len(), range(percentages));
+            format!("{ahead} beats {behind} under {wins} of {total} conditions, by {by}")
+        })
+        .collect();
+    if settled < total {
+        let open = total - settled;
+        parts.push(format!(
+            "no clear difference between {first} and {second} under {open} of {total}"
+        ));
     }
-    format!("Of {} conditions, {}", answers.len(), parts.join("; "))
+    parts.join("; ")
+}
+
+/// By how many per cent, where the verdict is this one.
+fn advantages(answers: &[&Answer], verdict: Verdict) -> Vec<f64> {
+    let comparisons = answers.iter().filter_map(|answer| answer.comparison);
+    comparisons.filter(|c| c.verdict == verdict).map(|c| c.advantage * 100.0).collect()
 }
 
 /// "12-45 %".

@@ -102,7 +102,7 @@ impl Comparison {
                 format!("{ahead} beats {behind} by {by} here ({grounds})")
             }
             Verdict::Unclear => format!(
-                "no clear difference between {first} and {second} here: \
+                "No clear difference between {first} and {second} here: \
                  the median of {ahead} is {by} lower ({grounds})"
             ),
         }
@@ -162,7 +162,7 @@ mod tests {
         let comparison = compare(&pairs(&first, &second), 1).unwrap();
         assert_eq!(comparison.verdict, Verdict::Unclear);
         let sentence = comparison.sentence("h1", "h2");
-        assert!(sentence.starts_with("no clear difference between h1 and h2 here: "), "{sentence}");
+        assert!(sentence.starts_with("No clear difference between h1 and h2 here: "), "{sentence}");
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         let single = compare(&pairs(&[100.0], &[50.0]), 1).unwrap();
         assert_eq!(
             single.sentence("h1", "h2"),
-            "no clear difference between h1 and h2 here: the median of h2 is 50 % lower \
+            "No clear difference between h1 and h2 here: the median of h2 is 50 % lower \
              (no interval: 1 of the 6 repetitions that an interval needs)"
         );
         let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();

@@ -72,7 +72,7 @@ pub enum StoreError {
         what: String,
     },
     /// There is no such run.
-    #[error("the store holds no run {run}; `farlink report --list` shows those it holds")]
+    #[error("the store holds no run {run}; `farlink runs` lists those it holds")]
     NoSuchRun {
         /// What was asked for.
         run: i64,

@@ -113,6 +113,8 @@ pub struct World {
     order: u64,
     /// What the server has sent: time, segment without its payload's bytes kept alive.
     pub server_log: Vec<(Time, u64, usize)>,
+    /// What the client has acknowledged, by time.
+    pub client_log: Vec<(Time, u64)>,
 }
 
 impl World {
@@ -127,6 +129,7 @@ impl World {
             arrivals: BinaryHeap::new(),
             order: 0,
             server_log: Vec::new(),
+            client_log: Vec::new(),
         }
     }
 
@@ -146,6 +149,7 @@ impl World {
 
     fn flush(&mut self) {
         while let Some(segment) = self.client.poll(self.now) {
+            self.client_log.push((self.now, segment.ack));
             self.launch(true, segment);
         }
         while let Some(segment) = self.server.as_mut().and_then(|server| server.poll(self.now)) {

@@ -1,0 +1,103 @@
+//! Servers and clients of any protocol, over loopback or simulated.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use farlink_http::client::{self, Connection, Opening, Stage};
+use farlink_http::h2::FlowMeter;
+use farlink_http::server::{Acceptor, Served};
+use farlink_http::{Failure, Handler, Priority};
+use http::Request;
+use tokio::sync::mpsc;
+use world::TcpListener;
+
+use super::Seen;
+
+/// A server that tells how each of its connections ended.
+pub struct AnyServer {
+    pub address: SocketAddr,
+    pub meter: Rc<FlowMeter>,
+    ended: std::cell::RefCell<mpsc::UnboundedReceiver<Served>>,
+}
+
+impl AnyServer {
+    /// How the next connection ended.
+    pub async fn ended(&self) -> Served {
+        let mut ended = self.ended.borrow_mut();
+        std::future::poll_fn(|cx| ended.poll_recv(cx)).await.unwrap()
+    }
+}
+
+/// Starts a server on `address`.
+pub fn listen_on<H: Handler>(address: SocketAddr, handler: H, acceptor: Acceptor) -> AnyServer {
+    let listener = TcpListener::bind(address).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (handler, meter) = (Rc::new(handler), Rc::new(FlowMeter::default()));
+    let (tell, ended) = mpsc::unbounded_channel();
+    let of_server = Rc::clone(&meter);
+    drop(world::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (handler, tell, acceptor) = (Rc::clone(&handler), tell.clone(), acceptor.clone());
+            let meter = Rc::clone(&of_server);
+            drop(world::spawn(async move {
+                drop(tell.send(acceptor.serve_metered(stream, handler, &meter).await));
+            }));
+        }
+    }));
+    AnyServer { address, meter, ended: ended.into() }
+}
+
+/// Starts a server on a free port of loopback.
+pub fn listen<H: Handler>(handler: H, acceptor: Acceptor) -> AnyServer {
+    listen_on("127.0.0.1:0".parse().unwrap(), handler, acceptor)
+}
+
+/// Opens a connection.
+pub async fn open(opening: Opening) -> Connection {
+    let mut stages = Vec::new();
+    let secured = opening.security.version().is_some();
+    let connection = client::open(opening, &mut |stage| stages.push(stage)).await.unwrap();
+    assert_eq!(stages[0], Stage::Connected);
+    assert_eq!(stages.len(), if secured { 2 } else { 1 });
+    connection
+}
+
+/// `GET https://any.farlink.test/TARGET`.
+pub fn get(target: &str) -> Request<Bytes> {
+    Request::builder().uri(format!("https://any.farlink.test{target}")).body(Bytes::new()).unwrap()
+}
+
+/// `POST https://any.farlink.test/TARGET`.
+pub fn post(target: &str, body: Vec<u8>) -> Request<Bytes> {
+    let request =
+        Request::builder().method("POST").uri(format!("https://any.farlink.test{target}"));
+    request.body(body.into()).unwrap()
+}
+
+/// Sends `request` on a new connection or a share of one, and gathers its response.
+pub async fn fetch(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
+    let mut seen = Seen::default();
+    connection.fetch(request, Priority::Medium, &mut seen).await?;
+    Ok(seen)
+}
+
+/// Sends all requests at once; gives their responses in order.
+pub async fn fetch_all(
+    connection: &Connection,
+    requests: Vec<Request<Bytes>>,
+) -> Vec<Result<Seen, Failure>> {
+    let tasks: Vec<_> = requests
+        .into_iter()
+        .map(|request| {
+            let mut connection = connection.share().expect("it can be shared");
+            world::spawn(async move { fetch(&mut connection, &request).await })
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for task in tasks {
+        seen.push(task.await);
+    }
+    seen
+}

@@ -1,0 +1,131 @@
+//! The sender's timers: retransmission, tail loss probe, persist.
+//!
+//! Source: Linux 6.18 `tcp_rearm_rto`, `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, `tcp_retransmit_timer`,
+//! `tcp_probe_timer`. The reordering timer is in `recovery`.
+
+use std::time::Duration;
+
+use units::Time;
+
+use crate::recovery::CongestionState;
+use crate::sender::{Forced, Sender, TIMER_SLACK};
+use crate::timers::{Timer, Timers};
+
+impl Sender {
+    pub(crate) fn min_rtt(&self) -> Duration {
+        self.rtt.min().unwrap_or(Duration::MAX)
+    }
+
+    /// When the head's timeout would be due (`tcp_rto_delta_us`).
+    pub(crate) fn retransmission_due(&self) -> Time {
+        self.board.head().map_or(Time::NEVER, |head| head.at + self.rtt.rto())
+    }
+
+    /// `tcp_rearm_rto`
+    pub(crate) fn rearm_retransmission(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.is_empty() {
+            timers.stop_sender();
+            return;
+        }
+        let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
+        let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
+        timers.arm_sender(Timer::Retransmit, due);
+    }
+
+    /// After progress: a tail loss probe where one may be sent, else the full timeout
+    /// (`tcp_set_xmit_timer`).
+    pub(crate) fn set_timer(&mut self, now: Time, timers: &mut Timers) {
+        if !self.schedule_probe(now, now + self.rtt.rto(), timers) {
+            self.rearm_retransmission(now, timers);
+        }
+    }
+
+    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2); not later than the timeout at `expiry`.
+    pub(crate) fn schedule_probe(&mut self, now: Time, expiry: Time, timers: &mut Timers) -> bool {
+        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
+        if self.board.is_empty() || !calm || !self.config.tail_loss_probe {
+            return false;
+        }
+        let slack = if self.board.sent() == 1 { self.rtt.rto_min() } else { TIMER_SLACK };
+        let wait = self.rtt.srtt().map_or(self.config.initial_rto, |srtt| 2 * srtt + slack);
+        let mut at = now + wait;
+        if expiry > now {
+            at = at.min(expiry);
+        }
+        timers.arm_sender(Timer::LossProbe, at);
+        true
+    }
+
+    /// `tcp_send_loss_probe`
+    pub(crate) fn on_probe_timeout(&mut self, now: Time, timers: &mut Timers) {
+        if self.board.is_empty() {
+            return;
+        }
+        let due = if self.probe.is_none() {
+            let forced = if self.has_sendable() { Forced::NewData } else { Forced::Tail };
+            self.forced = Some(forced);
+            now + self.rtt.rto()
+        } else {
+            // One probe an episode: the timeout counts from the head's transmission.
+            self.retransmission_due().max(now)
+        };
+        timers.arm_sender(Timer::Retransmit, due);
+    }
+
+    /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.
+    pub(crate) fn on_retransmission_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
+        if self.board.is_empty() {
+            return false;
+        }
+        if self.has_timed_out(now) {
+            return true;
+        }
+        self.enter_loss(now);
+        self.timeouts += 1;
+        self.stats.timeouts += 1;
+        self.rtt.back_off();
+        timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+        false
+    }
+
+    /// The time that `retries` doublings of 200 ms take has passed without progress
+    /// (`retransmits_timed_out`, `tcp_model_timeout`).
+    fn has_timed_out(&self, now: Time) -> bool {
+        let Some(first) = self.recovery.first_retransmission.filter(|_| self.timeouts > 0) else {
+            return false;
+        };
+        let (base, max) = (self.rtt.rto_min(), self.rtt.rto_max());
+        let limit = (0..=self.config.retries)
+            .map(|n| base.saturating_mul(1u32.checked_shl(n).unwrap_or(u32::MAX)).min(max))
+            .fold(Duration::ZERO, Duration::saturating_add);
+        now - first >= limit
+    }
+
+    /// Waits for the peer to open its window (`tcp_probe0_when`).
+    pub(crate) fn arm_persist(&mut self, now: Time, timers: &mut Timers) {
+        let base = self.rtt.rto().max(self.rtt.rto_min());
+        let factor = 1u32.checked_shl(self.probe_backoff).unwrap_or(u32::MAX);
+        timers
+            .arm_sender(Timer::Persist, now + base.saturating_mul(factor).min(self.rtt.rto_max()));
+    }
+
+    /// The persist timer expired (`tcp_probe_timer`); true if the peer is gone.
+    pub(crate) fn on_persist_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
+        if !self.board.is_empty() || !self.has_unsent() {
+            self.probes = 0;
+            return false;
+        }
+        if self.probes >= self.config.retries {
+            return true;
+        }
+        if self.nxt < self.window_end() {
+            self.forced = Some(Forced::PartialWindow);
+            return false;
+        }
+        self.forced = Some(Forced::WindowProbe);
+        self.probes += 1;
+        self.probe_backoff = (self.probe_backoff + 1).min(self.config.retries);
+        self.arm_persist(now, timers);
+        false
+    }
+}
