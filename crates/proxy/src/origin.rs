@@ -2,13 +2,15 @@
 
 mod site;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_stack::h2::FlowMeter;
 use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
 
@@ -83,19 +85,38 @@ pub struct Listen {
     pub acceptor: server::Acceptor,
 }
 
-/// Accepts connections for ever, each served by a task of its own.
+/// How long flow control held back each connection, by the client's address.
+#[derive(Clone, Default)]
+pub struct Meters(Rc<RefCell<BTreeMap<SocketAddr, Rc<FlowMeter>>>>);
+
+impl Meters {
+    /// How long HTTP's windows held back the connection with `client` so far.
+    pub fn limited(&self, client: SocketAddr) -> Duration {
+        let meters = self.0.borrow();
+        meters.get(&client).map_or(Duration::ZERO, |meter| meter.limited(world::now()))
+    }
+
+    fn add(&self, client: SocketAddr) -> Rc<FlowMeter> {
+        let meter = Rc::new(FlowMeter::default());
+        self.0.borrow_mut().insert(client, Rc::clone(&meter));
+        meter
+    }
+}
+
+/// Accepts connections for ever, each served by a task of its own and watched by one of `meters`.
 ///
 /// # Errors
 /// If the address cannot be listened on.
-pub async fn run(listen: Listen, origin: Rc<Origin>) -> io::Result<()> {
+pub async fn run(listen: Listen, origin: Rc<Origin>, meters: Meters) -> io::Result<()> {
     let listener = world::TcpListener::bind(listen.address)?;
     loop {
-        let (stream, _) = listener.accept().await?;
+        let (stream, client) = listener.accept().await?;
+        let meter = meters.add(client);
         let acceptor = listen.acceptor.clone();
         let origin = Rc::clone(&origin);
         world::spawn(async move {
             // A connection that fails is the client's to notice; the server has nobody to tell.
-            let _ = acceptor.serve(stream, origin).await;
+            let _ = acceptor.serve_metered(stream, origin, &meter).await;
         });
     }
 }

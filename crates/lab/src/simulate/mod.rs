@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
 use chance::Source;
+use proxy::Meters;
 use record::VisitRecord;
 use world::sim;
 
@@ -73,7 +74,7 @@ impl Simulator {
         let network = stage::network(scenario)?;
         let browser = Rc::new(stage::browser(scenario)?);
         let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
-        let tour = tour(browser, scenario, &ready);
+        let tour = tour(browser, scenario, &ready, stage.meters);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
         let measure =
@@ -98,6 +99,7 @@ fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
     ready: &Ready,
+    meters: Meters,
 ) -> impl Future<Output = Vec<VisitRecord>> + 'static {
     let plan = ready.load_plan(scenario);
     let view = scenario.client.view;
@@ -109,13 +111,14 @@ fn tour(
         }
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
-        let cold = visit(&browser, &cache, &plan, View::Cold, 0).await;
+        let cold = visit(&browser, &cache, &plan, &meters, View::Cold).await;
         if view != View::Warm {
             records.push(cold);
         }
         if view != View::Cold {
             world::sleep(BETWEEN_VISITS).await;
-            records.push(visit(&browser, &cache, &plan, View::Warm, records.len() as u32).await);
+            let warm = visit(&browser, &cache, &plan, &meters, View::Warm).await;
+            records.push(VisitRecord { index: records.len() as u32, ..warm });
         }
         records
     }
@@ -126,13 +129,13 @@ async fn visit(
     browser: &Rc<Browser>,
     cache: &Rc<Cache>,
     plan: &Rc<LoadPlan>,
+    meters: &Meters,
     view: View,
-    index: u32,
 ) -> VisitRecord {
     let account = Account::open();
     let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
     let visited = session.visit(plan, VISIT_LIMIT).await;
-    account.close(index, view, visited)
+    account.close(view, visited, meters)
 }
 
 /// The world's own account so far.

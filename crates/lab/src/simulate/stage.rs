@@ -8,7 +8,7 @@ use std::time::Duration;
 use browser::{Browser, Device, Policy};
 use chance::{Source, Stream};
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
-use proxy::{Listen, Origin, Workers, origin};
+use proxy::{Listen, Meters, Origin, Workers, origin};
 use units::BitsPerSec;
 use world::sim::{NodeId, Plan};
 
@@ -25,6 +25,7 @@ pub(super) const DOWN: &str = "down";
 pub(super) struct Stage {
     pub(super) plan: Plan,
     pub(super) client: NodeId,
+    pub(super) meters: Meters,
 }
 
 /// What the scenario's network is.
@@ -115,6 +116,7 @@ impl Stage {
         source: Source,
     ) -> Stage {
         let mut plan = Plan::new(source);
+        let meters = Meters::default();
         let tcp = tcp_config(&scenario.transport);
         let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
         let up = plan.link(UP, network.up.clone());
@@ -144,11 +146,12 @@ impl Stage {
             };
             let site = Arc::clone(&ready.site);
             let origin = Rc::new(Origin::new(site, index, workers, Rc::clone(&factors)));
+            let meters = meters.clone();
             plan.spawn(server, async move {
-                origin::run(listen, origin).await.expect("a fresh node's ports are free");
+                origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
             });
         }
-        Stage { plan, client }
+        Stage { plan, client, meters }
     }
 }
 
