@@ -20,6 +20,9 @@ pub(super) struct Load {
     pub(super) plan: Rc<LoadPlan>,
     started: Time,
     objects: RefCell<Vec<Progressing>>,
+    /// Whether the browser's cache held each object when the visit began. What a page asks for twice
+    /// in one visit was asked for twice when it was recorded.
+    cached: Vec<bool>,
     /// A factor on each object's compute: the nuisance model's.
     compute_factors: Vec<f64>,
     /// Objects not finished: those that the load event waits for, and all.
@@ -56,6 +59,7 @@ impl Load {
         let mut stream = world::stream("loader/compute");
         let spread = session.browser.compute_spread;
         let load = Rc::new(Load {
+            cached: page.objects.iter().map(|o| session.cache.holds(&o.url)).collect(),
             objects: RefCell::new(objects.collect()),
             compute_factors: page.objects.iter().map(|_| 1.0 + spread * stream.normal()).collect(),
             blocking: Cell::new(page.objects.iter().filter(|o| o.blocks_load).count()),
@@ -149,7 +153,7 @@ impl Load {
         if arm.blocked {
             return Err("its host is blocked".to_owned());
         }
-        if self.session.cache.holds(&spec.url) {
+        if self.cached[object] {
             return Ok(Arrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();

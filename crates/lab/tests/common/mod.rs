@@ -1,4 +1,6 @@
-//! What the tests of whole loads share.
+//! What the tests of whole loads share. Not every test binary uses all of it.
+
+#![allow(dead_code)]
 
 use farlink_lab as lab;
 use lab::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
