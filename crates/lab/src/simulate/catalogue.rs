@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use browser::{Device, Policy};
-use net::Network;
 
-use super::Simulator;
+use super::{Simulator, stage};
 use crate::experiment::{Catalogue, Refusal};
 use crate::scenario::{NetworkSpec, nearest};
 
@@ -16,7 +15,7 @@ impl Catalogue for Simulator {
     }
 
     fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
-        Network::parse(&network.to_string()).map(drop).map_err(|error| refuse(error.to_string()))
+        stage::resolve(network).map(drop).map_err(refuse)
     }
 
     fn device(&self, name: &str) -> Result<(), Refusal> {
