@@ -37,9 +37,13 @@ fn every_recorded_page_loads() {
             let result = simulator.execute(&common::journey(scenario, 1));
             assert_eq!(result.failure, None, "{name}");
             let visit = &result.visits[0];
-            let plt = visit.record.plt_ns().unwrap_or_else(|| panic!("{name}: {:?}", visit.record.outcome));
+            let plt = visit
+                .record
+                .plt_ns()
+                .unwrap_or_else(|| panic!("{name}: {:?}", visit.record.outcome));
             check_floor(visit);
-            let failed: Vec<_> = visit.record.objects.iter().filter(|o| o.error.is_some()).collect();
+            let failed: Vec<_> =
+                visit.record.objects.iter().filter(|o| o.error.is_some()).collect();
             assert!(failed.is_empty(), "{name}: {failed:?}");
             assert_eq!(visit.record.objects.len(), page.objects.len(), "{name}");
             // Requests for one URL are answered in turn: which of them came first is the arm's affair.

@@ -27,11 +27,8 @@ pub fn run() -> Result<ExitCode, Failure> {
         chromium(),
     ];
     for finding in &findings {
-        let (word, color) = if finding.works {
-            ("yes", AnsiColor::Green)
-        } else {
-            ("no", AnsiColor::Yellow)
-        };
+        let (word, color) =
+            if finding.works { ("yes", AnsiColor::Green) } else { ("no", AnsiColor::Yellow) };
         let style = Style::new().bold().fg_color(Some(color.into()));
         anstream::println!("{style}{word:>4}{style:#}  {}", finding.what);
         anstream::println!("      {}", finding.means);

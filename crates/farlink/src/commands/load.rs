@@ -53,8 +53,9 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
 /// The plan that the arguments come to.
 fn plan(load: &Load) -> Result<Plan, Failure> {
     if load.repetitions == 0 {
-        return Err(Failure::bad_input("-n 0 asks for no load at all")
-            .hint("give -n 1 or more".to_owned()));
+        return Err(
+            Failure::bad_input("-n 0 asks for no load at all").hint("give -n 1 or more".to_owned())
+        );
     }
     if load.seed >= 1 << 63 {
         return Err(Failure::bad_input("--seed is at most 9223372036854775807"));
@@ -74,7 +75,8 @@ fn scenario(page: &str, how: &How, protocol: &str, tls: &str) -> Result<Scenario
     scenario.page = PageRef { spec: page.to_owned(), digest: lab::simulate::page_digest(page) };
     scenario.stack.protocol = choice(protocol)?;
     scenario.stack.tls = choice(tls)?;
-    scenario.stack.connections_per_host = at_least_one("--connections-per-host", how.connections_per_host)?;
+    scenario.stack.connections_per_host =
+        at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
     scenario.transport.congestion = choice(&how.congestion)?;
     scenario.transport.initial_window_segments =
@@ -139,7 +141,9 @@ fn print_text(load: &Load, arms: &[Arm]) {
     let width = terminal_size::terminal_size().map_or(100, |(width, _)| width.0.into());
     let rows = if load.waterfall { usize::MAX } else { WATERFALL_ROWS };
     let fastest = arms::fastest(arms);
-    for arm in arms.iter().filter(|arm| load.waterfall || fastest.is_some_and(|f| f.name == arm.name)) {
+    for arm in
+        arms.iter().filter(|arm| load.waterfall || fastest.is_some_and(|f| f.name == arm.name))
+    {
         if let Some((_, visit)) = arm.median_visit() {
             out(&format!("\n{}, the median load:", arm.name));
             out(&waterfall::draw(&visit.record, width, rows));
@@ -237,7 +241,8 @@ fn print_json(results: &[(JourneyPlan, JourneyResult)]) -> Result<(), Failure> {
             writeln!(out, "{line}").map_err(|e| Failure::machine(format!("cannot write: {e}")))?;
         }
         if let Some(failure) = &result.failure {
-            let line = json!({ "plt_ms": null, "failure": failure, "repetition": journey.repetition });
+            let line =
+                json!({ "plt_ms": null, "failure": failure, "repetition": journey.repetition });
             writeln!(out, "{line}").map_err(|e| Failure::machine(format!("cannot write: {e}")))?;
         }
     }
@@ -254,8 +259,12 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
     if folder.is_dir() {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("--har {}: there is no directory {}", path.display(), folder.display()))
-        .hint(format!("mkdir -p {}", folder.display())))
+    Err(Failure::bad_input(format!(
+        "--har {}: there is no directory {}",
+        path.display(),
+        folder.display()
+    ))
+    .hint(format!("mkdir -p {}", folder.display())))
 }
 
 /// The median visit of each arm.

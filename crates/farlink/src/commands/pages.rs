@@ -12,7 +12,9 @@ pub fn run(pages: &Pages) -> Result<ExitCode, Failure> {
     match pages {
         Pages::List => list(),
         Pages::Show { page, json: false } => anstream::print!("{}", page::Table(&open(page)?)),
-        Pages::Show { page, json: true } => anstream::print!("{}", page::file::to_text(&open(page)?)),
+        Pages::Show { page, json: true } => {
+            anstream::print!("{}", page::file::to_text(&open(page)?))
+        }
         Pages::Write { page, output } => {
             let written = page::write::write(&open(page)?, output, Existing::Keep)
                 .map_err(Failure::bad_input)?;

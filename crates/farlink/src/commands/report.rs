@@ -44,8 +44,9 @@ fn choose(store: &Store, args: &Report) -> Result<RunId, Failure> {
 
 /// Writes a file as a whole: beside its place first, then into it.
 fn write(path: &Path, contents: &[u8]) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| Failure::machine(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        Failure::machine(format!("cannot write {}: {error}", path.display()))
+    };
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let result = File::create(&partial)

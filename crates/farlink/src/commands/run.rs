@@ -18,8 +18,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
     let simulator = Simulator::new();
     let plan = resolve(&source, &simulator).map_err(|error| experiment_failure(&error))?;
-    let mut store =
-        Store::open_or_create(&run.store).map_err(|error| runs::failure(&error))?;
+    let mut store = Store::open_or_create(&run.store).map_err(|error| runs::failure(&error))?;
     let workers = workers(run.jobs);
     let facts = facts(&source, workers);
     let id = begin(run, &mut store, &plan, &facts)?;
@@ -101,7 +100,8 @@ fn tell(run: &Run, id: RunId, ended: Ended, failed: u64) -> Result<ExitCode, Fai
 
 fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
     bar.set_style(style.expect("the template is fixed"));
     bar
 }

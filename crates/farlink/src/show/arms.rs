@@ -114,7 +114,17 @@ fn count(n: f64) -> String {
 /// The table of all arms.
 pub fn table(arms: &[Arm]) -> Table {
     let mut table = Table::new(&[
-        "", "median PLT", "p90", "floor", "PLT/floor", "TTFB", "ByteIndex*", "conns", "bytes down", "retrans", "failed",
+        "",
+        "median PLT",
+        "p90",
+        "floor",
+        "PLT/floor",
+        "TTFB",
+        "ByteIndex*",
+        "conns",
+        "bytes down",
+        "retrans",
+        "failed",
     ]);
     for arm in arms {
         table.row(arm.row());

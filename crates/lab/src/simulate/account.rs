@@ -100,11 +100,7 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
     events
 }
 
-fn connections(
-    used: &[ConnectionUse],
-    report: &Report,
-    meters: &Meters,
-) -> Vec<ConnectionRecord> {
+fn connections(used: &[ConnectionUse], report: &Report, meters: &Meters) -> Vec<ConnectionRecord> {
     let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
         // The client's address tells connections apart: it never uses a port twice in a journey.

@@ -77,10 +77,13 @@ impl Simulator {
         let tour = tour(browser, scenario, &ready, stage.meters);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
-        let measure =
-            |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
+        let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
         let notes = network.notes.iter().chain(&ready.notes).cloned().collect();
-        Ok(JourneyResult { visits: records.into_iter().map(measure).collect(), notes, failure: None })
+        Ok(JourneyResult {
+            visits: records.into_iter().map(measure).collect(),
+            notes,
+            failure: None,
+        })
     }
 }
 

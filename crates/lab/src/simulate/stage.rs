@@ -13,9 +13,7 @@ use units::BitsPerSec;
 use world::sim::{NodeId, Plan};
 
 use super::ready::Ready;
-use crate::scenario::{
-    Congestion, NetworkSpec, Nuisance, Origins, Queue, Scenario, Transport,
-};
+use crate::scenario::{Congestion, NetworkSpec, Nuisance, Origins, Queue, Scenario, Transport};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(super) const UP: &str = "up";
