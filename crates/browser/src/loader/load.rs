@@ -74,15 +74,22 @@ impl Load {
         load
     }
 
-    /// Waits until every object is finished; gives the span to the load event.
-    pub(super) async fn finished(&self) -> Result<Duration, String> {
+    /// Waits until every object is finished, those that the load event does not wait for included.
+    pub(super) async fn finished(&self) {
         while self.remaining.get() > 0 {
             self.finished.notified().await;
         }
+    }
+
+    /// The span to the load event, or why there was none.
+    pub(super) fn outcome(&self) -> Result<Duration, String> {
         if let Some(error) = self.document_error() {
             return Err(error);
         }
-        let loaded = self.loaded.get().expect("the load event fires when nothing blocks it");
+        let loaded = self.loaded.get().ok_or_else(|| {
+            let waited = world::now().since(self.started).as_secs();
+            format!("the page had not loaded after {waited} s")
+        })?;
         Ok(loaded.since(self.started))
     }
 
