@@ -92,6 +92,17 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
         let link = &report.links[drop.link].0;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
+    for (index, used) in visited.connections.iter().enumerate() {
+        let its = |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+        for end in report.endpoints.iter().filter(its) {
+            let sender = if end.active { "client" } else { "server" };
+            let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
+            events.extend(sent.map(|sent| Event {
+                connection: Some(index as u32),
+                ..event(sent.at, EventKind::Retransmit, format!("{sender}, {}", sent.cause))
+            }));
+        }
+    }
     events.push(match &visited.plt {
         Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
         Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
