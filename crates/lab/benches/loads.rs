@@ -19,6 +19,10 @@ use farlink_lab::simulate::Simulator;
 use farlink_lab::{Execute, Order, Plan};
 use rustix::time::{ClockId, clock_gettime};
 
+/// What `farlink` itself allocates with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const PAGE: &str = "synthetic:100x10KB";
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=10mbit,queue=100pkt";
 
