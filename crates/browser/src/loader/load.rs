@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::Failure;
@@ -17,7 +18,7 @@ use crate::timeline::Timeline;
 
 pub(super) struct Load {
     pub(super) session: Rc<Session>,
-    pub(super) plan: Rc<LoadPlan>,
+    pub(super) plan: Arc<LoadPlan>,
     started: Time,
     objects: RefCell<Vec<Progressing>>,
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
@@ -47,7 +48,7 @@ const ATTEMPTS: u32 = 3;
 
 impl Load {
     /// Navigates: the document is discovered now.
-    pub(super) fn start(session: Rc<Session>, plan: Rc<LoadPlan>) -> Rc<Load> {
+    pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<Load> {
         let now = world::now();
         let page = &plan.page;
         let objects = page.objects.iter().map(|object| Progressing {

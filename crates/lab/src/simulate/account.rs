@@ -93,7 +93,8 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
     for (index, used) in visited.connections.iter().enumerate() {
-        let its = |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+        let its =
+            |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
         for end in report.endpoints.iter().filter(its) {
             let sender = if end.active { "client" } else { "server" };
             let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);

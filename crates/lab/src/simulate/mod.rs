@@ -19,7 +19,7 @@ use world::sim;
 use self::account::Account;
 pub use self::catalogue::page_digest;
 use self::limits::Limits;
-use self::ready::{Pages, Ready};
+use self::ready::Pages;
 use self::stage::Stage;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, View};
@@ -73,8 +73,10 @@ impl Simulator {
         let ready = self.pages.ready(scenario)?;
         let network = stage::network(scenario)?;
         let browser = Rc::new(stage::browser(scenario)?);
-        let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
-        let tour = tour(browser, scenario, &ready, stage.meters);
+        let load_plan = ready.load_plan(scenario);
+        let source = Source::new(journey.seed, 0);
+        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source);
+        let tour = tour(browser, scenario, load_plan, stage.meters);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
         let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
@@ -101,10 +103,9 @@ impl Execute for Simulator {
 fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
-    ready: &Ready,
+    plan: Arc<LoadPlan>,
     meters: Meters,
 ) -> impl Future<Output = Vec<VisitRecord>> + 'static {
-    let plan = ready.load_plan(scenario);
     let view = scenario.client.view;
     let varies = scenario.nuisance == Nuisance::On;
     async move {
@@ -131,7 +132,7 @@ fn tour(
 async fn visit(
     browser: &Rc<Browser>,
     cache: &Rc<Cache>,
-    plan: &Rc<LoadPlan>,
+    plan: &Arc<LoadPlan>,
     meters: &Meters,
     view: View,
 ) -> VisitRecord {

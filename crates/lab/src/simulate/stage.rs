@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Browser, Device, Policy};
+use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
 use proxy::{Listen, Meters, Origin, Workers, origin};
@@ -110,6 +110,7 @@ impl Stage {
     pub(super) fn set(
         scenario: &Scenario,
         ready: &Ready,
+        arms: &[Arm],
         network: &Network,
         source: Source,
     ) -> Stage {
@@ -119,7 +120,6 @@ impl Stage {
         let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
         let up = plan.link(UP, network.up.clone());
         let down = plan.link(DOWN, network.down.clone());
-        let arms = ready.arms(scenario);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
             let address = origin_address(index);
