@@ -1,6 +1,7 @@
 //! The origin server: answers with a page's objects, after their think time, by a worker pool.
 
 mod site;
+mod virtual_hosts;
 
 use std::cell::Cell;
 use std::io;
@@ -13,6 +14,7 @@ use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
 
 pub use self::site::Site;
+pub use self::virtual_hosts::VirtualHosts;
 
 /// How many requests a server works on at once, and how long it takes beside an object's own think
 /// time.
@@ -83,19 +85,30 @@ pub struct Listen {
     pub acceptor: server::Acceptor,
 }
 
-/// Accepts connections for ever, each served by a task of its own.
+/// Listens and serves for ever.
 ///
 /// # Errors
 /// If the address cannot be listened on.
-pub async fn run(listen: Listen, origin: Rc<Origin>) -> io::Result<()> {
-    let listener = world::TcpListener::bind(listen.address)?;
+pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>) -> io::Result<()> {
+    serve(world::TcpListener::bind(listen.address)?, listen.acceptor, handler).await
+}
+
+/// Accepts connections for ever, each served by a task of its own.
+///
+/// # Errors
+/// If the listener fails.
+pub async fn serve<H: Handler>(
+    listener: world::TcpListener,
+    acceptor: server::Acceptor,
+    handler: Rc<H>,
+) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
-        let acceptor = listen.acceptor.clone();
-        let origin = Rc::clone(&origin);
+        let acceptor = acceptor.clone();
+        let handler = Rc::clone(&handler);
         world::spawn(async move {
             // A connection that fails is the client's to notice; the server has nobody to tell.
-            let _ = acceptor.serve(stream, origin).await;
+            let _ = acceptor.serve(stream, handler).await;
         });
     }
 }
