@@ -1,6 +1,7 @@
 //! The origin server: answers with a page's objects, after their think time, by a worker pool.
 
 mod site;
+mod virtual_hosts;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
 
 pub use self::site::Site;
+pub use self::virtual_hosts::VirtualHosts;
 
 /// How many requests a server works on at once, and how long it takes beside an object's own think
 /// time.
@@ -103,20 +105,41 @@ impl Meters {
     }
 }
 
-/// Accepts connections for ever, each served by a task of its own and watched by one of `meters`.
+/// Listens and serves for ever; each connection is watched by one of `meters`.
 ///
 /// # Errors
 /// If the address cannot be listened on.
-pub async fn run(listen: Listen, origin: Rc<Origin>, meters: Meters) -> io::Result<()> {
+pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
     let listener = world::TcpListener::bind(listen.address)?;
+    serve_metered(listener, listen.acceptor, handler, meters).await
+}
+
+/// Accepts connections for ever, each served by a task of its own.
+///
+/// # Errors
+/// If the listener fails.
+pub async fn serve<H: Handler>(
+    listener: world::TcpListener,
+    acceptor: server::Acceptor,
+    handler: Rc<H>,
+) -> io::Result<()> {
+    serve_metered(listener, acceptor, handler, Meters::default()).await
+}
+
+async fn serve_metered<H: Handler>(
+    listener: world::TcpListener,
+    acceptor: server::Acceptor,
+    handler: Rc<H>,
+    meters: Meters,
+) -> io::Result<()> {
     loop {
         let (stream, client) = listener.accept().await?;
         let meter = meters.add(client);
-        let acceptor = listen.acceptor.clone();
-        let origin = Rc::clone(&origin);
+        let acceptor = acceptor.clone();
+        let handler = Rc::clone(&handler);
         world::spawn(async move {
             // A connection that fails is the client's to notice; the server has nobody to tell.
-            let _ = acceptor.serve_metered(stream, origin, &meter).await;
+            let _ = acceptor.serve_metered(stream, handler, &meter).await;
         });
     }
 }

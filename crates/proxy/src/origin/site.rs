@@ -30,9 +30,15 @@ pub(super) struct Entry {
 }
 
 impl Site {
-    /// Prepares the replies of `page`.
+    /// Prepares the replies of `page`. What its bodies hold does not matter to farlink's own loader.
     pub fn new(page: &Page) -> Site {
         let body = Body::for_page(page);
+        Site::with_bodies(page, |_, object| body.slice(object.body_bytes))
+    }
+
+    /// Prepares the replies of `page` with given bodies: `body` is told an object's index and the
+    /// object.
+    pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
         let mut hosts: Vec<Host> = page
             .hosts
             .iter()
@@ -49,7 +55,7 @@ impl Site {
             host.replies[position].push(Entry {
                 object: index,
                 think: object.think.value,
-                reply: reply(index, object, body.slice(object.body_bytes)),
+                reply: reply(index, object, body(index, object)),
             });
         }
         let fields = header_map(&[("content-type", "text/plain")]);
@@ -121,7 +127,8 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
     };
     let content_type = ("content-type", content_type);
     let status = StatusCode::from_u16(object.status).unwrap_or(StatusCode::OK);
-    let least = Head::new(status, header_map(&[content_type]), object.body_bytes).h1.len();
+    let body_bytes = body.len() as u64;
+    let least = Head::new(status, header_map(&[content_type]), body_bytes).h1.len();
     let missing = (object.response_header_bytes as usize).saturating_sub(least);
     let own = filler(index, (missing / 2).min(OWN_BYTES));
     let shared = filler(0, missing - (missing / 2).min(OWN_BYTES));
@@ -132,7 +139,7 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
             fields.push((name, &value[overhead..]));
         }
     }
-    Reply { head: Arc::new(Head::new(status, header_map(&fields), object.body_bytes)), body }
+    Reply { head: Arc::new(Head::new(status, header_map(&fields), body_bytes)), body }
 }
 
 fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
