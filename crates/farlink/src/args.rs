@@ -20,7 +20,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Load a page over a network and say which protocol is fastest.
-    Load(Load),
+    Load(Box<Load>),
     /// Run an experiment: a grid of scenarios from a TOML file.
     Run(Run),
     /// Write the HTML report of a run.

@@ -104,6 +104,11 @@ impl<'a> Arrival<'a> {
 }
 
 impl Progress for Arrival<'_> {
+    fn admitted(&mut self) {
+        // Until now the connection had no stream for it: that is waiting for a connection.
+        self.load.timeline(self.object, |t| t.assigned = Some(world::now()));
+    }
+
     fn sent(&mut self, head_bytes: u64, body_bytes: u64) {
         self.load.timeline(self.object, |t| {
             t.sent = Some(world::now());

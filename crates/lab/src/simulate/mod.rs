@@ -13,13 +13,14 @@ use std::time::Duration;
 use browser::{Browser, Cache, LoadPlan, Session};
 use chance::Source;
 use net::Network;
+use proxy::Meters;
 use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
 pub use self::catalogue::page_digest;
 use self::limits::Limits;
-use self::ready::{Pages, Ready};
+use self::ready::Pages;
 use self::stage::Stage;
 use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
@@ -82,8 +83,10 @@ impl Simulator {
         let ready = self.pages.ready(scenario)?;
         let network = stage::network(scenario)?;
         let browser = Rc::new(stage::browser(scenario)?);
-        let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
-        let tour = tour(browser, scenario, &ready);
+        let load_plan = ready.load_plan(scenario);
+        let source = Source::new(journey.seed, 0);
+        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source);
+        let tour = tour(browser, scenario, load_plan, stage.meters);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
         let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
@@ -110,9 +113,9 @@ impl Execute for Simulator {
 fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
-    ready: &Ready,
+    plan: Arc<LoadPlan>,
+    meters: Meters,
 ) -> impl Future<Output = Vec<VisitRecord>> + 'static {
-    let plan = ready.load_plan(scenario);
     let view = scenario.client.view;
     let varies = scenario.nuisance == Nuisance::On;
     async move {
@@ -122,13 +125,14 @@ fn tour(
         }
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
-        let cold = visit(&browser, &cache, &plan, View::Cold, 0).await;
+        let cold = visit(&browser, &cache, &plan, &meters, View::Cold).await;
         if view != View::Warm {
             records.push(cold);
         }
         if view != View::Cold {
             world::sleep(BETWEEN_VISITS).await;
-            records.push(visit(&browser, &cache, &plan, View::Warm, records.len() as u32).await);
+            let warm = visit(&browser, &cache, &plan, &meters, View::Warm).await;
+            records.push(VisitRecord { index: records.len() as u32, ..warm });
         }
         records
     }
@@ -138,14 +142,14 @@ fn tour(
 async fn visit(
     browser: &Rc<Browser>,
     cache: &Rc<Cache>,
-    plan: &Rc<LoadPlan>,
+    plan: &Arc<LoadPlan>,
+    meters: &Meters,
     view: View,
-    index: u32,
 ) -> VisitRecord {
     let account = Account::open();
     let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
     let visited = session.visit(plan, VISIT_LIMIT).await;
-    account.close(index, view, visited)
+    account.close(view, visited, meters)
 }
 
 /// The world's own account so far.

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Page, file};
 use plan::Plan;
 
+pub use plan::folder;
+
 /// What to do where the target directory has something in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
@@ -38,6 +40,34 @@ pub struct Written {
     pub bytes: u64,
     /// What differs from the page, one line each; also in the README.
     pub notes: Vec<String>,
+}
+
+/// One object as a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Index in the page.
+    pub object: usize,
+    /// The host that must serve it, as links name it.
+    pub host: String,
+    /// Its path there.
+    pub path: String,
+    /// What it holds.
+    pub body: Vec<u8>,
+}
+
+/// The files that [`write`] would write, for a server that keeps them in memory; the document first.
+///
+/// # Errors
+/// If the page has nothing that a file can be.
+pub fn files(page: &Page) -> Result<Vec<File>, Error> {
+    let plan = Plan::new(page)?;
+    let file = |(number, item): (usize, &plan::Item)| File {
+        object: item.object,
+        host: item.folder.clone(),
+        path: item.path.clone(),
+        body: files::body(&plan, number),
+    };
+    Ok(plan.items.iter().enumerate().map(file).collect())
 }
 
 /// The page file's name in the directory written.
@@ -162,6 +192,20 @@ mod tests {
             assert_eq!(files_below(&target).len(), listed.requests + 2);
             let path = target.join(PAGE_FILE);
             assert_eq!(crate::open(path.to_str().unwrap()).unwrap(), page);
+        }
+    }
+
+    #[test]
+    fn files_in_memory_are_those_on_disk() {
+        let scratch = Scratch::new("memory");
+        let target = scratch.0.join("page");
+        let page = crate::open("bth2013").unwrap();
+        let written = write(&page, &target, Existing::Keep).unwrap();
+        let in_memory = super::files(&page).unwrap();
+        assert_eq!(in_memory.len(), written.files);
+        for file in in_memory.iter().filter(|file| file.path != "/") {
+            let on_disk = fs::read(target.join(format!("{}{}", file.host, file.path))).unwrap();
+            assert_eq!(on_disk, file.body, "{}", file.path);
         }
     }
 

@@ -125,7 +125,7 @@ fn unservable(object: &Object) -> Option<String> {
 }
 
 /// The host's name if it is one, as no folder may lie outside the directory.
-fn folder(host: &str) -> String {
+pub fn folder(host: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
     let name: String = host.chars().map(safe).collect();
     match name.starts_with('.') || name.is_empty() {

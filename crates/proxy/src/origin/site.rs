@@ -30,9 +30,15 @@ pub(super) struct Entry {
 }
 
 impl Site {
-    /// Prepares the replies of `page`.
+    /// Prepares the replies of `page`. What its bodies hold does not matter to farlink's own loader.
     pub fn new(page: &Page) -> Site {
         let body = Body::for_page(page);
+        Site::with_bodies(page, |_, object| body.slice(object.body_bytes))
+    }
+
+    /// Prepares the replies of `page` with given bodies: `body` is told an object's index and the
+    /// object.
+    pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
         let mut hosts: Vec<Host> = page
             .hosts
             .iter()
@@ -41,14 +47,15 @@ impl Site {
         for (index, object) in page.objects.iter().enumerate() {
             let host = &mut hosts[object.host.0 as usize];
             let next = host.replies.len();
-            let position = *host.by_request.entry(key(&object.method, &object.path)).or_insert(next);
+            let position =
+                *host.by_request.entry(key(&object.method, &object.path)).or_insert(next);
             if position == next {
                 host.replies.push(Vec::new());
             }
             host.replies[position].push(Entry {
                 object: index,
                 think: object.think.value,
-                reply: reply(index, object, body.slice(object.body_bytes)),
+                reply: reply(index, object, body(index, object)),
             });
         }
         let fields = header_map(&[("content-type", "text/plain")]);
@@ -120,7 +127,8 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
     };
     let content_type = ("content-type", content_type);
     let status = StatusCode::from_u16(object.status).unwrap_or(StatusCode::OK);
-    let least = Head::new(status, header_map(&[content_type]), object.body_bytes).h1.len();
+    let body_bytes = body.len() as u64;
+    let least = Head::new(status, header_map(&[content_type]), body_bytes).h1.len();
     let missing = (object.response_header_bytes as usize).saturating_sub(least);
     let own = filler(index, (missing / 2).min(OWN_BYTES));
     let shared = filler(0, missing - (missing / 2).min(OWN_BYTES));
@@ -131,7 +139,7 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
             fields.push((name, &value[overhead..]));
         }
     }
-    Reply { head: Arc::new(Head::new(status, header_map(&fields), object.body_bytes)), body }
+    Reply { head: Arc::new(Head::new(status, header_map(&fields), body_bytes)), body }
 }
 
 fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
@@ -151,7 +159,9 @@ fn filler(salt: usize, len: usize) -> String {
     let mut state = salt as u64 + 1;
     (0..len)
         .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             char::from(b"0123456789abcdefghijklmnopqrstuv"[(state >> 59) as usize])
         })
         .collect()

@@ -191,6 +191,6 @@ impl Topology {
 
     /// Every link's name and what it has done so far.
     pub(super) fn link_stats(&self) -> Vec<(String, LinkStats)> {
-        self.links.iter().map(|hop| (hop.name.clone(), hop.link.stats().clone())).collect()
+        self.links.iter().map(|hop| (hop.name.clone(), *hop.link.stats())).collect()
     }
 }
