@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
 use chance::Source;
+use net::Network;
 use proxy::Meters;
 use record::VisitRecord;
 use world::sim;
@@ -21,6 +22,7 @@ pub use self::catalogue::page_digest;
 use self::limits::Limits;
 use self::ready::Pages;
 use self::stage::Stage;
+use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, View};
 
@@ -52,12 +54,20 @@ impl Simulator {
     /// Checks that a scenario can be run, and prepares its page.
     ///
     /// # Errors
-    /// One sentence: an unknown page, network, device or browser.
-    pub fn prepare(&self, scenario: &Scenario) -> Result<(), String> {
-        self.pages.ready(scenario)?;
-        stage::network(scenario)?;
-        stage::browser(scenario)?;
-        Ok(())
+    /// An unknown page, network, device or browser, with what was probably meant.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        Catalogue::page(self, &scenario.page.spec)?;
+        Catalogue::network(self, &scenario.network)?;
+        self.device(&scenario.client.device)?;
+        self.browser(&scenario.client.browser)
+    }
+
+    /// The network of a scenario, as it is simulated.
+    ///
+    /// # Errors
+    /// If there is none of that name, or its description cannot be read.
+    pub fn network(&self, scenario: &Scenario) -> Result<Network, String> {
+        stage::network(scenario)
     }
 
     /// The page of a scenario, read once.

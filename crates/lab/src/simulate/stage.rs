@@ -13,7 +13,7 @@ use units::BitsPerSec;
 use world::sim::{NodeId, Plan};
 
 use super::ready::Ready;
-use crate::scenario::{Congestion, NetworkSpec, Nuisance, Origins, Queue, Scenario, Transport};
+use crate::scenario::{Congestion, Nuisance, Origins, Scenario, Transport};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(super) const UP: &str = "up";
@@ -28,52 +28,14 @@ pub(super) struct Stage {
 
 /// What the scenario's network is.
 pub(super) fn network(scenario: &Scenario) -> Result<Network, String> {
-    let mut network = resolve(&scenario.network)?;
+    let mut network =
+        Network::parse(&scenario.network.to_string()).map_err(|error| error.to_string())?;
     if scenario.nuisance == Nuisance::On {
         for link in [&mut network.up, &mut network.down] {
             link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
         }
     }
     Ok(network)
-}
-
-/// The network that a specification comes to: a description as it stands, or a profile (or file) with
-/// what is said to differ.
-pub(super) fn resolve(spec: &NetworkSpec) -> Result<Network, String> {
-    let Some(base) = &spec.base else {
-        return Network::parse(&spec.to_string()).map_err(|error| error.to_string());
-    };
-    let mut network = Network::parse(base).map_err(|error| error.to_string())?;
-    let changed = NetworkSpec { base: None, ..spec.clone() };
-    if changed == NetworkSpec::default() {
-        return Ok(network);
-    }
-    if let Some(rtt_ns) = spec.rtt_ns {
-        network.up.delay = Duration::from_nanos(rtt_ns / 2);
-        network.down.delay = Duration::from_nanos(rtt_ns - rtt_ns / 2);
-    }
-    if let Some(rate) = spec.down_bit_per_s {
-        network.down.rate = BitsPerSec(rate);
-    }
-    if let Some(rate) = spec.up_bit_per_s {
-        network.up.rate = BitsPerSec(rate);
-    }
-    for link in [&mut network.up, &mut network.down] {
-        link.loss = spec.loss_ratio.unwrap_or(link.loss);
-        link.queue = spec.queue.map_or(Ok(link.queue), queue)?;
-    }
-    network.notes.push(format!("{base}, changed: {changed}"));
-    network.name = spec.to_string();
-    Ok(network)
-}
-
-fn queue(queue: Queue) -> Result<QueueLimit, String> {
-    match queue {
-        Queue::Packets(n) => u32::try_from(n)
-            .map(QueueLimit::Packets)
-            .map_err(|_| format!("a queue of {n} packets is larger than any machine's memory")),
-        Queue::Bytes(n) => Ok(QueueLimit::Bytes(n)),
-    }
 }
 
 /// What the scenario's browser is.
