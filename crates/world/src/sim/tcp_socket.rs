@@ -344,12 +344,12 @@ impl State {
         TcpStream { id, local: self.topology.address(here), peer: self.topology.address(there) }
     }
 
-    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: tcp::Segment) {
+    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: Box<tcp::Segment>) {
         match self.demux.tcp(to, from) {
             Some(slot) => {
                 let now = self.now;
                 let Some(socket) = &mut self.tcp.slots[slot as usize].1 else { return };
-                socket.connection.handle(now, segment);
+                socket.connection.handle(now, *segment);
                 self.tcp_settle(slot);
             }
             None => self.tcp_unknown(from, to, &segment),
@@ -371,7 +371,7 @@ impl State {
             }
             _ => {
                 if let Some(reset) = tcp::reset_for(segment) {
-                    self.send(Topology::packet(to, from, route, Body::Tcp(reset)));
+                    self.send(Topology::packet(to, from, route, Body::Tcp(Box::new(reset))));
                 }
             }
         }
@@ -419,7 +419,7 @@ impl State {
         let Some(socket) = socket else { return };
         while let Some(segment) = socket.connection.poll(*now) {
             let packet: Packet =
-                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(segment));
+                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(Box::new(segment)));
             topology.forward(*now, agenda, trace, packet);
         }
         if let Some(deadline) = socket.connection.deadline()

@@ -31,7 +31,8 @@ pub(super) struct Packet {
 }
 
 pub(super) enum Body {
-    Tcp(tcp::Segment),
+    /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
+    Tcp(Box<tcp::Segment>),
     Udp(Bytes),
 }
 
