@@ -12,6 +12,8 @@ newest=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n
 [ -n "$newest" ] || die "farlink is not built" "cargo build --release"
 export PATH=$root/$(dirname "$newest"):$PATH
 
+# Where scripts/demo.sh, which README.md begins with, has put its results.
+mkdir -p out
 blocks=$(mktemp -d)
 trap 'rm -rf "$blocks"' EXIT
 
