@@ -41,7 +41,7 @@ impl Network {
         let text = text.trim();
         if Path::new(text).extension().is_some_and(|extension| extension == "toml") {
             Network::from_file(Path::new(text))
-        } else if text.contains('=') {
+        } else if text.contains(['=', ',']) {
             Network::from_settings(text)
         } else {
             profiles().get(text).cloned().ok_or_else(|| SpecError::UnknownProfile {
