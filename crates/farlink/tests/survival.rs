@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use common::{Desk, Ran, digest, experiment, journeys, sqlite};
 
 /// Enough journeys that one worker is at it for seconds.
-const REPETITIONS: u32 = 250;
+const REPETITIONS: u32 = 150;
 const ALL: u64 = 4 * REPETITIONS as u64;
 
 /// The digest of the run if nobody stops it.

@@ -7,6 +7,7 @@ use crate::args::Networks;
 use crate::failure::{ExitCode, Failure};
 use crate::show::conditions::{delay, percent};
 use crate::show::table::Table;
+use crate::show::terminal::wrapped;
 
 pub fn run(networks: &Networks) -> Result<ExitCode, Failure> {
     match networks {
@@ -32,7 +33,7 @@ fn list() -> Result<(), Failure> {
     let aliases: Vec<String> =
         profiles().aliases().map(|(alias, name)| format!("{alias} = {name}")).collect();
     if !aliases.is_empty() {
-        output::line(format!("\nOther names: {}.", aliases.join(", ")))?;
+        output::line(wrapped(&format!("\nOther names: {}.", aliases.join(", "))))?;
     }
     output::line("\n`farlink networks show NAME` says where the numbers come from.")
 }
@@ -45,9 +46,9 @@ fn show(text: &str) -> Result<(), Failure> {
         table.row(row(direction, link));
     }
     output::line(table)?;
-    output::line(format!("\nsource: {}", network.source))?;
+    output::line(wrapped(&format!("\nsource: {}", network.source)))?;
     for note in &network.notes {
-        output::line(format!("note: {note}"))?;
+        output::line(wrapped(&format!("note: {note}")))?;
     }
     Ok(())
 }

@@ -43,6 +43,7 @@ fn list() -> Result<(), Failure> {
         ]);
     }
     table.left(4);
+    table.wrap(4);
     output::line(table)?;
     output::line(
         "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers; a .har, .har.gz or page file is named by its path.",

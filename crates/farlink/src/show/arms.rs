@@ -134,7 +134,12 @@ impl Arm {
         reasons.chain(self.lost.iter().map(String::as_str))
     }
 
-    /// How many loads failed.
+    /// How many loads were made.
+    pub fn attempts(&self) -> usize {
+        self.loads.len() + self.lost.len()
+    }
+
+    /// How many of them failed.
     pub fn failed(&self) -> usize {
         self.failures().count()
     }
@@ -147,7 +152,7 @@ impl Arm {
             findings.push(format!("{name}: all loads are the same, there is no spread"));
         }
         if self.failed() > 0 && self.plt().is_some() {
-            let (failed, all) = (self.failed(), self.loads.len() + self.lost.len());
+            let (failed, all) = (self.failed(), self.attempts());
             findings
                 .push(format!("{name}: {failed} of {all} loads failed; figures are of the others"));
         }

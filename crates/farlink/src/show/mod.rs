@@ -4,5 +4,6 @@ pub mod answer;
 pub mod arms;
 pub mod conditions;
 pub mod table;
+pub mod terminal;
 pub mod units;
 pub mod waterfall;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use comfy_table::{CellAlignment, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
+
+use super::terminal;
 
 /// A table being filled.
 pub struct Table(comfy_table::Table);
@@ -29,6 +31,17 @@ impl Table {
     pub fn left(&mut self, column: usize) {
         if let Some(column) = self.0.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+
+    /// Lets a column of text take what the others leave of the terminal's width, on several lines.
+    pub fn wrap(&mut self, wrapped: usize) {
+        let Some(width) = terminal::width() else { return };
+        self.0.set_content_arrangement(ContentArrangement::Dynamic).set_width(width as u16);
+        for (index, column) in self.0.column_iter_mut().enumerate() {
+            if index != wrapped {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::commands::output;
 use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
 use crate::show::units::{bytes, counted};
+use crate::show::terminal::{self, wrapped};
 use crate::show::{answer, conditions, waterfall};
 
 /// Objects that a waterfall shows unless all are asked for.
@@ -48,17 +49,20 @@ pub fn print(load: &Load, arms: &[Arm], simulator: &Simulator) -> Result<(), Fai
 /// What was asked, and what its names stand for.
 fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
     let scenario = arm.scenario();
+    let loads = match arm.attempts() {
+        all if all == load.repetitions as usize => all.to_string(),
+        some => format!("{some} of {}", load.repetitions),
+    };
     let name = scenario.network.base.as_deref().map_or("custom", |_| network.name.as_str());
     format!(
         "page     {}: {} to {}, {}\n\
          network  {name}: {}\n\
-         loads    {} an arm, seed {}, simulated; {}",
+         loads    {loads} an arm, seed {}, simulated; {}",
         scenario.page.spec,
         counted(page.objects.len(), "request"),
         counted(page.hosts.len(), "host"),
         bytes(page.body_bytes() as f64),
         conditions::network(network),
-        load.repetitions,
         load.seed,
         conditions::others(scenario, load.how.tls.len() == 1),
     )
@@ -93,22 +97,10 @@ fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), Failure> {
             "the waterfalls have {lines} lines; --har OUT writes them for a viewer"
         );
     }
+    let width = terminal::width().unwrap_or(WIDTH);
     for (arm, record) in visits {
         output::line(format!("\n{}, the median load:", arm.name()))?;
-        output::line(waterfall::draw(record, width().unwrap_or(WIDTH), rows))?;
+        output::line(waterfall::draw(record, width, rows))?;
     }
     Ok(())
-}
-
-/// The terminal's columns, if there is one.
-fn width() -> Option<usize> {
-    terminal_size::terminal_size().map(|(width, _)| width.0.into())
-}
-
-/// A long line in the terminal's width, its continuation indented; as it is where it goes to a file.
-fn wrapped(text: &str) -> String {
-    match width() {
-        Some(width) => textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  ")),
-        None => text.to_owned(),
-    }
 }
