@@ -24,7 +24,8 @@ use page::{Page, write};
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
-    let spec = arguments.first().ok_or("which page? Usage: serve_page PAGE [ADDRESS [TLS [h1|h2]]]")?;
+    let spec =
+        arguments.first().ok_or("which page? Usage: serve_page PAGE [ADDRESS [TLS [h1|h2]]]")?;
     let address: SocketAddr = argument(1, "127.0.0.1:8080").parse()?;
     let security = security(argument(2, "none"))?;
     let protocols = protocols(argument(3, "h2"))?;
@@ -62,9 +63,8 @@ fn protocols(name: &str) -> Result<Vec<Protocol>, String> {
 
 fn acceptor(security: Security, protocols: &[Protocol]) -> Acceptor {
     let settings = tls::Settings::default();
-    let server = |version| {
-        tls::Server::new(&settings, version, Identity::Rsa2048, Chain::Whole, protocols)
-    };
+    let server =
+        |version| tls::Server::new(&settings, version, Identity::Rsa2048, Chain::Whole, protocols);
     Acceptor { tls: security.version().map(server), ..Acceptor::new(security) }
 }
 

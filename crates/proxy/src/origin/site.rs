@@ -47,7 +47,8 @@ impl Site {
         for (index, object) in page.objects.iter().enumerate() {
             let host = &mut hosts[object.host.0 as usize];
             let next = host.replies.len();
-            let position = *host.by_request.entry(key(&object.method, &object.path)).or_insert(next);
+            let position =
+                *host.by_request.entry(key(&object.method, &object.path)).or_insert(next);
             if position == next {
                 host.replies.push(Vec::new());
             }
@@ -158,7 +159,9 @@ fn filler(salt: usize, len: usize) -> String {
     let mut state = salt as u64 + 1;
     (0..len)
         .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             char::from(b"0123456789abcdefghijklmnopqrstuv"[(state >> 59) as usize])
         })
         .collect()

@@ -26,7 +26,8 @@ impl VirtualHosts {
     ) -> VirtualHosts {
         let mut origins: Vec<Origin> = Vec::with_capacity(page.hosts.len());
         for index in 0..page.hosts.len() {
-            let mut origin = Origin::new(Arc::clone(site), index, workers, Rc::clone(think_factors));
+            let mut origin =
+                Origin::new(Arc::clone(site), index, workers, Rc::clone(think_factors));
             if let Some(first) = origins.first() {
                 origin.workers.clone_from(&first.workers);
             }
