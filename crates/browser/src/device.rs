@@ -6,7 +6,7 @@ use std::time::Duration;
 use page::Kind;
 use serde::Deserialize;
 
-use crate::named::{self, UnknownName};
+use crate::named::{Table, UnknownName};
 
 /// The costs of one client, in microseconds of its main or network thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -33,7 +33,7 @@ fn one() -> f64 {
     1.0
 }
 
-const TABLE: &str = include_str!("../data/devices.toml");
+static TABLE: Table<Device> = Table::new("device", include_str!("../data/devices.toml"));
 
 impl Device {
     /// The device called `name`.
@@ -41,12 +41,12 @@ impl Device {
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn named(name: &str) -> Result<Device, UnknownName> {
-        named::find(TABLE, "device", name)
+        TABLE.find(name)
     }
 
     /// All devices by name.
-    pub fn all() -> BTreeMap<String, Device> {
-        named::table(TABLE)
+    pub fn all() -> &'static BTreeMap<String, Device> {
+        TABLE.all()
     }
 
     /// Main thread: taking in an object, once it has arrived, whatever its size.

@@ -1,6 +1,7 @@
 //! Tables of named things that are data: a TOML file whose sections are the names.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -17,21 +18,31 @@ pub struct UnknownName {
     pub known: String,
 }
 
-/// The whole table, by name.
-pub(crate) fn table<T: DeserializeOwned>(text: &str) -> BTreeMap<String, T> {
-    toml::from_str(text).expect("an embedded table is checked by its test")
+/// A table that is read when first wanted, once a process: journeys look into it by the thousand.
+pub(crate) struct Table<T> {
+    what: &'static str,
+    text: &'static str,
+    entries: OnceLock<BTreeMap<String, T>>,
 }
 
-/// The entry called `name`.
-pub(crate) fn find<T: DeserializeOwned>(
-    text: &str,
-    what: &'static str,
-    name: &str,
-) -> Result<T, UnknownName> {
-    let mut entries = table::<T>(text);
-    entries.remove(name).ok_or_else(|| UnknownName {
-        what,
-        name: name.to_owned(),
-        known: entries.into_keys().collect::<Vec<_>>().join(", "),
-    })
+impl<T: DeserializeOwned + Clone> Table<T> {
+    /// The table in `text`, of things called `what`.
+    pub(crate) const fn new(what: &'static str, text: &'static str) -> Table<T> {
+        Table { what, text, entries: OnceLock::new() }
+    }
+
+    /// Every entry, by name.
+    pub(crate) fn all(&self) -> &BTreeMap<String, T> {
+        let read = || toml::from_str(self.text).expect("an embedded table is checked by its test");
+        self.entries.get_or_init(read)
+    }
+
+    /// The entry called `name`.
+    pub(crate) fn find(&self, name: &str) -> Result<T, UnknownName> {
+        self.all().get(name).cloned().ok_or_else(|| UnknownName {
+            what: self.what,
+            name: name.to_owned(),
+            known: self.all().keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+        })
+    }
 }

@@ -25,8 +25,7 @@ pub struct Arm {
 /// A page ready to be loaded.
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
-    /// How each host is spoken to, in the page's order.
-    pub(crate) arms: Vec<Arm>,
+    arms: Vec<Arm>,
     pub(crate) requests: Vec<http::Request<Bytes>>,
     pub(crate) reveals: Vec<Reveals>,
 }
@@ -62,6 +61,11 @@ impl LoadPlan {
             .collect();
         let reveals = reveals(&page);
         LoadPlan { page, arms, requests, reveals }
+    }
+
+    /// How each host is spoken to, in the page's order.
+    pub fn arms(&self) -> &[Arm] {
+        &self.arms
     }
 
     pub(crate) fn arm(&self, object: usize) -> Arm {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::named::{self, UnknownName};
+use crate::named::{Table, UnknownName};
 
 /// How a browser uses connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Policy {
     pub connections_total: usize,
 }
 
-const TABLE: &str = include_str!("../data/policies.toml");
+static TABLE: Table<Policy> = Table::new("browser policy", include_str!("../data/policies.toml"));
 
 impl Policy {
     /// The policy called `name`.
@@ -26,12 +26,12 @@ impl Policy {
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn named(name: &str) -> Result<Policy, UnknownName> {
-        named::find(TABLE, "browser policy", name)
+        TABLE.find(name)
     }
 
     /// All policies by name.
-    pub fn all() -> BTreeMap<String, Policy> {
-        named::table(TABLE)
+    pub fn all() -> &'static BTreeMap<String, Policy> {
+        TABLE.all()
     }
 }
 

@@ -102,8 +102,13 @@ impl Timeline {
             response_header_bytes: self.response_head_bytes,
             body_bytes: self.body_bytes,
             priority: format!("{:?}", object.priority),
-            error: self.error.clone(),
+            error: self.failure(),
         }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let unfinished = self.ended.is_none().then(|| "the visit ended before it did".to_owned());
+        self.error.clone().or(unfinished)
     }
 }
 

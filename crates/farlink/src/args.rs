@@ -1,9 +1,13 @@
 //! What can be typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+
+/// The store that is meant where none is named.
+pub const DEFAULT_STORE: &str = "farlink.sqlite";
 
 /// Which way of carrying a web page over a slow, far or lossy network is fastest, by how much and why.
 #[derive(Parser)]
@@ -16,7 +20,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Load a page over a network and say which protocol is fastest.
-    Load(Load),
+    Load(Box<Load>),
     /// Run an experiment: a grid of scenarios from a TOML file.
     Run(Run),
     /// Write the HTML report of a run.
@@ -36,6 +40,21 @@ pub enum Command {
         /// Which shell.
         shell: Shell,
     },
+    /// Print a document that is made from the program: docs/cli.md, docs/exit-codes.md.
+    #[command(hide = true)]
+    Reference {
+        /// Which document.
+        document: Document,
+    },
+}
+
+/// Documents that are made from the program.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Document {
+    /// Every command with its options.
+    Cli,
+    /// What the exit codes mean.
+    ExitCodes,
 }
 
 #[derive(Args)]
@@ -70,7 +89,7 @@ pub struct Load {
 
     /// How many loads to compute at once (default: one a core).
     #[arg(long, short = 'j', value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<NonZeroUsize>,
 }
 
 /// How a page is loaded.
@@ -150,7 +169,7 @@ pub struct Run {
     pub experiment: PathBuf,
 
     /// Where results go: a SQLite file, made if it is not there. A run that was interrupted goes on.
-    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
     /// Override a key of the experiment: network.rtt=600ms (may be given several times).
@@ -163,7 +182,7 @@ pub struct Run {
 
     /// How many loads to compute at once (default: one a core).
     #[arg(long, short = 'j', value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Args)]
@@ -172,7 +191,7 @@ pub struct Report {
     pub run: Option<i64>,
 
     /// The store.
-    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
     /// The HTML file to write.
@@ -191,7 +210,7 @@ pub struct Report {
 #[derive(Args)]
 pub struct Runs {
     /// The store.
-    #[arg(long, default_value = "farlink.sqlite", value_hint = ValueHint::FilePath)]
+    #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 }
 

@@ -10,14 +10,49 @@ use anstyle::{AnsiColor, Style};
 pub enum ExitCode {
     /// Done.
     Success = 0,
-    /// It ran, and something in it failed: a page did not load.
+    /// It ran, and a page did not load.
     Failed = 1,
-    /// What was asked for cannot be: bad arguments, files, values. Nothing was written.
+    /// What was asked for cannot be.
     BadInput = 2,
-    /// The machine refused: a full disk, an unwritable file. What was measured is kept.
+    /// The machine refused.
     Machine = 3,
-    /// Interrupted by Ctrl-C. What was measured is kept, and the same command goes on.
+    /// Ctrl-C.
     Interrupted = 130,
+}
+
+impl ExitCode {
+    /// All there are.
+    pub const ALL: [ExitCode; 5] = [
+        ExitCode::Success,
+        ExitCode::Failed,
+        ExitCode::BadInput,
+        ExitCode::Machine,
+        ExitCode::Interrupted,
+    ];
+
+    /// What it means, for `docs/exit-codes.md`.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            ExitCode::Success => "Done.",
+            ExitCode::Failed => {
+                "It ran to its end, and a page did not load. The output says which and why."
+            }
+            ExitCode::BadInput => {
+                "What was asked for cannot be: wrong arguments, a file that is not what it should be, \
+                 a name that does not exist, a store that cannot be opened. Nothing was measured and \
+                 nothing was written."
+            }
+            ExitCode::Machine => {
+                "The machine refused: a full disk, a file that could not be written, a store that \
+                 another farlink is running into. Every journey stored before is kept, and the same \
+                 command goes on from there."
+            }
+            ExitCode::Interrupted => {
+                "Interrupted by Ctrl-C. `run` stores the journeys in hand first, and the same command \
+                 goes on from there. A second Ctrl-C does not wait."
+            }
+        }
+    }
 }
 
 impl From<ExitCode> for process::ExitCode {

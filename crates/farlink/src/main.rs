@@ -13,6 +13,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// A journey allocates about a megabyte and gives all of it back. The system's allocator returns that to
+/// the kernel each time, whose page faults were a quarter of a load's time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match commands::run(args::Cli::parse()) {
         Ok(code) => code.into(),

@@ -279,7 +279,7 @@ fn ends_are_told_as_what_they_are() {
                 assert!(matches!(failed, Err(Failure::Refused(_) | Failure::Unanswered(_))));
                 return;
             }
-            let failed = fetch(&mut connection, &get("/")).await.err().expect("it failed");
+            let failed = fetch(&mut connection, &get("/")).await.expect_err("it failed");
             match end {
                 End::Close => assert!(matches!(failed, Failure::Unanswered(_)), "{failed:?}"),
                 _ => assert!(matches!(failed, Failure::Refused(_)), "{failed:?}"),
@@ -302,7 +302,7 @@ fn what_is_no_http2_is_told_as_such() {
         }));
         let opening = Opening::new(address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(opening).await;
-        let failed = fetch(&mut connection, &get("/")).await.err().expect("it failed");
+        let failed = fetch(&mut connection, &get("/")).await.expect_err("it failed");
         assert!(matches!(failed, Failure::Protocol(_)), "{failed:?}");
         assert!(!connection.is_reusable());
     });

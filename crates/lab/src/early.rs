@@ -90,8 +90,11 @@ mod tests {
 
     #[test]
     fn the_indices_are_mean_arrivals() {
-        let objects =
-            vec![object("Document", 1000, 100), object("Image", 3000, 300), object("Image", 0, 500)];
+        let objects = vec![
+            object("Document", 1000, 100),
+            object("Image", 3000, 300),
+            object("Image", 0, 500),
+        ];
         let visit = VisitRecord {
             index: 0,
             view: "cold".to_owned(),

@@ -76,7 +76,8 @@ fn nuisances_spread_what_is_otherwise_the_same() {
     let mut plt = Vec::new();
     for seed in [1, 2, 3] {
         let clean = "rtt=80ms,down=8mbit,up=2mbit";
-        let still = visit(&simulator, bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13), seed);
+        let still =
+            visit(&simulator, bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13), seed);
         let mut scenario = bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13);
         scenario.nuisance = farlink_lab::scenario::Nuisance::On;
         let varied = visit(&simulator, scenario, seed);

@@ -35,7 +35,8 @@ impl Network {
     ///   packets on their way up and 1 % on their way down); `down.loss`, `up.queue` and so on for
     ///   one. The round-trip time is split in halves, or set as `up.delay` and `down.delay`. Without
     ///   `queue`, 100 packets may wait, and a note says so;
-    /// - a file with the same settings, whose name ends in `.toml`.
+    /// - a file with the same settings, whose name ends in `.toml`;
+    /// - a profile or file with changes: `cable,rtt=600ms`. What is not said is the profile's.
     pub fn parse(text: &str) -> Result<Network, SpecError> {
         let text = text.trim();
         if Path::new(text).extension().is_some_and(|extension| extension == "toml") {
@@ -85,12 +86,31 @@ impl Network {
     }
 
     fn from_settings(text: &str) -> Result<Network, SpecError> {
+        if let Some((base, changes)) = text.split_once(',')
+            && !base.contains('=')
+        {
+            return Network::parse(base)?.changed(text, changes);
+        }
         let settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
         let Links { up, down, notes } = Spec::from_settings(&settings)?.resolve("network")?;
         let mut network =
             Network { name: String::new(), source: "as typed".to_owned(), up, down, notes };
         network.name = network.to_string();
         Ok(network)
+    }
+
+    /// This network with other settings, under the name `name`. A note that begins with a setting's
+    /// name (`queue: not stated; ...`) goes when that setting is replaced.
+    fn changed(self, name: &str, changes: &str) -> Result<Network, SpecError> {
+        let settings = changes.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+        let is_kept =
+            |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
+        let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
+        notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
+        let links =
+            Spec::from_settings(&settings)?.over(&self.up, &self.down).resolve("network")?;
+        let (up, down) = (links.up, links.down);
+        Ok(Network { name: name.to_owned(), source: self.source, up, down, notes })
     }
 }
 

@@ -82,6 +82,18 @@ impl Spec {
         Ok(spec)
     }
 
+    /// What was typed, over what `base` is: a setting replaces the base's own. A new `rtt` is split in
+    /// halves even if the base's was not.
+    pub(crate) fn over(mut self, up: &LinkConfig, down: &LinkConfig) -> Spec {
+        if self.rtt.is_none() {
+            self.up.delay.get_or_insert(up.delay);
+            self.down.delay.get_or_insert(down.delay);
+        }
+        self.up.fill(&self.both, up);
+        self.down.fill(&self.both, down);
+        self
+    }
+
     /// The two directions. `origin` names the text in the message about what is missing.
     pub(crate) fn resolve(self, origin: &str) -> Result<Links, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
@@ -141,6 +153,14 @@ impl Spec {
 }
 
 impl Side {
+    /// Takes from `both`, then from `base`, what was not typed for this direction.
+    fn fill(&mut self, both: &Side, base: &LinkConfig) {
+        self.rate.get_or_insert(base.rate);
+        self.loss.get_or_insert(both.loss.unwrap_or(base.loss));
+        self.queue.get_or_insert(both.queue.unwrap_or(base.queue));
+        self.mtu.get_or_insert(both.mtu.unwrap_or(base.mtu));
+    }
+
     fn resolve(&self, rate: BitsPerSec, delay: Duration, both: &Side) -> LinkConfig {
         LinkConfig {
             rate,

@@ -48,7 +48,10 @@ fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
 fn unknown(spec: &str) -> Error {
     let looks_like_a_file = spec.contains('/') || spec.contains(".har");
     if looks_like_a_file {
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let source = match std::fs::metadata(spec) {
+            Err(error) => error,
+            Ok(_) => std::io::ErrorKind::IsADirectory.into(),
+        };
         return Error::Io { path: spec.into(), source };
     }
     let names: Vec<String> = names().chain(["synthetic:100x10KB".to_owned()]).collect();

@@ -3,13 +3,15 @@
 mod site;
 mod virtual_hosts;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_stack::h2::FlowMeter;
 use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
 
@@ -85,12 +87,31 @@ pub struct Listen {
     pub acceptor: server::Acceptor,
 }
 
-/// Listens and serves for ever.
+/// How long flow control held back each connection, by the client's address.
+#[derive(Clone, Default)]
+pub struct Meters(Rc<RefCell<BTreeMap<SocketAddr, Rc<FlowMeter>>>>);
+
+impl Meters {
+    /// How long HTTP's windows held back the connection with `client` so far.
+    pub fn limited(&self, client: SocketAddr) -> Duration {
+        let meters = self.0.borrow();
+        meters.get(&client).map_or(Duration::ZERO, |meter| meter.limited(world::now()))
+    }
+
+    fn add(&self, client: SocketAddr) -> Rc<FlowMeter> {
+        let meter = Rc::new(FlowMeter::default());
+        self.0.borrow_mut().insert(client, Rc::clone(&meter));
+        meter
+    }
+}
+
+/// Listens and serves for ever; each connection is watched by one of `meters`.
 ///
 /// # Errors
 /// If the address cannot be listened on.
-pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>) -> io::Result<()> {
-    serve(world::TcpListener::bind(listen.address)?, listen.acceptor, handler).await
+pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
+    let listener = world::TcpListener::bind(listen.address)?;
+    serve_metered(listener, listen.acceptor, handler, meters).await
 }
 
 /// Accepts connections for ever, each served by a task of its own.
@@ -102,13 +123,23 @@ pub async fn serve<H: Handler>(
     acceptor: server::Acceptor,
     handler: Rc<H>,
 ) -> io::Result<()> {
+    serve_metered(listener, acceptor, handler, Meters::default()).await
+}
+
+async fn serve_metered<H: Handler>(
+    listener: world::TcpListener,
+    acceptor: server::Acceptor,
+    handler: Rc<H>,
+    meters: Meters,
+) -> io::Result<()> {
     loop {
-        let (stream, _) = listener.accept().await?;
+        let (stream, client) = listener.accept().await?;
+        let meter = meters.add(client);
         let acceptor = acceptor.clone();
         let handler = Rc::clone(&handler);
         world::spawn(async move {
             // A connection that fails is the client's to notice; the server has nobody to tell.
-            let _ = acceptor.serve(stream, handler).await;
+            let _ = acceptor.serve_metered(stream, handler, &meter).await;
         });
     }
 }

@@ -1,13 +1,12 @@
 //! A set of sequence numbers, kept as disjoint ranges.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Disjoint, non-adjacent ranges in order. Each operation costs O(log n) for n ranges, amortised.
+/// Disjoint, non-adjacent ranges in order. A lookup costs O(log n) for n ranges; a change moves those
+/// behind it, which for the few that a window has gaps is cheaper than a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeSet {
-    /// Start to end.
-    ranges: BTreeMap<u64, u64>,
+    ranges: Vec<Range<u64>>,
 }
 
 impl RangeSet {
@@ -17,13 +16,13 @@ impl RangeSet {
 
     /// The end of the highest range.
     pub(crate) fn end(&self) -> Option<u64> {
-        self.ranges.last_key_value().map(|(_, end)| *end)
+        self.ranges.last().map(|range| range.end)
     }
 
     /// The range that contains `at`.
     pub(crate) fn containing(&self, at: u64) -> Option<Range<u64>> {
-        let (start, end) = self.ranges.range(..=at).next_back()?;
-        (at < *end).then_some(*start..*end)
+        let after = self.ranges.partition_point(|range| range.end <= at);
+        self.ranges.get(after).filter(|range| range.start <= at).cloned()
     }
 
     /// Adds `range`; calls `gap` with each part that was not in the set, in order.
@@ -31,36 +30,34 @@ impl RangeSet {
         if range.is_empty() {
             return;
         }
-        let (mut start, mut end, mut at) = (range.start, range.end, range.start);
-        if let Some((&before, &before_end)) = self.ranges.range(..range.start).next_back()
-            && before_end >= range.start
-        {
-            (start, at) = (before, before_end);
-            end = end.max(before_end);
-        }
-        while let Some((&next, &next_end)) = self.ranges.range(range.start..=range.end).next() {
-            if at < next {
-                gap(at..next);
+        let first = self.ranges.partition_point(|known| known.end < range.start);
+        let touching = self.ranges[first..].iter().take_while(|known| known.start <= range.end);
+        let (mut at, mut count) = (range.start, 0);
+        for known in touching {
+            if at < known.start {
+                gap(at..known.start);
             }
-            self.ranges.remove(&next);
-            at = at.max(next_end);
-            end = end.max(next_end);
+            at = at.max(known.end);
+            count += 1;
         }
         if at < range.end {
             gap(at..range.end);
         }
-        self.ranges.insert(start, end);
+        if count == 0 {
+            self.ranges.insert(first, range);
+            return;
+        }
+        let start = self.ranges[first].start.min(range.start);
+        self.ranges[first] = start..at.max(range.end);
+        self.ranges.drain(first + 1..first + count);
     }
 
     /// Removes everything below `limit`.
     pub(crate) fn remove_below(&mut self, limit: u64) {
-        while let Some(entry) = self.ranges.first_entry()
-            && *entry.key() < limit
-        {
-            let end = entry.remove();
-            if end > limit {
-                self.ranges.insert(limit, end);
-            }
+        let below = self.ranges.partition_point(|range| range.end <= limit);
+        self.ranges.drain(..below);
+        if let Some(first) = self.ranges.first_mut() {
+            first.start = first.start.max(limit);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a connection tells about itself (`struct tcp_info`).
 
+use std::fmt;
 use std::time::Duration;
 
 use units::Time;
@@ -69,6 +70,17 @@ pub enum Cause {
     TailLossProbe,
     /// A SYN or SYN-ACK went unanswered.
     Handshake,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::FastRetransmit => "loss inferred from later arrivals",
+            Cause::Timeout => "timeout",
+            Cause::TailLossProbe => "tail loss probe",
+            Cause::Handshake => "handshake unanswered",
+        })
+    }
 }
 
 /// One retransmission.

@@ -8,18 +8,15 @@ use std::net::IpAddr;
 
 use crate::ambient;
 
-/// The address of `name`: from the world's hosts map, or `name` itself if it is an address.
+/// The address of `name`: from the world's hosts map, which may also move an address; else `name`
+/// itself if it is one.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`], naming the host.
 pub fn resolve(name: &str) -> io::Result<IpAddr> {
-    if let Ok(address) = name.parse() {
-        return Ok(address);
-    }
-    ambient::with_common(|common| common.hosts.get(name).copied()).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("no address is known for the host `{name}`"),
-        )
+    let listed = ambient::with_common(|common| common.hosts.get(name).copied());
+    listed.or_else(|| name.parse().ok()).ok_or_else(|| {
+        let message = format!("no address is known for the host `{name}`");
+        io::Error::new(io::ErrorKind::NotFound, message)
     })
 }

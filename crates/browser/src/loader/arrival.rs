@@ -108,6 +108,7 @@ impl<'a> Arrival<'a> {
 
 impl Progress for Arrival<'_> {
     fn admitted(&mut self) {
+        // Until now the connection had no stream for it: that is waiting for a connection.
         self.load.timeline(self.object, |t| t.assigned = Some(world::now()));
     }
 

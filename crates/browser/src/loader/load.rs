@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::Failure;
@@ -18,7 +19,7 @@ use crate::timeline::Timeline;
 
 pub(super) struct Load {
     pub(super) session: Rc<Session>,
-    pub(super) plan: Rc<LoadPlan>,
+    pub(super) plan: Arc<LoadPlan>,
     started: Time,
     objects: RefCell<Vec<Progressing>>,
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
@@ -57,7 +58,7 @@ enum Connection {
 
 impl Load {
     /// Navigates: the document is discovered now.
-    pub(super) fn start(session: Rc<Session>, plan: Rc<LoadPlan>) -> Rc<Load> {
+    pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<Load> {
         let now = world::now();
         let page = &plan.page;
         let objects = page.objects.iter().map(|object| Progressing {
@@ -84,15 +85,22 @@ impl Load {
         load
     }
 
-    /// Waits until every object is finished; gives the span to the load event.
-    pub(super) async fn finished(&self) -> Result<Duration, String> {
+    /// Waits until every object is finished, those that the load event does not wait for included.
+    pub(super) async fn finished(&self) {
         while self.remaining.get() > 0 {
             self.finished.notified().await;
         }
+    }
+
+    /// The span to the load event, or why there was none.
+    pub(super) fn outcome(&self) -> Result<Duration, String> {
         if let Some(error) = self.document_error() {
             return Err(error);
         }
-        let loaded = self.loaded.get().expect("the load event fires when nothing blocks it");
+        let loaded = self.loaded.get().ok_or_else(|| {
+            let waited = world::now().since(self.started).as_secs();
+            format!("the page had not loaded after {waited} s")
+        })?;
         Ok(loaded.since(self.started))
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 
+use super::output;
 use crate::failure::{ExitCode, Failure};
 
 /// One thing that was looked at.
@@ -27,14 +28,11 @@ pub fn run() -> Result<ExitCode, Failure> {
         chromium(),
     ];
     for finding in &findings {
-        let (word, color) = if finding.works {
-            ("yes", AnsiColor::Green)
-        } else {
-            ("no", AnsiColor::Yellow)
-        };
+        let (word, color) =
+            if finding.works { ("yes", AnsiColor::Green) } else { ("no", AnsiColor::Yellow) };
         let style = Style::new().bold().fg_color(Some(color.into()));
-        anstream::println!("{style}{word:>4}{style:#}  {}", finding.what);
-        anstream::println!("      {}", finding.means);
+        output::line(format!("{style}{word:>4}{style:#}  {}", finding.what))?;
+        output::line(format!("      {}", finding.means))?;
     }
     Ok(ExitCode::Success)
 }

@@ -1,14 +1,21 @@
-//! One module a command.
+//! One module a command, and what they share.
 
 mod completions;
 mod doctor;
+mod files;
 mod interrupt;
 mod load;
 mod networks;
+mod output;
 mod pages;
+mod reference;
 mod report;
 mod run;
 mod runs;
+mod shell;
+mod stores;
+
+use std::num::NonZeroUsize;
 
 use lab::har_export::HarVisit;
 
@@ -26,13 +33,14 @@ pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Networks(networks) => networks::run(&networks),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => completions::run(shell),
+        Command::Reference { document } => reference::run(document),
     }
 }
 
 /// How many journeys to compute at once: what was asked for, or one a core.
-fn workers(jobs: Option<usize>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    jobs.unwrap_or_else(cores).max(1)
+fn workers(jobs: Option<NonZeroUsize>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    jobs.map_or_else(cores, NonZeroUsize::get)
 }
 
 /// Visits as the text of a HAR file.

@@ -3,6 +3,7 @@
 use page::write::Existing;
 use page::{Page, catalogue};
 
+use super::output;
 use crate::args::Pages;
 use crate::failure::{ExitCode, Failure};
 use crate::show::table::Table;
@@ -10,20 +11,16 @@ use crate::show::units::bytes;
 
 pub fn run(pages: &Pages) -> Result<ExitCode, Failure> {
     match pages {
-        Pages::List => list(),
-        Pages::Show { page, json: false } => anstream::print!("{}", page::Table(&open(page)?)),
-        Pages::Show { page, json: true } => anstream::print!("{}", page::file::to_text(&open(page)?)),
+        Pages::List => list()?,
+        Pages::Show { page, json: false } => output::print(page::Table(&open(page)?))?,
+        Pages::Show { page, json: true } => output::print(page::file::to_text(&open(page)?))?,
         Pages::Write { page, output } => {
             let written = page::write::write(&open(page)?, output, Existing::Keep)
                 .map_err(Failure::bad_input)?;
-            anstream::println!(
-                "wrote {} files, {}, to {}",
-                written.files,
-                bytes(written.bytes as f64),
-                output.display()
-            );
+            let (files, size) = (written.files, bytes(written.bytes as f64));
+            output::line(format!("wrote {files} files, {size}, to {}", output.display()))?;
             for note in &written.notes {
-                anstream::println!("note: {note}");
+                output::line(format!("note: {note}"))?;
             }
         }
     }
@@ -34,7 +31,7 @@ fn open(spec: &str) -> Result<Page, Failure> {
     page::open(spec).map_err(Failure::bad_input)
 }
 
-fn list() {
+fn list() -> Result<(), Failure> {
     let mut table = Table::new(&["page", "requests", "hosts", "bodies", "what it is"]);
     for entry in catalogue() {
         table.row([
@@ -46,8 +43,8 @@ fn list() {
         ]);
     }
     table.left(4);
-    anstream::println!("{table}");
-    anstream::println!(
-        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers; a .har, .har.gz or page file is named by its path."
-    );
+    output::line(table)?;
+    output::line(
+        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers; a .har, .har.gz or page file is named by its path.",
+    )
 }

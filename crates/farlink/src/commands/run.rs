@@ -1,6 +1,5 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,7 +9,7 @@ use lab::runner::{self, Ended};
 use lab::simulate::Simulator;
 use lab::store::{RunFacts, RunId, RunState, Store};
 
-use super::{interrupt, runs, workers};
+use super::{interrupt, output, runs, shell, stores, workers};
 use crate::args::Run;
 use crate::failure::{ExitCode, Failure};
 
@@ -18,11 +17,15 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
     let simulator = Simulator::new();
     let plan = resolve(&source, &simulator).map_err(|error| experiment_failure(&error))?;
-    let mut store =
-        Store::open_or_create(&run.store).map_err(|error| runs::failure(&error))?;
+    // Declared before the store, so dropped after it.
+    let _held;
+    let mut store = stores::open_or_create(&run.store)?;
+    _held = stores::hold(&run.store)?;
     let workers = workers(run.jobs);
-    let facts = facts(&source, workers);
-    let id = begin(run, &mut store, &plan, &facts)?;
+    let id = match begin(run, &mut store, &plan, &facts(&source, workers))? {
+        Begun::Already(id) => return tell_complete(run, &store, id, 0),
+        Begun::ToDo(id) => id,
+    };
     let cancel = interrupt::flag()?;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
@@ -31,10 +34,17 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
         bar.set_position(progress.done);
     });
     bar.finish_and_clear();
-    let state = store.finish_run(id, &now());
-    let ended = ended.map_err(|error| runs::failure(&error))?;
-    state.map_err(|error| runs::failure(&error))?;
-    tell(run, id, ended, failed)
+    let ended = ended.map_err(stores::failed)?;
+    store.finish_run(id, &now()).map_err(stores::failed)?;
+    match ended {
+        Ended::Complete => tell_complete(run, &store, id, failed),
+        Ended::Interrupted { done, total } => {
+            anstream::eprintln!(
+                "interrupted after {done} of {total} journeys; the same command goes on from there"
+            );
+            Ok(ExitCode::Interrupted)
+        }
+    }
 }
 
 fn read(run: &Run) -> Result<Source, Failure> {
@@ -54,44 +64,48 @@ fn experiment_failure(error: &ExperimentError) -> Failure {
     Failure::bad_input(error).hint(error.hint())
 }
 
-/// The run to do: a new one, or one that was interrupted.
-fn begin(run: &Run, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<RunId, Failure> {
-    let known = store.run_of_plan(&plan.digest()).map_err(|error| runs::failure(&error))?;
+/// The run that an experiment comes to in a store.
+enum Begun {
+    /// It was done before.
+    Already(RunId),
+    /// A new one, or one that was interrupted.
+    ToDo(RunId),
+}
+
+fn begin(run: &Run, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<Begun, Failure> {
+    let known = store.run_of_plan(&plan.digest()).map_err(stores::failed)?;
     match known {
         Some(known) if !run.again && known.state == RunState::Complete => {
             anstream::eprintln!(
                 "this very experiment is in the store already, as run {} (--again measures anew)",
                 known.id.0
             );
-            Ok(known.id)
+            Ok(Begun::Already(known.id))
         }
         Some(known) if !run.again => {
-            store.resume_run(known.id, facts).map_err(|error| runs::failure(&error))?;
-            anstream::eprintln!("going on with run {}", known.id.0);
-            Ok(known.id)
+            let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
+            store.resume_run(known.id, facts).map_err(stores::failed)?;
+            anstream::eprintln!(
+                "going on with run {}: {done} of {} journeys are stored",
+                known.id.0,
+                known.journeys
+            );
+            Ok(Begun::ToDo(known.id))
         }
-        _ => store.begin_run(plan, facts).map_err(|error| runs::failure(&error)),
+        _ => store.begin_run(plan, facts).map(Begun::ToDo).map_err(stores::failed),
     }
 }
 
-fn tell(run: &Run, id: RunId, ended: Ended, failed: u64) -> Result<ExitCode, Failure> {
-    let store = if run.store == Path::new("farlink.sqlite") {
-        String::new()
-    } else {
-        format!(" --store {}", run.store.display())
-    };
-    match ended {
-        Ended::Complete => {
-            anstream::eprintln!("run {} is complete", id.0);
-            anstream::println!("farlink report {}{store} -o report.html", id.0);
-        }
-        Ended::Interrupted { done, total } => {
-            anstream::eprintln!(
-                "interrupted after {done} of {total} journeys; the same command goes on from there"
-            );
-            return Ok(ExitCode::Interrupted);
-        }
-    }
+fn tell_complete(run: &Run, store: &Store, id: RunId, failed: u64) -> Result<ExitCode, Failure> {
+    let row = store.run(id).map_err(stores::failed)?;
+    anstream::eprintln!(
+        "run {} is complete: {} journeys, digest {}",
+        id.0,
+        row.journeys,
+        runs::short_digest(&row)
+    );
+    let option = shell::store_option(&run.store);
+    output::line(format!("farlink report {}{option} -o report.html", id.0))?;
     if failed > 0 {
         anstream::eprintln!("{failed} journeys failed; the report says why");
         return Ok(ExitCode::Failed);
@@ -101,7 +115,8 @@ fn tell(run: &Run, id: RunId, ended: Ended, failed: u64) -> Result<ExitCode, Fai
 
 fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
     bar.set_style(style.expect("the template is fixed"));
     bar
 }
@@ -109,24 +124,11 @@ fn progress_bar(total: u64) -> ProgressBar {
 fn facts(source: &Source, workers: usize) -> RunFacts {
     RunFacts {
         experiment: Some(source.text().to_owned()),
-        command: command_line(),
+        command: shell::this_command(),
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         workers: workers as u32,
         started_at: now(),
     }
-}
-
-/// The command as typed, ready to be typed again.
-fn command_line() -> String {
-    let quote = |argument: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-        match !argument.is_empty() && argument.chars().all(plain) {
-            true => argument,
-            false => format!("'{}'", argument.replace('\'', r"'\''")),
-        }
-    };
-    let arguments = std::env::args().skip(1).map(quote);
-    std::iter::once("farlink".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 /// The date and time, as RFC 3339 writes them.

@@ -1,42 +1,42 @@
 //! `farlink runs`.
 
-use std::path::Path;
+use lab::store::RunRow;
 
-use lab::store::{Store, StoreError};
-
+use super::{output, stores};
 use crate::args::Runs;
 use crate::failure::{ExitCode, Failure};
 use crate::show::table::Table;
 
+/// Hexadecimal digits that tell digests apart for a person; the store holds all 64.
+const DIGEST_DIGITS: usize = 16;
+
 pub fn run(runs: &Runs) -> Result<ExitCode, Failure> {
-    let store = open(&runs.store)?;
+    let store = stores::open(&runs.store)?;
     let mut table =
-        Table::new(&["run", "name", "state", "journeys", "repetitions", "seed", "started"]);
-    for run in store.runs().map_err(|error| failure(&error))? {
+        Table::new(&["run", "name", "state", "journeys", "reps", "seed", "started", "digest"]);
+    for run in store.runs().map_err(stores::failed)? {
+        let stored = store.stored_positions(run.id).map_err(stores::failed)?.len();
         table.row([
             run.id.0.to_string(),
-            run.name,
+            run.name.clone(),
             run.state.name().to_owned(),
-            run.journeys.to_string(),
+            format!("{stored}/{}", run.journeys),
             run.repetitions.to_string(),
             run.seed.to_string(),
-            run.started_at,
+            run.started_at.clone(),
+            short_digest(&run),
         ]);
     }
     table.left(1);
-    anstream::println!("{table}");
+    table.left(2);
+    output::line(table)?;
     Ok(ExitCode::Success)
 }
 
-/// Opens a store that must be there.
-pub fn open(path: &Path) -> Result<Store, Failure> {
-    Store::open(path).map_err(|error| failure(&error))
-}
-
-/// What the store says, as a failure: the disk's and the machine's own apart from what was typed.
-pub fn failure(error: &StoreError) -> Failure {
-    match error {
-        StoreError::Full { .. } | StoreError::Sqlite { .. } => Failure::machine(error),
-        _ => Failure::bad_input(error),
-    }
+/// The beginning of a complete run's digest; `-` for any other.
+pub fn short_digest(run: &RunRow) -> String {
+    run.digest
+        .as_deref()
+        .map_or("-", |digest| &digest[..DIGEST_DIGITS.min(digest.len())])
+        .to_owned()
 }

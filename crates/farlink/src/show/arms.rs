@@ -1,85 +1,176 @@
-//! What the arms of a comparison came to: a line each, and the sentence that answers.
+//! What the arms of a comparison came to: a line each.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lab::early::EarlyMetrics;
-use lab::scenario::Scenario;
-use lab::statistics::{Pair, Sample, compare};
-use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
+use lab::scenario::{Scenario, View};
+use lab::statistics::Sample;
+use lab::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
+use record::Outcome;
 
 use super::table::Table;
 use super::units::{bytes, span_f64};
 
-/// One arm: a way of loading the page, with all its visits.
+/// One arm: a way of loading the page, cold or warm, with all its loads.
 pub struct Arm {
-    /// `h2 tls13`, with what else tells it from the others.
-    pub name: String,
-    /// What was run.
-    pub scenario: Scenario,
-    /// Its measured visits, in the order of repetitions.
-    pub visits: Vec<MeasuredVisit>,
-    /// The seed of each.
-    pub seeds: Vec<u64>,
-    /// Why journeys have no visits.
-    pub failures: Vec<String>,
-    /// What a reader must know.
-    pub notes: BTreeSet<String>,
+    stack: String,
+    name: String,
+    view: View,
+    cell: u32,
+    scenario: Arc<Scenario>,
+    loads: Vec<Load>,
+    lost: Vec<String>,
+    notes: BTreeSet<String>,
 }
 
-/// Groups results by arm: by scenario, and by view where a journey has two.
-pub fn group(results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
-    let mut arms: Vec<Arm> = Vec::new();
+/// One load of an arm.
+pub struct Load {
+    /// Loads of the same repetition are paired across arms.
+    pub repetition: u32,
+    /// Of its journey.
+    pub seed: u64,
+    /// What was measured.
+    pub visit: MeasuredVisit,
+}
+
+/// The results of `plan` by arm: a cell of the plan, cold and warm apart.
+pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
+    let levels: BTreeSet<&str> = plan.cells().iter().map(|cell| cell.stack.tls.name()).collect();
+    let mut arms: Vec<Arm> = [View::Cold, View::Warm]
+        .into_iter()
+        .flat_map(|view| {
+            plan.cells().iter().enumerate().map(move |(index, cell)| (view, index, cell))
+        })
+        .filter(|(view, _, cell)| [*view, View::Both].contains(&cell.client.view))
+        .map(|(view, index, cell)| Arm::new(view, index as u32, cell, levels.len() > 1))
+        .collect();
     for (journey, result) in results {
-        let scenario = &*journey.scenario;
-        let base = format!("{} {}", scenario.stack.protocol, scenario.stack.tls);
-        let views: BTreeSet<String> = result.visits.iter().map(|v| v.record.view.clone()).collect();
-        let is_split = scenario.client.view != lab::scenario::View::Cold;
-        let views = if views.is_empty() { BTreeSet::from([String::new()]) } else { views };
-        for view in views {
-            let name = if is_split { format!("{base} {view}") } else { base.clone() };
-            let index = arms.iter().position(|arm| arm.name == name).unwrap_or_else(|| {
-                arms.push(Arm {
-                    name,
-                    scenario: scenario.clone(),
-                    visits: Vec::new(),
-                    seeds: Vec::new(),
-                    failures: Vec::new(),
-                    notes: BTreeSet::new(),
-                });
-                arms.len() - 1
-            });
-            let arm = &mut arms[index];
-            let visits = result.visits.iter().filter(|v| v.record.view == view);
-            arm.seeds.extend(visits.clone().map(|_| journey.seed));
-            arm.visits.extend(visits.cloned());
-            arm.failures.extend(result.failure.clone());
-            arm.notes.extend(result.notes.iter().cloned());
+        for arm in arms.iter_mut().filter(|arm| arm.cell == journey.cell) {
+            arm.take(&journey, &result);
         }
     }
     arms
 }
 
 impl Arm {
-    /// The page load times, in ns; `None` if no visit loaded.
-    pub fn plt(&self) -> Option<Sample> {
-        Sample::new(self.visits.iter().filter_map(|v| v.record.plt_ns()).map(|ns| ns as f64))
+    fn new(view: View, cell: u32, scenario: &Arc<Scenario>, tells_tls: bool) -> Arm {
+        let protocol = scenario.stack.protocol;
+        let stack = match tells_tls {
+            true => format!("{protocol} {}", scenario.stack.tls),
+            false => protocol.to_string(),
+        };
+        let name = match scenario.client.view {
+            View::Both => format!("{stack} {view}"),
+            _ => stack.clone(),
+        };
+        let scenario = Arc::clone(scenario);
+        let (loads, lost, notes) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Arm { stack, name, view, cell, scenario, loads, lost, notes }
     }
 
-    /// The visit whose page load time is the median (of an even number, the lower one), with its seed.
-    pub fn median_visit(&self) -> Option<(u64, &MeasuredVisit)> {
-        let all = self.seeds.iter().copied().zip(&self.visits);
-        let mut loaded: Vec<_> = all.filter(|(_, v)| v.record.plt_ns().is_some()).collect();
-        loaded.sort_by_key(|(_, v)| v.record.plt_ns());
+    fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
+        let (repetition, seed) = (journey.repetition, journey.seed);
+        let visits = result.visits.iter().filter(|visit| visit.record.view == self.view.name());
+        self.loads.extend(visits.map(|v| Load { repetition, seed, visit: v.clone() }));
+        self.lost.extend(result.failure.clone());
+        self.notes.extend(result.notes.iter().cloned());
+    }
+
+    /// How the page is carried: `h2`, or `h2 tls13` where security tells arms apart.
+    pub fn stack(&self) -> &str {
+        &self.stack
+    }
+
+    /// The stack, with the state of the cache where that tells arms apart.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The state of the cache.
+    pub fn view(&self) -> &'static str {
+        self.view.name()
+    }
+
+    /// What was run.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Its loads, in the order of repetitions.
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
+    /// What a reader must know: what was modelled, defaulted or not shaped.
+    pub fn notes(&self) -> &BTreeSet<String> {
+        &self.notes
+    }
+
+    /// The page load times, in ns; `None` if no visit loaded.
+    pub fn plt(&self) -> Option<Sample> {
+        Sample::new(self.visits().filter_map(|v| v.record.plt_ns()).map(|ns| ns as f64))
+    }
+
+    /// The median of page load time to floor.
+    pub fn over_floor(&self) -> Option<f64> {
+        self.median_of(|v| Some(v.record.plt_ns()? as f64 / v.floors?.graph_ns as f64))
+    }
+
+    /// The load whose page load time is the median (of an even number, the lower one).
+    pub fn median_load(&self) -> Option<&Load> {
+        let plt = |load: &&Load| load.visit.record.plt_ns();
+        let mut loaded: Vec<&Load> = self.loads.iter().filter(|load| plt(load).is_some()).collect();
+        loaded.sort_by_key(plt);
         loaded.get(loaded.len().saturating_sub(1) / 2).copied()
     }
 
-    fn median_of(&self, value: impl Fn(&MeasuredVisit) -> Option<f64>) -> Option<f64> {
-        Some(Sample::new(self.visits.iter().filter_map(value))?.median())
+    /// Why visits failed, and why journeys have none.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        let reasons = self.visits().filter_map(|visit| match &visit.record.outcome {
+            Outcome::Failed { reason } => Some(reason.as_str()),
+            Outcome::Loaded { .. } => None,
+        });
+        reasons.chain(self.lost.iter().map(String::as_str))
     }
 
-    /// Visits that failed, and journeys without any.
+    /// How many loads failed.
     pub fn failed(&self) -> usize {
-        self.failures.len() + self.visits.iter().filter(|v| v.record.plt_ns().is_none()).count()
+        self.failures().count()
+    }
+
+    /// What the figures themselves say should be known.
+    pub fn findings(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut findings = Vec::new();
+        if self.loads.len() > 1 && self.plt().is_some_and(|plt| !plt.has_spread()) {
+            findings.push(format!("{name}: all loads are the same, there is no spread"));
+        }
+        if self.failed() > 0 && self.plt().is_some() {
+            let (failed, all) = (self.failed(), self.loads.len() + self.lost.len());
+            findings
+                .push(format!("{name}: {failed} of {all} loads failed; figures are of the others"));
+        }
+        let limited =
+            |v: &MeasuredVisit| v.record.connections.iter().filter(|c| c.is_flow_limited()).count();
+        match self.visits().map(limited).max() {
+            None | Some(0) => {}
+            Some(1) => findings.push(format!(
+                "{name}: flow control held back a connection for over 1 % of its busy time"
+            )),
+            Some(n) => findings.push(format!(
+                "{name}: flow control held back {n} connections for over 1 % of their busy time"
+            )),
+        }
+        findings
+    }
+
+    fn visits(&self) -> impl Iterator<Item = &MeasuredVisit> {
+        self.loads.iter().map(|load| &load.visit)
+    }
+
+    fn median_of(&self, value: impl Fn(&MeasuredVisit) -> Option<f64>) -> Option<f64> {
+        Some(Sample::new(self.visits().filter_map(value))?.median())
     }
 
     fn row(&self) -> Vec<String> {
@@ -88,21 +179,19 @@ impl Arm {
         };
         let plt = self.plt();
         let floor = |v: &MeasuredVisit| v.floors.map(|f| f.graph_ns as f64);
-        let ratio = |v: &MeasuredVisit| Some(v.record.plt_ns()? as f64 / floor(v)?);
-        let early = |v: &MeasuredVisit| EarlyMetrics::of(&v.record);
-        let index = |v: &MeasuredVisit| Some(early(v)?.byte_index.as_nanos() as f64);
+        let byte_index =
+            |v: &MeasuredVisit| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64);
         vec![
             self.name.clone(),
             some(plt.as_ref().map(Sample::median), &span_f64),
             some(plt.as_ref().map(|s| s.quantile(0.9)), &span_f64),
             some(self.median_of(floor), &span_f64),
-            some(self.median_of(ratio), &|r| format!("{r:.2}")),
+            some(self.over_floor(), &|ratio| format!("{ratio:.2}")),
             some(self.median_of(|v| v.record.ttfb_ns.map(|ns| ns as f64)), &span_f64),
-            some(self.median_of(index), &span_f64),
+            some(self.median_of(byte_index), &span_f64),
             some(self.median_of(|v| Some(v.record.connections.len() as f64)), &count),
             some(self.median_of(|v| Some(v.record.wire_bytes_down as f64)), &bytes),
             some(self.median_of(|v| Some(v.record.retransmits() as f64)), &count),
-            self.failed().to_string(),
         ]
     }
 }
@@ -111,40 +200,34 @@ fn count(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
 }
 
-/// The table of all arms.
+/// The table of all arms; failures have a column where there are any.
 pub fn table(arms: &[Arm]) -> Table {
-    let mut table = Table::new(&[
-        "", "median PLT", "p90", "floor", "PLT/floor", "TTFB", "ByteIndex*", "conns", "bytes down", "retrans", "failed",
-    ]);
+    let mut columns = vec![
+        "",
+        "median PLT",
+        "p90",
+        "floor",
+        "PLT/floor",
+        "TTFB",
+        "ByteIndex*",
+        "conns",
+        "bytes",
+        "retrans",
+    ];
+    let tells_failures = arms.iter().any(|arm| arm.failed() > 0);
+    if tells_failures {
+        columns.push("failed");
+    }
+    let mut table = Table::new(&columns);
     for arm in arms {
-        table.row(arm.row());
+        let failed = tells_failures.then(|| arm.failed().to_string());
+        table.row(arm.row().into_iter().chain(failed));
     }
     table
 }
 
-/// The sentence that answers: the fastest arm against each other one. `None` with fewer than two.
-pub fn answer(arms: &[Arm], seed: u64) -> Option<String> {
-    let fastest = fastest(arms)?;
-    let others = arms.iter().filter(|arm| !std::ptr::eq(*arm, fastest));
-    let sentences: Vec<String> =
-        others.filter_map(|other| Some(versus(fastest, other, seed)? + ".")).collect();
-    (!sentences.is_empty()).then(|| sentences.join(" "))
-}
-
 /// The arm with the least median.
-pub fn fastest(arms: &[Arm]) -> Option<&Arm> {
-    let medians = arms.iter().filter_map(|arm| Some((arm, arm.plt()?.median())));
+pub fn fastest<'a>(arms: impl IntoIterator<Item = &'a Arm>) -> Option<&'a Arm> {
+    let medians = arms.into_iter().filter_map(|arm| Some((arm, arm.plt()?.median())));
     medians.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(arm, _)| arm)
-}
-
-fn versus(first: &Arm, second: &Arm, seed: u64) -> Option<String> {
-    let pairs: Vec<Pair> = first
-        .visits
-        .iter()
-        .zip(&second.visits)
-        .filter_map(|(a, b)| {
-            Some(Pair { first: a.record.plt_ns()? as f64, second: b.record.plt_ns()? as f64 })
-        })
-        .collect();
-    Some(compare(&pairs, seed)?.sentence(&first.name, &second.name))
 }

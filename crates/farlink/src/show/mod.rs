@@ -1,6 +1,8 @@
-//! What people are shown: tables, spans, waterfalls.
+//! What people are shown: answers, tables, spans, waterfalls.
 
+pub mod answer;
 pub mod arms;
+pub mod conditions;
 pub mod table;
 pub mod units;
 pub mod waterfall;

@@ -24,6 +24,11 @@ pub fn bytes(n: f64) -> String {
     }
 }
 
+/// `1 host`, `7 hosts`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

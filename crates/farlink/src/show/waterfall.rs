@@ -98,7 +98,8 @@ impl Scale {
 
     fn bar(&self, object: &ObjectRecord) -> String {
         let p = &object.phases;
-        let spans = [p.blocked_ns, p.dns_ns + p.connect_ns, p.tls_ns, p.send_ns + p.wait_ns, p.receive_ns];
+        let spans =
+            [p.blocked_ns, p.dns_ns + p.connect_ns, p.tls_ns, p.send_ns + p.wait_ns, p.receive_ns];
         let mut cells = vec![None; self.columns];
         let mut at = object.discovered_at_ns;
         let first = self.column(at).min(self.columns - 1);

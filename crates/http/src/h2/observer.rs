@@ -269,3 +269,102 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Observed<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Takes as many bytes at a time as it is told, and then one.
+    struct Reluctant {
+        takes: Vec<usize>,
+        taken: Vec<u8>,
+    }
+
+    impl AsyncWrite for Reluctant {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let n = self.takes.pop().unwrap_or(1).min(data.len());
+            self.taken.extend_from_slice(&data[..n]);
+            Poll::Ready(Ok(n))
+        }
+
+        fn poll_write_vectored(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            parts: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+            self.as_mut().poll_write(cx, &all)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Runs a future that never waits.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    /// HEADERS of `head` bytes on stream 1, and DATA of `body` bytes, which ends it.
+    fn request(head: u8, body: u8) -> Vec<u8> {
+        let mut bytes = vec![0, 0, head, HEADERS, 0x4, 0, 0, 0, 1];
+        bytes.resize(bytes.len() + usize::from(head), 0xaa);
+        bytes.extend([0, 0, body, DATA, 0x1, 0, 0, 0, 1]);
+        bytes.resize(bytes.len() + usize::from(body), 0xbb);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_reluctant_transport_changes_neither_bytes_nor_counts(
+            takes in prop::collection::vec(1usize..60, 0..40),
+            head: u8,
+            body: u8,
+            cut: prop::sample::Index,
+        ) {
+            let observer = Rc::new(RefCell::new(Observer::of_client()));
+            observer.borrow_mut().watch(1);
+            let mut stream = Observed::new(Reluctant { takes, taken: Vec::new() }, &observer);
+            let request = request(head, body);
+            prop_assert_eq!(
+                now(poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, PREFACE))).unwrap(),
+                PREFACE.len()
+            );
+            prop_assert!(stream.stream.taken.is_empty(), "the preface waits for company");
+            let mut left = &request[..];
+            while !left.is_empty() {
+                let cut = cut.index(left.len());
+                let parts = [IoSlice::new(&left[..cut]), IoSlice::new(&left[cut..])];
+                let write = poll_fn(|cx| Pin::new(&mut stream).poll_write_vectored(cx, &parts));
+                let n = now(write).unwrap();
+                prop_assert!(n > 0);
+                left = &left[n..];
+                prop_assert_eq!(observer.borrow().sent(1).ended, left.is_empty());
+            }
+            prop_assert_eq!(&stream.stream.taken, &[&PREFACE[..], &request].concat());
+            let sent = Passed {
+                head_bytes: 9 + u64::from(head),
+                body_bytes: u64::from(body),
+                ended: true,
+            };
+            prop_assert_eq!(observer.borrow().sent(1), sent);
+            prop_assert_eq!(observer.borrow().sent_in_all(), sent);
+        }
+    }
+}

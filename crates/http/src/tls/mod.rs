@@ -1,7 +1,7 @@
 //! TLS 1.2 and 1.3 between two ends that farlink owns, on rustls.
 //!
-//! What is here makes a handshake repeatable: the clock is the world's ([`clock`]), the identities are fixed
-//! ([`Identity`]), tickets need neither clock nor chance ([`tickets`]), a client's sessions belong to
+//! What is here makes a handshake repeatable: the clock is the world's ([`PLAN_START`] plus its time), the identities are fixed
+//! ([`Identity`]), tickets need neither clock nor chance, a client's sessions belong to
 //! whoever made it, and randomness may be seeded ([`Randomness`]). With the system's randomness a run
 //! is *trace-exact*: the size, direction and time of everything on the wire repeat. With seeded
 //! randomness it is *byte-exact*.

@@ -25,8 +25,7 @@ pub struct AnyServer {
 impl AnyServer {
     /// How the next connection ended.
     pub async fn ended(&self) -> Served {
-        let mut ended = self.ended.borrow_mut();
-        std::future::poll_fn(|cx| ended.poll_recv(cx)).await.unwrap()
+        std::future::poll_fn(|cx| self.ended.borrow_mut().poll_recv(cx)).await.unwrap()
     }
 }
 

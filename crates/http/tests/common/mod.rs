@@ -68,8 +68,7 @@ impl Server {
 
     /// How the next connection ended.
     pub async fn ended(&self) -> Ended {
-        let mut ended = self.ended.borrow_mut();
-        std::future::poll_fn(|cx| ended.poll_recv(cx)).await.unwrap()
+        std::future::poll_fn(|cx| self.ended.borrow_mut().poll_recv(cx)).await.unwrap()
     }
 }
 
@@ -100,7 +99,7 @@ pub async fn scripted(answer: &'static str) -> Connection<TcpStream> {
     let address = listener.local_addr().unwrap();
     drop(world::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        stream.read(&mut [0; 4096]).await.unwrap();
+        assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0, "a request comes");
         stream.write_all(answer.as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
         // Until the client closes: dropping at once might reset the connection.

@@ -64,9 +64,9 @@ impl<C: ServiceCurve> Bound<'_, C> {
         let mut jobs = Vec::new();
         for (index, head) in heads.into_iter().enumerate() {
             let mut begin = 0;
-            for (&end, &tail) in self.needs.cuts(index).keys().zip(&tails[index]) {
-                jobs.push(Job { head, work: self.work(index, begin, end), tail });
-                begin = end;
+            for (cut, &tail) in self.needs.cuts(index).iter().zip(&tails[index]) {
+                jobs.push(Job { head, work: self.work(index, begin, cut.position), tail });
+                begin = cut.position;
             }
         }
         jobs
@@ -116,7 +116,7 @@ impl<C: ServiceCurve> Bound<'_, C> {
         let cuts = self.needs.cuts(index);
         let mut tails = Vec::with_capacity(cuts.len());
         let mut next: Option<(u64, Duration)> = None;
-        for (&position, cut) in cuts.iter().rev() {
+        for cut in cuts.iter().rev() {
             let after_arrival = cut
                 .followers
                 .iter()
@@ -125,11 +125,11 @@ impl<C: ServiceCurve> Bound<'_, C> {
                 .max()
                 .unwrap_or_default();
             let rest = next.map_or(Duration::ZERO, |(end, tail)| {
-                self.path.curve.least_time(self.work(index, position, end)) + tail
+                self.path.curve.least_time(self.work(index, cut.position, end)) + tail
             });
             let tail = rest.max(self.down_delay(index) + after_arrival);
             tails.push(tail);
-            next = Some((position, tail));
+            next = Some((cut.position, tail));
         }
         tails.reverse();
         tails
@@ -141,15 +141,15 @@ impl<C: ServiceCurve> Bound<'_, C> {
         let cuts = self.needs.cuts(index);
         match self.discovery {
             Discovery::ByClient => {
-                let first = cuts.keys().next().copied().unwrap_or_default();
+                let first = cuts.first().map_or(0, |cut| cut.position);
                 self.request_delay(index)
                     + self.path.curve.least_time(self.work(index, 0, first))
                     + tails.first().copied().unwrap_or_default()
             }
             Discovery::Known => {
-                let followers = cuts.values().flat_map(|cut| &cut.followers);
+                let followers = cuts.iter().flat_map(|cut| &cut.followers);
                 let work = followers.map(|&(follower, work)| work + onward[follower]);
-                work.chain(cuts.values().filter_map(|cut| cut.last_work)).max().unwrap_or_default()
+                work.chain(cuts.iter().filter_map(|cut| cut.last_work)).max().unwrap_or_default()
             }
         }
     }

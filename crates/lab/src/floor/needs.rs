@@ -4,18 +4,19 @@
 //! of a needed one reaches, and not at all if no needed one waits for it. Each object's needed bytes
 //! are cut where something waits for them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::load::prefix_bytes;
 use super::{Compute, Discovery, PageLoad};
 
-/// The needs of a page, per object. An object without cuts is not needed.
-pub(super) struct Needs(Vec<BTreeMap<u64, Cut>>);
+/// The needs of a page, per object, in the order of their positions. An object without cuts is not
+/// needed.
+pub(super) struct Needs(Vec<Vec<Cut>>);
 
 /// What happens when an object's bytes up to here have arrived.
-#[derive(Default)]
 pub(super) struct Cut {
+    /// Where in the object's body.
+    pub(super) position: u64,
     /// The objects that wait for this, with the client's work in between.
     pub(super) followers: Vec<(usize, Duration)>,
     /// The client's work on the object before the load event, if this is the end of an object
@@ -28,33 +29,48 @@ impl Needs {
     /// to the first sees every follower before what it follows.
     pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> Needs {
         let objects = &load.page.objects;
-        let mut cuts: Vec<BTreeMap<u64, Cut>> = objects.iter().map(|_| BTreeMap::new()).collect();
+        let mut needs: Vec<Vec<Cut>> = objects.iter().map(|_| Vec::new()).collect();
         for (index, object) in objects.iter().enumerate().rev() {
             if load.blocks(index) {
-                let end = cuts[index].entry(object.body_bytes).or_default();
-                end.last_work = Some(load.own_work(index, compute));
+                let last_work = Some(load.own_work(index, compute));
+                let position = object.body_bytes;
+                needs[index].push(Cut { position, followers: Vec::new(), last_work });
             }
-            if cuts[index].is_empty() {
+            if needs[index].is_empty() {
                 continue;
             }
+            in_order(&mut needs[index]);
             for edge in &object.waits_for {
                 let leader = edge.object.0 as usize;
                 if discovery.needs(leader, load) {
                     let position = prefix_bytes(edge, &objects[leader]);
-                    let follower = (index, load.edge_work(edge, compute));
-                    cuts[leader].entry(position).or_default().followers.push(follower);
+                    let followers = vec![(index, load.edge_work(edge, compute))];
+                    needs[leader].push(Cut { position, followers, last_work: None });
                 }
             }
         }
-        Needs(cuts)
+        Needs(needs)
     }
 
     /// The cuts of an object, by their position in its body.
-    pub(super) fn cuts(&self, index: usize) -> &BTreeMap<u64, Cut> {
+    pub(super) fn cuts(&self, index: usize) -> &[Cut] {
         &self.0[index]
     }
 
     pub(super) fn is_needed(&self, index: usize) -> bool {
         !self.0[index].is_empty()
     }
+}
+
+/// Sorts cuts by position and makes one of those at the same.
+fn in_order(cuts: &mut Vec<Cut>) {
+    cuts.sort_by_key(|cut| cut.position);
+    cuts.dedup_by(|next, cut| {
+        let same = next.position == cut.position;
+        if same {
+            cut.followers.append(&mut next.followers);
+            cut.last_work = cut.last_work.or(next.last_work);
+        }
+        same
+    });
 }

@@ -22,7 +22,8 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
         request_body_bytes: 0,
         response_header_bytes: 300,
         body_bytes,
-        body_source: String::new(),
+        body_source: page::BodySource::Specified,
+        header_provenance: page::Provenance::Measured,
         think: Estimate::default(),
         waits_for,
         priority: Priority::Medium,
@@ -32,7 +33,12 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
 }
 
 fn after(object: u32, after: After, compute: Duration) -> Edge {
-    Edge { object: ObjectId(object), after, compute: Estimate::measured(compute) }
+    Edge {
+        object: ObjectId(object),
+        after,
+        compute: Estimate::measured(compute),
+        provenance: page::Provenance::Measured,
+    }
 }
 
 fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {

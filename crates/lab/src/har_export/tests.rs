@@ -73,14 +73,20 @@ fn redirecting_page() -> Page {
         request_body_bytes: 0,
         response_header_bytes: 240,
         body_bytes: 10_000,
-        body_source: "test".into(),
+        body_source: page::BodySource::Specified,
+        header_provenance: page::Provenance::Measured,
         think: Estimate::default(),
         waits_for,
         priority: Priority::Highest,
         blocks_load: true,
         cacheable: false,
     };
-    let edge = Edge { object: ObjectId(0), after: After::Head, compute: Estimate::default() };
+    let edge = Edge {
+        object: ObjectId(0),
+        after: After::Head,
+        compute: Estimate::default(),
+        provenance: page::Provenance::Measured,
+    };
     Page {
         name: "redirecting".into(),
         origin: "test".into(),

@@ -3,6 +3,7 @@
 //! This is the *specification*; what the named profile holds is the `net` crate's affair. Quantities are
 //! kept as numbers so that `100ms` and `0.1s` are one cell and a report can draw an axis.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct NetworkSpec {
     pub loss_ratio: Option<f64>,
     /// The droptail queue in front of each direction.
     pub queue: Option<Queue>,
+    /// Settings of a single direction and the MTU, as typed; the `net` crate reads them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, String>,
 }
 
 /// A queue's limit.
@@ -34,6 +38,8 @@ pub enum Queue {
     Packets(u64),
     /// So many bytes.
     Bytes(u64),
+    /// Nothing is dropped for want of room.
+    Unlimited,
 }
 
 /// Why a text is not a network.
@@ -48,13 +54,13 @@ pub enum NetworkError {
         source: parse::ParseError,
     },
     /// Not a property.
-    #[error("unknown network property `{key}`; known: {}", NetworkSpec::KEYS.join(", "))]
+    #[error("unknown network property `{key}`; known: {}", NetworkSpec::known())]
     Key {
         /// What was typed.
         key: String,
     },
     /// A queue is neither packets nor bytes.
-    #[error("`{text}` is not a queue; write `100pkt` or `64KB`")]
+    #[error("`{text}` is not a queue; write `100pkt`, `64KB` or `unlimited`")]
     Queue {
         /// What was typed.
         text: String,
@@ -71,6 +77,25 @@ impl NetworkSpec {
     /// The properties that can be given or varied.
     pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
 
+    /// What can be said of a network beside that, but is no axis.
+    const OTHER_KEYS: [&'static str; 11] = [
+        "mtu",
+        "down.rate",
+        "down.delay",
+        "down.loss",
+        "down.queue",
+        "down.mtu",
+        "up.rate",
+        "up.delay",
+        "up.loss",
+        "up.queue",
+        "up.mtu",
+    ];
+
+    fn known() -> String {
+        [&Self::KEYS[..], &Self::OTHER_KEYS[..]].concat().join(", ")
+    }
+
     /// Sets one property from what a person typed.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), NetworkError> {
         let wrong = |source| NetworkError::Value { key: key.to_owned(), source };
@@ -83,6 +108,9 @@ impl NetworkSpec {
             "up" => self.up_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
             "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
             "queue" => self.queue = Some(Queue::parse(text)?),
+            _ if Self::OTHER_KEYS.contains(&key) => {
+                self.others.insert(key.to_owned(), text.to_owned());
+            }
             _ => return Err(NetworkError::Key { key: key.to_owned() }),
         }
         Ok(())
@@ -90,7 +118,7 @@ impl NetworkSpec {
 
     /// Takes over what `properties` states.
     pub fn overlay(&mut self, properties: &NetworkSpec) {
-        let NetworkSpec { base, rtt_ns, down_bit_per_s, up_bit_per_s, loss_ratio, queue } =
+        let NetworkSpec { base, rtt_ns, down_bit_per_s, up_bit_per_s, loss_ratio, queue, others } =
             properties;
         self.base = base.clone().or(self.base.take());
         self.rtt_ns = rtt_ns.or(self.rtt_ns);
@@ -98,6 +126,7 @@ impl NetworkSpec {
         self.up_bit_per_s = up_bit_per_s.or(self.up_bit_per_s);
         self.loss_ratio = loss_ratio.or(self.loss_ratio);
         self.queue = queue.or(self.queue);
+        self.others.extend(others.clone());
     }
 
     /// Reads `PROFILE`, `key=value,...` or `PROFILE,key=value,...`.
@@ -117,6 +146,9 @@ impl NetworkSpec {
 impl Queue {
     fn parse(text: &str) -> Result<Queue, NetworkError> {
         let wrong = || NetworkError::Queue { text: text.to_owned() };
+        if text.trim() == "unlimited" {
+            return Ok(Queue::Unlimited);
+        }
         let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("pkt"));
         match packets {
             Some(number) => number.trim().parse().map(Queue::Packets).map_err(|_| wrong()),
@@ -130,6 +162,7 @@ impl fmt::Display for Queue {
         match self {
             Queue::Packets(n) => write!(f, "{n}pkt"),
             Queue::Bytes(n) => write!(f, "{n}B"),
+            Queue::Unlimited => f.write_str("unlimited"),
         }
     }
 }
@@ -143,6 +176,7 @@ impl fmt::Display for NetworkSpec {
         parts.extend(self.up_bit_per_s.map(|rate| format!("up={}", rate_text(rate))));
         parts.extend(self.loss_ratio.map(|ratio| format!("loss={ratio}")));
         parts.extend(self.queue.map(|queue| format!("queue={queue}")));
+        parts.extend(self.others.iter().map(|(key, value)| format!("{key}={value}")));
         f.write_str(&parts.join(","))
     }
 }
@@ -180,6 +214,8 @@ mod tests {
             link.unwrap().to_string(),
             "rtt=100ms,down=10mbit,up=5mbit,loss=0.01,queue=64pkt"
         );
+        let uneven = NetworkSpec::parse("cable,queue=unlimited,down.loss=1%").unwrap();
+        assert_eq!(uneven.to_string(), "cable,queue=unlimited,down.loss=1%");
         let changed = NetworkSpec::parse("cable,rtt=600ms").unwrap();
         assert_eq!((changed.base.as_deref(), changed.rtt_ns), (Some("cable"), Some(600_000_000)));
     }
@@ -193,9 +229,13 @@ mod tests {
         );
         assert_eq!(
             message("delay=1ms"),
-            "unknown network property `delay`; known: rtt, down, up, loss, queue"
+            "unknown network property `delay`; known: rtt, down, up, loss, queue, mtu, down.rate, \
+             down.delay, down.loss, down.queue, down.mtu, up.rate, up.delay, up.loss, up.queue, up.mtu"
         );
-        assert_eq!(message("queue=many"), "`many` is not a queue; write `100pkt` or `64KB`");
+        assert_eq!(
+            message("queue=many"),
+            "`many` is not a queue; write `100pkt`, `64KB` or `unlimited`"
+        );
         assert!(message("rtt=1ms,3g").contains("comes first"));
         assert!(message("").contains("key=value"));
     }
@@ -216,6 +256,7 @@ mod tests {
                 up_bit_per_s: None,
                 loss_ratio: loss,
                 queue: packets.map(Queue::Packets),
+                others: BTreeMap::new(),
             };
             prop_assert_eq!(NetworkSpec::parse(&spec.to_string()), Ok(spec));
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
 use net::{DropCause, LinkStats};
+use proxy::Meters;
 use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
 use units::Time;
 use world::sim::{Endpoint, Report};
@@ -30,10 +31,10 @@ impl Account {
         Account { before: super::report() }
     }
 
-    /// The record of the visit that has just ended.
-    pub(super) fn close(self, index: u32, view: View, visited: Visited) -> VisitRecord {
+    /// The record of the visit that has just ended, as the first of its journey.
+    pub(super) fn close(self, view: View, visited: Visited, meters: &Meters) -> VisitRecord {
         let after = super::report();
-        let connections = connections(&visited.connections, &after);
+        let connections = connections(&visited.connections, &after, meters);
         let drops = &after.drops[self.before.drops.len()..];
         let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
         let delivered = |link| {
@@ -41,7 +42,7 @@ impl Account {
             bytes(&after) - bytes(&self.before)
         };
         VisitRecord {
-            index,
+            index: 0,
             view: view.name().to_owned(),
             started_at_ns: visited.started.as_nanos(),
             outcome: outcome(&visited),
@@ -91,6 +92,18 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
         let link = &report.links[drop.link].0;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
+    for (index, used) in visited.connections.iter().enumerate() {
+        let its =
+            |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+        for end in report.endpoints.iter().filter(its) {
+            let sender = if end.active { "client" } else { "server" };
+            let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
+            events.extend(sent.map(|sent| Event {
+                connection: Some(index as u32),
+                ..event(sent.at, EventKind::Retransmit, format!("{sender}, {}", sent.cause))
+            }));
+        }
+    }
     events.push(match &visited.plt {
         Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
         Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
@@ -99,7 +112,7 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
     events
 }
 
-fn connections(used: &[ConnectionUse], report: &Report) -> Vec<ConnectionRecord> {
+fn connections(used: &[ConnectionUse], report: &Report, meters: &Meters) -> Vec<ConnectionRecord> {
     let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
         // The client's address tells connections apart: it never uses a port twice in a journey.
@@ -111,11 +124,15 @@ fn connections(used: &[ConnectionUse], report: &Report) -> Vec<ConnectionRecord>
     }
     let none = Ends::default();
     used.iter()
-        .map(|used| connection(used, used.local.and_then(|a| ends.get(&a)).unwrap_or(&none)))
+        .map(|used| {
+            let ends = used.local.and_then(|address| ends.get(&address)).unwrap_or(&none);
+            let http_limited = used.local.map_or(Duration::ZERO, |client| meters.limited(client));
+            connection(used, ends, http_limited)
+        })
         .collect()
 }
 
-fn connection(used: &ConnectionUse, ends: &Ends<'_>) -> ConnectionRecord {
+fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> ConnectionRecord {
     let client = ends.client.map(|end| &end.stats);
     let server = ends.server.map(|end| &end.stats);
     ConnectionRecord {
@@ -135,6 +152,7 @@ fn connection(used: &ConnectionUse, ends: &Ends<'_>) -> ConnectionRecord {
         srtt_down_ns: server.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
         cwnd_down: server.map_or(0, |stats| stats.cwnd),
         busy_ns: server.map_or(0, |stats| nanos(stats.busy)),
-        flow_limited_ns: server.map_or(0, |stats| nanos(stats.rwnd_limited)),
+        // TCP's window and HTTP's: while the one binds the other cannot, but nothing says when.
+        flow_limited_ns: server.map_or(0, |stats| nanos(stats.rwnd_limited.max(http_limited))),
     }
 }

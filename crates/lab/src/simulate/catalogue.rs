@@ -16,7 +16,12 @@ impl Catalogue for Simulator {
     }
 
     fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
-        Network::parse(&network.to_string()).map(drop).map_err(|error| refuse(error.to_string()))
+        let refuse_network = |error: net::SpecError| {
+            // Whoever shows a refusal says already that it is about the network.
+            let message = error.to_string();
+            refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
+        };
+        Network::parse(&network.to_string()).map(drop).map_err(refuse_network)
     }
 
     fn device(&self, name: &str) -> Result<(), Refusal> {

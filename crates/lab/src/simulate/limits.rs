@@ -70,11 +70,8 @@ impl Limits {
             .map(|object| ObjectId(object.object))
             .collect();
         let page = self.without_absent(record);
-        let load = PageLoad {
-            page: &page,
-            object_work: &self.object_work,
-            from_cache: &from_cache,
-        };
+        let load =
+            PageLoad { page: &page, object_work: &self.object_work, from_cache: &from_cache };
         let floors = floor::Floors::of(&load, &self.path);
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         Floors {

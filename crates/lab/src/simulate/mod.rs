@@ -12,14 +12,17 @@ use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
 use chance::Source;
+use net::Network;
+use proxy::Meters;
 use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
 pub use self::catalogue::page_digest;
 use self::limits::Limits;
-use self::ready::{Pages, Ready};
+use self::ready::Pages;
 use self::stage::Stage;
+use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, View};
 
@@ -51,12 +54,20 @@ impl Simulator {
     /// Checks that a scenario can be run, and prepares its page.
     ///
     /// # Errors
-    /// One sentence: an unknown page, network, device or browser.
-    pub fn prepare(&self, scenario: &Scenario) -> Result<(), String> {
-        self.pages.ready(scenario)?;
-        stage::network(scenario)?;
-        stage::browser(scenario)?;
-        Ok(())
+    /// An unknown page, network, device or browser, with what was probably meant.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        Catalogue::page(self, &scenario.page.spec)?;
+        Catalogue::network(self, &scenario.network)?;
+        self.device(&scenario.client.device)?;
+        self.browser(&scenario.client.browser)
+    }
+
+    /// The network of a scenario, as it is simulated.
+    ///
+    /// # Errors
+    /// If there is none of that name, or its description cannot be read.
+    pub fn network(&self, scenario: &Scenario) -> Result<Network, String> {
+        stage::network(scenario)
     }
 
     /// The page of a scenario, read once.
@@ -72,14 +83,19 @@ impl Simulator {
         let ready = self.pages.ready(scenario)?;
         let network = stage::network(scenario)?;
         let browser = Rc::new(stage::browser(scenario)?);
-        let stage = Stage::set(scenario, &ready, &network, Source::new(journey.seed, 0));
-        let tour = tour(browser, scenario, &ready);
+        let load_plan = ready.load_plan(scenario);
+        let source = Source::new(journey.seed, 0);
+        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source);
+        let tour = tour(browser, scenario, load_plan, stage.meters);
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
-        let measure =
-            |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
+        let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
         let notes = network.notes.iter().chain(&ready.notes).cloned().collect();
-        Ok(JourneyResult { visits: records.into_iter().map(measure).collect(), notes, failure: None })
+        Ok(JourneyResult {
+            visits: records.into_iter().map(measure).collect(),
+            notes,
+            failure: None,
+        })
     }
 }
 
@@ -97,9 +113,9 @@ impl Execute for Simulator {
 fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
-    ready: &Ready,
+    plan: Arc<LoadPlan>,
+    meters: Meters,
 ) -> impl Future<Output = Vec<VisitRecord>> + 'static {
-    let plan = ready.load_plan(scenario);
     let view = scenario.client.view;
     let varies = scenario.nuisance == Nuisance::On;
     async move {
@@ -109,13 +125,14 @@ fn tour(
         }
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
-        let cold = visit(&browser, &cache, &plan, View::Cold, 0).await;
+        let cold = visit(&browser, &cache, &plan, &meters, View::Cold).await;
         if view != View::Warm {
             records.push(cold);
         }
         if view != View::Cold {
             world::sleep(BETWEEN_VISITS).await;
-            records.push(visit(&browser, &cache, &plan, View::Warm, records.len() as u32).await);
+            let warm = visit(&browser, &cache, &plan, &meters, View::Warm).await;
+            records.push(VisitRecord { index: records.len() as u32, ..warm });
         }
         records
     }
@@ -125,14 +142,14 @@ fn tour(
 async fn visit(
     browser: &Rc<Browser>,
     cache: &Rc<Cache>,
-    plan: &Rc<LoadPlan>,
+    plan: &Arc<LoadPlan>,
+    meters: &Meters,
     view: View,
-    index: u32,
 ) -> VisitRecord {
     let account = Account::open();
     let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
     let visited = session.visit(plan, VISIT_LIMIT).await;
-    account.close(index, view, visited)
+    account.close(view, visited, meters)
 }
 
 /// The world's own account so far.

@@ -1,8 +1,7 @@
 //! Pages made ready once, for all the journeys that load them.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use browser::{Arm, LoadPlan};
 use http_stack::tls::{self, Security};
@@ -16,6 +15,8 @@ pub(super) struct Ready {
     pub(super) page: Arc<Page>,
     pub(super) site: Arc<Site>,
     pub(super) notes: Vec<String>,
+    /// The page as clients load it, one for each way in which its hosts were spoken to so far.
+    load_plans: Mutex<Vec<Arc<LoadPlan>>>,
 }
 
 /// Pages by the names that scenarios give them.
@@ -28,7 +29,7 @@ impl Pages {
     }
 
     pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
-        let mut pages = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ready) = pages.get(spec) {
             return Ok(Arc::clone(ready));
         }
@@ -38,6 +39,7 @@ impl Pages {
             site: Arc::new(Site::new(&page)),
             notes: page_notes(&page),
             page: Arc::new(page),
+            load_plans: Mutex::default(),
         });
         pages.insert(spec.to_owned(), Arc::clone(&ready));
         Ok(ready)
@@ -55,12 +57,19 @@ fn page_notes(page: &Page) -> Vec<String> {
 
 impl Ready {
     /// The page as this scenario's client loads it.
-    pub(super) fn load_plan(&self, scenario: &Scenario) -> Rc<LoadPlan> {
-        Rc::new(LoadPlan::new(Arc::clone(&self.page), self.arms(scenario)))
+    pub(super) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
+        let arms = self.arms(scenario);
+        let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(LoadPlan::new(Arc::clone(&self.page), arms));
+        plans.push(Arc::clone(&plan));
+        plan
     }
 
     /// How each host is spoken to.
-    pub(super) fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
+    fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
         let security = match scenario.stack.tls {
             Tls::None => Security::None,
             Tls::Tls12 => Security::Tls12,

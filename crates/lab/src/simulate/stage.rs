@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Browser, Device, Policy};
+use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
-use proxy::{Listen, Origin, Workers, origin};
+use proxy::{Listen, Meters, Origin, Workers, origin};
 use units::BitsPerSec;
 use world::sim::{NodeId, Plan};
 
@@ -23,6 +23,7 @@ pub(super) const DOWN: &str = "down";
 pub(super) struct Stage {
     pub(super) plan: Plan,
     pub(super) client: NodeId,
+    pub(super) meters: Meters,
 }
 
 /// What the scenario's network is.
@@ -71,15 +72,16 @@ impl Stage {
     pub(super) fn set(
         scenario: &Scenario,
         ready: &Ready,
+        arms: &[Arm],
         network: &Network,
         source: Source,
     ) -> Stage {
         let mut plan = Plan::new(source);
+        let meters = Meters::default();
         let tcp = tcp_config(&scenario.transport);
         let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
         let up = plan.link(UP, network.up.clone());
         let down = plan.link(DOWN, network.down.clone());
-        let arms = ready.arms(scenario);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
             let address = origin_address(index);
@@ -104,11 +106,12 @@ impl Stage {
             };
             let site = Arc::clone(&ready.site);
             let origin = Rc::new(Origin::new(site, index, workers, Rc::clone(&factors)));
+            let meters = meters.clone();
             plan.spawn(server, async move {
-                origin::run(listen, origin).await.expect("a fresh node's ports are free");
+                origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
             });
         }
-        Stage { plan, client }
+        Stage { plan, client, meters }
     }
 }
 

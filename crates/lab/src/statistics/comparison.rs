@@ -108,17 +108,31 @@ impl Comparison {
         }
     }
 
+    /// By how much the arm in front leads, for a list: "21 % (18-24 %)", "2 % (not clear)".
+    pub fn lead(&self) -> String {
+        let by = percent(self.advantage);
+        match (self.verdict, &self.interval) {
+            (Verdict::Same, _) => "none (the same times)".to_owned(),
+            (Verdict::Unclear, _) => format!("{by} (not clear)"),
+            (_, Ok(interval)) => format!("{by} ({})", range(interval)),
+            (_, Err(_)) => by,
+        }
+    }
+
     fn grounds(&self) -> String {
-        match self.interval {
-            Ok(Interval { low, high }) => {
-                let separator = if low < 0.0 { " to " } else { "-" };
-                let low = percent(low);
-                format!("95 % interval {}{separator}{}", low.trim_end_matches(" %"), percent(high))
-            }
+        match &self.interval {
+            Ok(interval) => format!("95 % interval {}", range(interval)),
             Err(NoInterval::NoSpread) => NoInterval::NoSpread.to_string(),
             Err(few) => format!("no interval: {few}"),
         }
     }
+}
+
+/// "28-34 %", "-2 to 5 %".
+fn range(&Interval { low, high }: &Interval) -> String {
+    let separator = if low < 0.0 { " to " } else { "-" };
+    let low = percent(low);
+    format!("{}{separator}{}", low.trim_end_matches(" %"), percent(high))
 }
 
 /// A fraction as a percentage: whole from 10 % on, else with one decimal.
@@ -150,6 +164,7 @@ mod tests {
             comparison.sentence("h1", "h2"),
             "h2 beats h1 by 31 % here (95 % interval 31-31 %)"
         );
+        assert_eq!(comparison.lead(), "31 % (31-31 %)");
         let mirrored = compare(&pairs(&second, &first), 1).unwrap();
         assert_eq!(mirrored.verdict, Verdict::First);
         assert_eq!(mirrored.sentence("h2", "h1"), comparison.sentence("h1", "h2"));
@@ -180,6 +195,8 @@ mod tests {
         );
         let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();
         assert_eq!(same.sentence("h1", "h2"), "h1 and h2 take exactly the same time here");
+        assert_eq!(same.lead(), "none (the same times)");
+        assert_eq!((copies.lead().as_str(), single.lead().as_str()), ("4.0 %", "50 % (not clear)"));
     }
 
     #[test]

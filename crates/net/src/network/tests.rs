@@ -47,6 +47,29 @@ fn a_network_without_a_queue_gets_100_packets_and_says_so() {
 }
 
 #[test]
+fn a_profile_can_be_changed_in_single_settings() {
+    let cable = Network::parse("cable").unwrap();
+    let far = Network::parse("cable, rtt=600ms,queue=50pkt,down.loss=1%").unwrap();
+    assert_eq!(far.rtt(), Duration::from_millis(600));
+    assert_eq!((far.up.rate, far.down.rate), (cable.up.rate, cable.down.rate));
+    assert_eq!((far.up.loss, far.down.loss), (cable.up.loss, 0.01));
+    assert_eq!(far.up.queue, QueueLimit::Packets(50));
+    assert_eq!(far.source, cable.source);
+    let note = "cable changed as typed: rtt=600ms,queue=50pkt,down.loss=1%";
+    assert_eq!(far.notes.last().unwrap(), note);
+    assert!(cable.notes.iter().any(|note| note.starts_with("queue:")));
+    assert!(!far.notes.iter().any(|note| note.starts_with("queue:")));
+
+    let slower_up = Network::parse("cable,up.delay=100ms").unwrap();
+    assert_eq!(slower_up.down, cable.down);
+    assert_eq!(slower_up.up.delay, Duration::from_millis(100));
+
+    assert!(message("cabel,rtt=1ms").contains("did you mean `cable`?"));
+    assert!(message("cable,rtt").contains("`rtt` is not of the form key=value"));
+    assert!(message("cable,3g,rtt=1ms").contains("`3g` is not of the form key=value"));
+}
+
+#[test]
 fn a_file_says_the_same_as_a_command_line() {
     let text = "name = \"ship\"\nsource = \"a ping from the deck\"\nrtt = \"600ms\"\nloss = 0.01\n\
                 down = \"2mbit\"\n[up]\nrate = \"256kbit\"\nqueue = \"30pkt\"\nmtu = 1400\n";

@@ -1,13 +1,13 @@
 //! What is going to happen: a heap ordered by time, then by the order of planning.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use units::Time;
 
 /// Something that fires at an instant. Slots carry generations: an event whose slot has moved on is
 /// stale and ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A [`super::clock::Timer`] is due.
     Timer { slot: u32, generation: u32 },
@@ -21,17 +21,46 @@ pub(super) enum Event {
 
 #[derive(Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    heap: BinaryHeap<Reverse<Entry>>,
     planned: u64,
+}
+
+/// An event with its place in the order: its time above its number. One wide number, because the heap
+/// compares entries more often than anything else is done here.
+struct Entry {
+    place: u128,
+    event: Event,
 }
 
 impl Agenda {
     pub(super) fn plan(&mut self, at: Time, event: Event) {
         self.planned += 1;
-        self.heap.push(Reverse((at, self.planned, event)));
+        let place = (u128::from(at.as_nanos()) << 64) | u128::from(self.planned);
+        self.heap.push(Reverse(Entry { place, event }));
     }
 
     pub(super) fn next(&mut self) -> Option<(Time, Event)> {
-        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+        let Reverse(Entry { place, event }) = self.heap.pop()?;
+        Some((Time::from_nanos((place >> 64) as u64), event))
     }
 }
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        self.place.cmp(&other.place)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.place == other.place
+    }
+}
+
+impl Eq for Entry {}

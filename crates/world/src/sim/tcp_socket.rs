@@ -41,6 +41,8 @@ struct Socket {
     connection: tcp::Connection,
     active: bool,
     opened_at: Time,
+    /// What the connection has told of its retransmissions so far.
+    retransmits: Vec<tcp::Retransmit>,
     /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
     armed: Time,
     /// The listener that waits for the handshake of a passive connection.
@@ -266,8 +268,8 @@ impl TcpSockets {
     }
 
     /// The live sockets' accounts, in slot order.
-    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
-        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
+    pub(super) fn endpoints(&mut self, topology: &Topology) -> Vec<Endpoint> {
+        let sockets = self.slots.iter_mut().filter_map(|(_, socket)| socket.as_mut());
         sockets.map(|socket| socket.account(topology, None)).collect()
     }
 }
@@ -281,6 +283,7 @@ impl Socket {
             connection,
             active: false,
             opened_at: now,
+            retransmits: Vec::new(),
             armed: Time::NEVER,
             listener: None,
             owned: true,
@@ -289,7 +292,8 @@ impl Socket {
         }
     }
 
-    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
+    fn account(&mut self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
+        self.retransmits.extend(self.connection.take_retransmits());
         Endpoint {
             local: topology.address(self.here),
             peer: topology.address(self.there),
@@ -297,6 +301,7 @@ impl Socket {
             opened_at: self.opened_at,
             closed_at,
             stats: self.connection.stats(),
+            retransmits: self.retransmits.clone(),
         }
     }
 
@@ -339,12 +344,12 @@ impl State {
         TcpStream { id, local: self.topology.address(here), peer: self.topology.address(there) }
     }
 
-    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: tcp::Segment) {
+    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: Box<tcp::Segment>) {
         match self.demux.tcp(to, from) {
             Some(slot) => {
                 let now = self.now;
                 let Some(socket) = &mut self.tcp.slots[slot as usize].1 else { return };
-                socket.connection.handle(now, segment);
+                socket.connection.handle(now, *segment);
                 self.tcp_settle(slot);
             }
             None => self.tcp_unknown(from, to, &segment),
@@ -366,7 +371,7 @@ impl State {
             }
             _ => {
                 if let Some(reset) = tcp::reset_for(segment) {
-                    self.send(Topology::packet(to, from, route, Body::Tcp(reset)));
+                    self.send(Topology::packet(to, from, route, Body::Tcp(Box::new(reset))));
                 }
             }
         }
@@ -414,7 +419,7 @@ impl State {
         let Some(socket) = socket else { return };
         while let Some(segment) = socket.connection.poll(*now) {
             let packet: Packet =
-                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(segment));
+                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(Box::new(segment)));
             topology.forward(*now, agenda, trace, packet);
         }
         if let Some(deadline) = socket.connection.deadline()

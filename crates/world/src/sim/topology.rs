@@ -31,7 +31,8 @@ pub(super) struct Packet {
 }
 
 pub(super) enum Body {
-    Tcp(tcp::Segment),
+    /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
+    Tcp(Box<tcp::Segment>),
     Udp(Bytes),
 }
 
@@ -191,6 +192,6 @@ impl Topology {
 
     /// Every link's name and what it has done so far.
     pub(super) fn link_stats(&self) -> Vec<(String, LinkStats)> {
-        self.links.iter().map(|hop| (hop.name.clone(), hop.link.stats().clone())).collect()
+        self.links.iter().map(|hop| (hop.name.clone(), *hop.link.stats())).collect()
     }
 }

@@ -35,6 +35,8 @@ pub struct Endpoint {
     pub closed_at: Option<Time>,
     /// What TCP counted.
     pub stats: tcp::Stats,
+    /// What it sent again, when and why.
+    pub retransmits: Vec<tcp::Retransmit>,
 }
 
 /// The world's own account of what happened so far.

@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(get("Content-Length: 0\r\n"), Ok((200, BodyLength::None, true)));
         assert_eq!(get("Transfer-Encoding: chunked\r\n"), Ok((200, BodyLength::Chunked, true)));
         assert_eq!(get(""), Ok((200, BodyLength::UntilClose, false)));
-        assert_eq!(get("Connection: close\r\nContent-Length: 3\r\n").unwrap().2, false);
+        assert!(!get("Connection: close\r\nContent-Length: 3\r\n").unwrap().2);
         let ten = "HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\n";
         assert_eq!(head(ten, &Method::GET), Ok((200, BodyLength::Exactly(3), true)));
         for status in [100, 103, 204, 304] {

@@ -108,3 +108,80 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A transport that takes so many bytes a write, over and over.
+    struct Reluctant {
+        takes: Vec<usize>,
+        writes: usize,
+        taken: Vec<u8>,
+    }
+
+    impl AsyncWrite for Reluctant {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.poll_write_vectored(cx, &[IoSlice::new(data)])
+        }
+
+        fn poll_write_vectored(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            pieces: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let most = self.takes[self.writes % self.takes.len()];
+            self.writes += 1;
+            let offered: Vec<u8> = pieces.iter().flat_map(|piece| piece.to_vec()).collect();
+            let taken = most.min(offered.len());
+            self.taken.extend_from_slice(&offered[..taken]);
+            Poll::Ready(Ok(taken))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever is put in, and however little is taken at once, it leaves in order.
+        #[test]
+        fn partial_writes_keep_the_order(
+            replies in vec((0usize..200, prop_oneof![0usize..50, COPIED - 2..COPIED + 50]), 1..12),
+            takes in vec(1usize..30_000, 1..5),
+        ) {
+            let mut stream = Reluctant { takes, writes: 0, taken: Vec::new() };
+            let (mut outbox, mut expected) = (Outbox::default(), Vec::new());
+            let mut cx = Context::from_waker(Waker::noop());
+            for (number, (text, body)) in replies.into_iter().enumerate() {
+                let (text, body) = (vec![number as u8; text], vec![!number as u8; body]);
+                outbox.text(&text);
+                outbox.body(&Bytes::from(body.clone()));
+                expected.extend([text, body].concat());
+                // More is put in behind what was only partly sent.
+                if number % 3 == 2 && !outbox.is_empty() {
+                    prop_assert!(outbox.poll_write(&mut stream, &mut cx).is_ready());
+                }
+            }
+            while !outbox.is_empty() {
+                prop_assert!(outbox.poll_write(&mut stream, &mut cx).is_ready());
+            }
+            prop_assert_eq!(stream.taken, expected);
+        }
+    }
+}

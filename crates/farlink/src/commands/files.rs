@@ -1,0 +1,55 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Finds out before anything is measured whether a result will find a place.
+pub fn check_place(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() {
+        return Err(Failure::bad_input(format!("{} is a directory", path.display()))
+            .hint("name a file in it".to_owned()));
+    }
+    if !folder.is_dir() {
+        let (path, folder) = (path.display(), folder.display());
+        return Err(Failure::bad_input(format!(
+            "cannot write {path}: there is no directory {folder}"
+        ))
+        .hint(format!("mkdir -p {folder}")));
+    }
+    Ok(())
+}
+
+/// Writes a file whole, and says so.
+pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+    write_quietly(path, contents)?;
+    anstream::eprintln!("wrote {}", path.display());
+    Ok(())
+}
+
+/// Writes a file beside its place first, then into it.
+pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = Path::new(&partial);
+    let result = File::create(partial)
+        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(partial, path));
+    if result.is_err() {
+        // The error that is told is the first one; there may be nothing to remove.
+        let _ = fs::remove_file(partial);
+    }
+    result.map_err(|error| unwritable(path, &error))
+}
+
+/// Makes a directory, unless it is there.
+pub fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::machine(format!("cannot write {}: {error}", path.display()))
+}

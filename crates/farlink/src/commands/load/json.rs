@@ -1,0 +1,95 @@
+//! `farlink load --json`: one object a visit, one a line, for programs.
+//!
+//! A journey that ended without a visit has a line too, with `plt_ms` null and the `failure`.
+
+use lab::simulate::Simulator;
+use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
+use record::Outcome;
+use serde_json::{Map, Value, json};
+
+use crate::commands::output;
+use crate::failure::Failure;
+
+/// Prints every visit of every journey.
+pub fn print(
+    results: &[(JourneyPlan, JourneyResult)],
+    simulator: &Simulator,
+) -> Result<(), Failure> {
+    for (journey, result) in results {
+        let about = about(journey, result, simulator);
+        for visit in &result.visits {
+            line(&about, measured(visit))?;
+        }
+        if let Some(failure) = &result.failure {
+            line(&about, json!({ "plt_ms": null, "failure": failure }))?;
+        }
+    }
+    Ok(())
+}
+
+fn line(about: &Map<String, Value>, measured: Value) -> Result<(), Failure> {
+    let mut object = about.clone();
+    if let Value::Object(measured) = measured {
+        object.extend(measured);
+    }
+    output::line(Value::Object(object))
+}
+
+/// What the lines of a journey have in common.
+fn about(
+    journey: &JourneyPlan,
+    result: &JourneyResult,
+    simulator: &Simulator,
+) -> Map<String, Value> {
+    let scenario = &*journey.scenario;
+    // It was resolved before anything was loaded, so it is there.
+    let resolved = simulator.network(scenario).ok().map(|network| network.to_string());
+    let about = json!({
+        "page": scenario.page.spec,
+        "network": scenario.network.to_string(),
+        "network_resolved": resolved,
+        "protocol": scenario.stack.protocol,
+        "tls": scenario.stack.tls,
+        "device": scenario.client.device,
+        "browser": scenario.client.browser,
+        "repetition": journey.repetition,
+        "seed": journey.seed,
+        "scenario": scenario,
+        "farlink_version": lab::VERSION,
+        "notes": result.notes,
+    });
+    match about {
+        Value::Object(about) => about,
+        _ => unreachable!("an object literal is an object"),
+    }
+}
+
+fn measured(visit: &MeasuredVisit) -> Value {
+    let record = &visit.record;
+    let failure = match &record.outcome {
+        Outcome::Failed { reason } => Some(reason),
+        Outcome::Loaded { .. } => None,
+    };
+    json!({
+        "view": record.view,
+        "plt_ms": record.plt_ns().map(millis),
+        "failure": failure,
+        "ttfb_ms": record.ttfb_ns.map(millis),
+        "floor_ms": visit.floors.map(|f| millis(f.graph_ns)),
+        "floor_oracle_ms": visit.floors.map(|f| millis(f.oracle_ns)),
+        "objects": record.objects.len(),
+        "requests": record.objects.iter().filter(|o| o.protocol != "cache").count(),
+        "requests_failed": record.objects.iter().filter(|o| o.error.is_some()).count(),
+        "connections": record.connections.len(),
+        "connections_flow_limited":
+            record.connections.iter().filter(|c| c.is_flow_limited()).count(),
+        "bytes_down": record.wire_bytes_down,
+        "bytes_up": record.wire_bytes_up,
+        "retransmits": record.retransmits(),
+        "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
+    })
+}
+
+fn millis(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}

@@ -1,0 +1,72 @@
+//! `farlink load`: one page, several arms, an answer.
+
+mod hars;
+mod json;
+mod plan;
+mod text;
+
+use std::sync::atomic::Ordering;
+
+use lab::Plan;
+use lab::experiment::Refusal;
+use lab::scenario::nearest;
+use lab::simulate::Simulator;
+
+use super::{files, interrupt, workers};
+use crate::args::Load;
+use crate::failure::{ExitCode, Failure};
+use crate::show::arms;
+
+pub fn run(load: &Load) -> Result<ExitCode, Failure> {
+    let plan = plan::plan(load)?;
+    let simulator = Simulator::new();
+    for cell in plan.cells() {
+        simulator.prepare(cell).map_err(refused)?;
+    }
+    check_blocked(load, &plan, &simulator)?;
+    if let Some(path) = &load.har {
+        files::check_place(path)?;
+    }
+    let cancel = interrupt::flag()?;
+    let results = lab::batch::collect(&plan, &simulator, workers(load.jobs), &cancel);
+    let (done, total) = (results.len() as u64, plan.journey_count());
+    if load.json {
+        json::print(&results, &simulator)?;
+    }
+    let arms = arms::group(&plan, results);
+    if !load.json && done > 0 {
+        text::print(load, &arms, &simulator)?;
+    }
+    if let Some(path) = &load.har {
+        hars::write(path, &arms, &simulator)?;
+    }
+    if cancel.load(Ordering::Relaxed) && done < total {
+        anstream::eprintln!("interrupted after {done} of {total} loads");
+        return Ok(ExitCode::Interrupted);
+    }
+    Ok(match arms.iter().any(|arm| arm.failed() > 0) {
+        true => ExitCode::Failed,
+        false => ExitCode::Success,
+    })
+}
+
+/// Blocking a host that is not there is a typing error: it would block nothing, and nobody would know.
+fn check_blocked(load: &Load, plan: &Plan, simulator: &Simulator) -> Result<(), Failure> {
+    let page = simulator.page(&plan.cells()[0]).map_err(Failure::bad_input)?;
+    let hosts = || page.hosts.iter().map(|host| host.name.as_str());
+    match load.how.block.iter().find(|blocked| hosts().all(|host| host != *blocked)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let hint = match nearest(unknown, hosts()) {
+                Some(host) => format!("did you mean `{host}`?"),
+                None => format!("`farlink pages show {}` lists its hosts", load.page),
+            };
+            let message = format!("--block {unknown}: the page has no such host");
+            Err(Failure::bad_input(message).hint(hint))
+        }
+    }
+}
+
+fn refused(Refusal { message, hint }: Refusal) -> Failure {
+    Failure::bad_input(message).hint(hint)
+}

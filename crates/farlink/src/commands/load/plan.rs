@@ -1,0 +1,105 @@
+//! From the arguments of `farlink load` to a plan.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use lab::scenario::{ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls};
+use lab::{Order, Plan};
+
+use crate::args::Load;
+use crate::failure::Failure;
+
+/// The plan that the arguments come to: a cell an arm.
+pub fn plan(load: &Load) -> Result<Plan, Failure> {
+    if load.repetitions == 0 {
+        return Err(
+            Failure::bad_input("-n 0 asks for no load at all").hint("give -n 1 or more".to_owned())
+        );
+    }
+    if load.seed >= 1 << 63 {
+        return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
+            .hint("a seed is at most 9223372036854775807".to_owned()));
+    }
+    let common = common(load)?;
+    let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
+    let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
+    let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
+    let cells = arms.map(|(protocol, tls)| {
+        let mut scenario = common.clone();
+        scenario.stack.protocol = *protocol;
+        scenario.stack.tls = *tls;
+        scenario
+    });
+    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells.collect()))
+}
+
+/// What all arms have in common.
+fn common(load: &Load) -> Result<Scenario, Failure> {
+    let (page, how) = (&load.page, &load.how);
+    let network = NetworkSpec::parse(&how.network)
+        .map_err(|error| Failure::bad_input(format!("--network {}: {error}", how.network)))?;
+    let mut scenario = Scenario::new(page, network);
+    scenario.page = PageRef { spec: page.clone(), digest: lab::simulate::page_digest(page) };
+    scenario.stack.connections_per_host =
+        at_least_one("--connections-per-host", how.connections_per_host)?;
+    scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
+    scenario.transport.congestion = choice(&how.congestion)?;
+    scenario.transport.initial_window_segments =
+        at_least_one("--initial-window", Some(how.initial_window))?.unwrap_or(1);
+    scenario.client.device.clone_from(&how.device);
+    scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
+    scenario.client.browser.clone_from(&how.browser);
+    scenario.client.view = choice(&how.view)?;
+    let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
+    scenario.client.blocked_hosts = blocked.into_iter().collect();
+    scenario.server.origins = choice(&how.origins)?;
+    scenario.server.workers = at_least_one("--workers", how.workers)?;
+    let service = units::parse::duration(&how.service_time)
+        .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;
+    scenario.server.service_time_ns = u64::try_from(service.as_nanos()).unwrap_or(u64::MAX);
+    if how.no_nuisance {
+        scenario.nuisance = Nuisance::Off;
+    }
+    Ok(scenario)
+}
+
+/// A list of names, none of them twice.
+fn choices<T>(option: &str, texts: &[String]) -> Result<Vec<T>, Failure>
+where
+    T: FromStr<Err = ChoiceError> + PartialEq + Display,
+{
+    let mut chosen: Vec<T> = Vec::new();
+    for text in texts {
+        let one = choice(text)?;
+        if chosen.contains(&one) {
+            return Err(Failure::bad_input(format!("{option} names {one} twice"))
+                .hint("name each arm once; -n says how often it is loaded".to_owned()));
+        }
+        chosen.push(one);
+    }
+    Ok(chosen)
+}
+
+fn choice<T: FromStr<Err = ChoiceError>>(text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|error: ChoiceError| {
+        let hint = error.hint();
+        Failure::bad_input(error).hint(hint)
+    })
+}
+
+fn at_least_one(option: &str, value: Option<u32>) -> Result<Option<u32>, Failure> {
+    match value {
+        Some(0) => Err(Failure::bad_input(format!("{option} 0: it is at least 1"))),
+        value => Ok(value),
+    }
+}
+
+/// `4x`, `0.5x` or a bare number.
+fn multiplier(text: &str) -> Result<f64, Failure> {
+    let number = text.trim().trim_end_matches(['x', 'X']).parse::<f64>();
+    number.ok().filter(|n| (0.001..=1000.0).contains(n)).ok_or_else(|| {
+        Failure::bad_input(format!("`{text}` is not how many times slower a CPU is"))
+            .hint("write --cpu 4x (0.001x to 1000x)".to_owned())
+    })
+}

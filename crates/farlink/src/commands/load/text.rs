@@ -1,0 +1,114 @@
+//! `farlink load` for people: the answer, what was asked, a table, notes, a waterfall.
+
+use std::collections::BTreeSet;
+
+use lab::simulate::Simulator;
+use net::Network;
+use page::Page;
+
+use crate::args::Load;
+use crate::commands::output;
+use crate::failure::Failure;
+use crate::show::arms::{self, Arm};
+use crate::show::units::{bytes, counted};
+use crate::show::{answer, conditions, waterfall};
+
+/// Objects that a waterfall shows unless all are asked for.
+const WATERFALL_ROWS: usize = 40;
+
+/// Lines of waterfalls from which on a reader is better served by a file.
+const MANY_LINES: usize = 1000;
+
+/// Columns where the width of the terminal is not known.
+const WIDTH: usize = 100;
+
+/// Prints all of it.
+pub fn print(load: &Load, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+    for sentence in answer::answer(arms, load.seed) {
+        output::line(sentence)?;
+    }
+    output::line("")?;
+    if let Some(arm) = arms.first() {
+        let page = simulator.page(arm.scenario()).map_err(Failure::bad_input)?;
+        let network = simulator.network(arm.scenario()).map_err(Failure::bad_input)?;
+        output::line(heading(load, arm, &page, &network))?;
+    }
+    output::line("")?;
+    output::line(arms::table(arms))?;
+    output::line("* ByteIndex is a model: the mean arrival of a byte, not what a person sees.")?;
+    for note in notes(arms) {
+        output::line(wrapped(&format!("note: {note}")))?;
+    }
+    for failure in failures(arms) {
+        output::line(wrapped(&format!("failed: {failure}")))?;
+    }
+    waterfalls(load, arms)
+}
+
+/// What was asked, and what its names stand for.
+fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
+    let scenario = arm.scenario();
+    let name = scenario.network.base.as_deref().map_or("custom", |_| network.name.as_str());
+    format!(
+        "page     {}: {} to {}, {}\n\
+         network  {name}: {}\n\
+         loads    {} an arm, seed {}, simulated; {}",
+        scenario.page.spec,
+        counted(page.objects.len(), "request"),
+        counted(page.hosts.len(), "host"),
+        bytes(page.body_bytes() as f64),
+        conditions::network(network),
+        load.repetitions,
+        load.seed,
+        conditions::others(scenario, load.how.tls.len() == 1),
+    )
+}
+
+/// Every note once, and what the numbers themselves say should be known.
+fn notes(arms: &[Arm]) -> BTreeSet<String> {
+    arms.iter().flat_map(|arm| arm.notes().iter().cloned().chain(arm.findings())).collect()
+}
+
+fn failures(arms: &[Arm]) -> BTreeSet<String> {
+    let of = |arm: &Arm| -> Vec<String> {
+        arm.failures().map(|why| format!("{}: {why}", arm.name())).collect()
+    };
+    arms.iter().flat_map(of).collect()
+}
+
+/// The median loads: of the fastest arm, or in full of all arms.
+fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), Failure> {
+    let chosen: Vec<&Arm> = match load.waterfall {
+        true => arms.iter().collect(),
+        false => arms::fastest(arms.iter().filter(|arm| arm.view() == arms[0].view()))
+            .into_iter()
+            .collect(),
+    };
+    let rows = if load.waterfall { usize::MAX } else { WATERFALL_ROWS };
+    let visits = chosen.iter().filter_map(|arm| Some((arm, arm.median_load()?)));
+    let visits: Vec<_> = visits.map(|(arm, load)| (arm, &load.visit.record)).collect();
+    let lines: usize = visits.iter().map(|(_, record)| record.objects.len().min(rows)).sum();
+    if lines > MANY_LINES {
+        anstream::eprintln!(
+            "the waterfalls have {lines} lines; --har OUT writes them for a viewer"
+        );
+    }
+    for (arm, record) in visits {
+        output::line(format!("\n{}, the median load:", arm.name()))?;
+        output::line(waterfall::draw(record, width().unwrap_or(WIDTH), rows))?;
+    }
+    Ok(())
+}
+
+/// The terminal's columns, if there is one.
+fn width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| width.0.into())
+}
+
+/// A long line in the terminal's width, its continuation indented; as it is where it goes to a file.
+fn wrapped(text: &str) -> String {
+    match width() {
+        Some(width) => textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  ")),
+        None => text.to_owned(),
+    }
+}

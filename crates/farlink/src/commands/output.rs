@@ -1,0 +1,21 @@
+//! Standard output, which may be closed or full.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+
+use crate::failure::Failure;
+
+/// Prints `text` and ends the line. A reader that has gone (`farlink ... | head`) is no failure.
+pub fn line(text: impl Display) -> Result<(), Failure> {
+    print(format_args!("{text}\n"))
+}
+
+/// Prints `text` as it is.
+pub fn print(text: impl Display) -> Result<(), Failure> {
+    match write!(anstream::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::machine(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

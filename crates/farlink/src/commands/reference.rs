@@ -1,0 +1,57 @@
+//! Documents that are made from the program, so that they are true: `docs/cli.md` and
+//! `docs/exit-codes.md`. A test compares them; `scripts/reference.sh` writes them anew.
+
+use std::fmt::Write;
+
+use clap::CommandFactory;
+
+use super::output;
+use crate::args::{Cli, Document};
+use crate::failure::{ExitCode, Failure};
+
+/// Columns that help is wrapped to.
+const WIDTH: usize = 100;
+
+pub fn run(document: Document) -> Result<ExitCode, Failure> {
+    output::print(match document {
+        Document::Cli => cli(),
+        Document::ExitCodes => exit_codes(),
+    })?;
+    Ok(ExitCode::Success)
+}
+
+fn cli() -> String {
+    let mut text = String::from(
+        "# The command line\n\n\
+         Made from the program by `scripts/reference.sh`; what `farlink help COMMAND` prints.\n\
+         Data goes to standard output, talk to standard error. Colours are off when the output is not \
+         a\nterminal or `NO_COLOR` is set. What the exit codes mean: [exit-codes.md](exit-codes.md).\n",
+    );
+    let mut command = Cli::command().term_width(WIDTH);
+    command.build();
+    describe(&mut command, &mut text);
+    text
+}
+
+/// A section for `command` and each of its own.
+fn describe(command: &mut clap::Command, text: &mut String) {
+    let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
+    let help = command.clone().term_width(WIDTH).render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(text, "\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+    let inner = command.get_subcommands_mut();
+    for inner in inner.filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
+        describe(inner, text);
+    }
+}
+
+fn exit_codes() -> String {
+    let mut text = String::from(
+        "# Exit codes\n\nMade from the program by `scripts/reference.sh`.\n\n\
+         | code | meaning |\n|---|---|\n",
+    );
+    for code in ExitCode::ALL {
+        let _ = writeln!(text, "| {} | {} |", code as u8, code.meaning());
+    }
+    text
+}

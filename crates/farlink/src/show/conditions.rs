@@ -1,0 +1,99 @@
+//! The conditions of a comparison in words: what a network's name stands for, and what else was set.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use lab::scenario::{Nuisance, Origins, Scenario, View};
+use net::{Network, QueueLimit};
+
+use super::units::span;
+
+/// A network in figures: "9 Mbit/s down and up, RTT 170 ms, no loss, queue 1000 packets".
+pub fn network(network: &Network) -> String {
+    let (down, up) = (&network.down, &network.up);
+    format!(
+        "{}, RTT {}, {}, queue {}",
+        either(down.rate, up.rate),
+        delay(network.rtt()),
+        if (down.loss, up.loss) == (0.0, 0.0) {
+            "no loss".to_owned()
+        } else {
+            format!("loss {}", either(percent(down.loss), percent(up.loss)))
+        },
+        either(queue(down.queue), queue(up.queue)),
+    )
+}
+
+/// What holds for all arms beside page and network; what is at its default is left out, but for the
+/// names that every result states. `tls` is told where it tells no arms apart.
+pub fn others(scenario: &Scenario, tells_tls: bool) -> String {
+    let client = &scenario.client;
+    let mut parts = Vec::new();
+    if tells_tls {
+        parts.push(match scenario.stack.tls {
+            lab::scenario::Tls::None => "no TLS".to_owned(),
+            lab::scenario::Tls::Tls12 => "TLS 1.2".to_owned(),
+            lab::scenario::Tls::Tls13 => "TLS 1.3".to_owned(),
+        });
+    }
+    if client.view != View::Both {
+        parts.push(format!("{} cache", client.view));
+    }
+    let times = match client.cpu_multiplier {
+        1.0 => String::new(),
+        times => format!(" {times}x slower"),
+    };
+    parts.push(format!("device {}{times}", client.device));
+    parts.push(format!("browser {}", client.browser));
+    parts.extend(settings(scenario));
+    parts.join(", ")
+}
+
+/// What is not at its default.
+fn settings(scenario: &Scenario) -> Vec<String> {
+    let default = Scenario::new("", scenario.network.clone());
+    let (stack, transport, server) = (&scenario.stack, &scenario.transport, &scenario.server);
+    let mut parts = Vec::new();
+    let mut tell = |differs: bool, text: String| parts.extend(differs.then_some(text));
+    let congestion = transport.congestion;
+    tell(congestion != default.transport.congestion, congestion.to_string());
+    let window = transport.initial_window_segments;
+    tell(window != default.transport.initial_window_segments, format!("initial window {window}"));
+    let limit = |n: Option<u32>| n.map_or_else(String::new, |n| n.to_string());
+    let (host, total) = (stack.connections_per_host, stack.connections_total);
+    tell(host.is_some(), format!("{} connections a host", limit(host)));
+    tell(total.is_some(), format!("{} connections in all", limit(total)));
+    tell(server.origins == Origins::Recorded, "recorded origins".to_owned());
+    tell(server.workers.is_some(), format!("{} workers a host", limit(server.workers)));
+    tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
+    let blocked = &scenario.client.blocked_hosts;
+    tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
+    tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
+    parts
+}
+
+/// A delay without needless figures: "170 ms", "0.5 ms".
+pub fn delay(delay: Duration) -> String {
+    format!("{} ms", delay.as_secs_f64() * 1000.0)
+}
+
+/// A probability in per cent.
+pub fn percent(ratio: f64) -> String {
+    format!("{} %", (ratio * 1e6).round() / 1e4)
+}
+
+/// A queue's limit in words.
+pub fn queue(limit: QueueLimit) -> String {
+    match limit {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        other => other.to_string(),
+    }
+}
+
+/// A value of both directions, or one of each.
+fn either<T: Display + PartialEq>(down: T, up: T) -> String {
+    match down == up {
+        true => format!("{down} each way"),
+        false => format!("{down} down and {up} up"),
+    }
+}

@@ -1,0 +1,139 @@
+//! A scratch directory with farlink in it, as a person at a shell has it.
+
+// Each test file is a program of its own and uses a part of this.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+/// A directory that commands are run in; it goes when the test ends.
+pub struct Desk(TempDir);
+
+/// What a command left behind.
+pub struct Ran {
+    /// Its exit code.
+    pub code: i32,
+    /// What it printed.
+    pub out: String,
+    /// What it said.
+    pub err: String,
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        Desk(tempfile::tempdir().expect("a temporary directory can be made"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Puts a file on the desk.
+    pub fn put(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), contents).expect("the desk can be written to");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The names of everything on the desk, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// The command `farlink ARGUMENTS`, not started; nothing of the tester's own colours in it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farlink"));
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs `farlink ARGUMENTS`, split at spaces.
+    pub fn farlink(&self, arguments: &str) -> Ran {
+        self.run(&arguments.split_whitespace().collect::<Vec<_>>())
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        let output = self.command(arguments).output().expect("farlink can be started");
+        Ran::new(&output)
+    }
+
+    /// Reads a store as anybody could.
+    pub fn sqlite(&self, name: &str) -> Connection {
+        sqlite(&self.path(name))
+    }
+}
+
+impl Ran {
+    pub fn new(output: &Output) -> Ran {
+        Ran {
+            code: output.status.code().expect("farlink ends by itself"),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// What it printed, if it succeeded.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self.out
+    }
+
+    /// The message of a refusal: exit code 2, one error, nothing printed, every part of `parts` said.
+    #[track_caller]
+    pub fn refused(self, parts: &[&str]) -> String {
+        assert_eq!((self.code, self.out.as_str()), (2, ""), "{}", self.err);
+        assert!(self.err.starts_with("error: "), "{}", self.err);
+        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
+        assert!(self.err.matches("hint: ").count() <= 1, "{}", self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        for part in parts {
+            assert!(self.err.contains(part), "`{part}` is not in: {}", self.err);
+        }
+        self.err
+    }
+}
+
+pub fn sqlite(path: &Path) -> Connection {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .expect("SQLite opens a store");
+    // Another process may be writing to it.
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    connection
+}
+
+/// The digest of a run, whole; `None` while it is not complete.
+pub fn digest(store: &Connection, run: i64) -> Option<String> {
+    store.query_row("SELECT digest FROM run WHERE id = ?1", [run], |row| row.get(0)).unwrap()
+}
+
+/// How many journeys a store holds; 0 if there is no store yet.
+pub fn journeys(path: &Path) -> u64 {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let Ok(connection) = Connection::open_with_flags(path, flags) else { return 0 };
+    let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+    connection.query_row("SELECT count(*) FROM journey", [], count).unwrap_or(0) as u64
+}
+
+/// A page of `n` small objects and one of each arm and distance: `4 * repetitions` journeys.
+pub fn experiment(repetitions: u32) -> String {
+    format!(
+        "format = 1\nname = \"test\"\nrepetitions = {repetitions}\n\n\
+         [page]\nname = \"synthetic:12x10KB\"\n\n\
+         [network]\nbase = \"cable\"\nrtt = [\"20ms\", \"100ms\"]\nloss = \"1%\"\n\n\
+         [stack]\nprotocol = [\"h1\", \"h2\"]\n"
+    )
+}

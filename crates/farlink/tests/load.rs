@@ -1,0 +1,294 @@
+//! `farlink load` as a person or a program uses it.
+
+mod common;
+
+use common::Desk;
+use serde_json::Value;
+
+/// A page that loads quickly.
+const PAGE: &str = "load synthetic:12x10KB -n 6";
+
+fn lines(json: &str) -> Vec<Value> {
+    json.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+/// The lines of `field`.
+fn all<'a>(visits: &'a [Value], field: &str) -> Vec<&'a Value> {
+    visits.iter().map(|visit| &visit[field]).collect()
+}
+
+fn strings<'a>(visits: &'a [Value], field: &str) -> Vec<&'a str> {
+    all(visits, field).into_iter().map(|value| value.as_str().expect(field)).collect()
+}
+
+#[test]
+fn the_answer_comes_first_then_what_was_asked_a_table_and_a_waterfall() {
+    let out = Desk::new().farlink(PAGE).ok();
+    let text: Vec<&str> = out.lines().collect();
+    let answer = text[0];
+    assert!(answer.contains(" here (95 % interval "), "{answer}");
+    assert!(answer.contains("h1") && answer.contains("h2") && !answer.contains("tls"), "{answer}");
+    assert_eq!(text[2], "page     synthetic:12x10KB: 13 requests to 1 host, 121 KB");
+    assert_eq!(
+        text[3],
+        "network  4g: 9 Mbit/s each way, RTT 170 ms, no loss, queue 1000 packets each way"
+    );
+    assert_eq!(
+        text[4],
+        "loads    6 an arm, seed 1, simulated; TLS 1.3, cold cache, device desktop, browser chrome"
+    );
+    let header: Vec<&str> = text[6].split_whitespace().collect();
+    let columns = "median PLT p90 floor PLT/floor TTFB ByteIndex* conns bytes retrans";
+    assert_eq!(header.join(" "), columns);
+    assert!(text[7].starts_with("h1 ") && text[8].starts_with("h2 "), "{out}");
+    assert!(out.contains("the median load:"), "{out}");
+    assert!(out.contains("www.page.test/o/0012.png"), "{out}");
+    assert!(out.contains("^ load "), "{out}");
+    let wide = text.iter().find(|line| line.chars().count() > 100 && !line.starts_with("note"));
+    assert_eq!(wide, None);
+}
+
+#[test]
+fn several_arms_make_one_sentence_and_a_line_for_the_rest() {
+    let out = Desk::new().farlink(&format!("{PAGE} --tls none,tls13")).ok();
+    let text: Vec<&str> = out.lines().collect();
+    assert_eq!(text[0].matches(" here ").count(), 1, "{out}");
+    assert!(text[1].starts_with("  h") && text[1].contains(" leads the rest by: "), "{out}");
+    assert_eq!(text[1].matches(" %").count(), 4, "two arms, each with its interval: {out}");
+    for arm in ["h1 none", "h1 tls13", "h2 none", "h2 tls13"] {
+        assert!(text.iter().any(|line| line.starts_with(arm)), "{out}");
+    }
+}
+
+#[test]
+fn one_arm_has_a_figure_for_an_answer() {
+    let out = Desk::new().farlink(&format!("{PAGE} --protocol h2")).ok();
+    let answer = out.lines().next().unwrap();
+    assert!(answer.starts_with("h2 takes ") && answer.ends_with(" times the floor."), "{answer}");
+}
+
+#[test]
+fn json_is_one_object_a_visit_one_a_line() {
+    let out = Desk::new().farlink(&format!("{PAGE} --json --view both")).ok();
+    let visits = lines(&out);
+    assert_eq!(visits.len(), 2 * 6 * 2, "arms, repetitions, views");
+    for visit in &visits {
+        let (plt, floor) = (visit["plt_ms"].as_f64().unwrap(), visit["floor_ms"].as_f64().unwrap());
+        assert!(floor > 0.0 && plt >= floor, "{visit}");
+        assert_eq!(visit["failure"], Value::Null);
+        assert_eq!(visit["objects"], 13);
+        assert_eq!(visit["requests"], if visit["view"] == "cold" { 13 } else { 0 });
+        assert_eq!(visit["scenario"]["transport"]["congestion"], "cubic");
+        let resolved = visit["network_resolved"].as_str().unwrap();
+        assert_eq!(resolved, "rtt=170ms,down=9mbit,up=9mbit,queue=1000pkt");
+        let notes = visit["notes"].as_array().unwrap();
+        assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with("queue:")), "{visit}");
+    }
+    let views = strings(&visits, "view");
+    assert_eq!((views[0], views[1]), ("cold", "warm"));
+    let mean = |view| {
+        let of_view = visits.iter().filter(|visit| visit["view"] == view);
+        of_view.map(|visit| visit["plt_ms"].as_f64().unwrap()).sum::<f64>()
+    };
+    assert!(mean("warm") < mean("cold"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_whoever_counts() {
+    let desk = Desk::new();
+    let load = |rest: &str| {
+        let loss = "--network cable,loss=1%";
+        desk.farlink(&format!("{PAGE} --json {loss} {rest}")).ok()
+    };
+    let first = load("--seed 7 -j 1");
+    assert_eq!(first, load("--seed 7 -j 2"));
+    assert_ne!(first, load("--seed 8 -j 1"));
+    let visits = lines(&first);
+    let arms = visits.split_at(6);
+    assert_eq!(all(arms.0, "seed"), all(arms.1, "seed"), "arms are paired");
+    assert_ne!(visits[0]["trace_digest"], visits[1]["trace_digest"], "repetitions vary");
+}
+
+#[test]
+fn without_nuisance_there_is_no_spread_and_no_interval() {
+    let out = Desk::new().farlink(&format!("{PAGE} --no-nuisance --protocol h1,h2")).ok();
+    assert!(out.starts_with("h") && out.contains("no spread"), "{out}");
+    assert!(!out.contains("95 % interval"), "{out}");
+    assert!(out.contains("note: h1: all loads are the same, there is no spread"), "{out}");
+    assert!(out.contains(", nuisance off"), "{out}");
+}
+
+#[test]
+fn a_custom_link_without_a_queue_gets_one_and_is_told() {
+    let desk = Desk::new();
+    let link = "--network rtt=100ms,down=10mbit,up=5mbit";
+    let out = desk.farlink(&format!("{PAGE} {link}")).ok();
+    let network = "network  custom: 10 Mbit/s down and 5 Mbit/s up, RTT 100 ms, no loss, queue 100 packets each way";
+    assert!(out.contains(network), "{out}");
+    assert!(out.contains("note: no queue given: 100 packets"), "{out}");
+    let out = desk.farlink(&format!("{PAGE} {link},queue=64pkt,down.loss=1%")).ok();
+    assert!(out.contains("loss 1 % down and 0 % up, queue 64 packets each way"), "{out}");
+    assert!(!out.contains("no queue given"), "{out}");
+}
+
+#[test]
+fn a_profile_can_be_changed_and_a_file_be_a_network() {
+    let desk = Desk::new();
+    let out = desk.farlink(&format!("{PAGE} --network cable,rtt=600ms")).ok();
+    assert!(out.contains("network  cable,rtt=600ms: 5 Mbit/s down and 1 Mbit/s up, RTT 600 ms"));
+    assert!(out.contains("note: cable changed as typed: rtt=600ms"), "{out}");
+    desk.put("ship.toml", "name = \"ship\"\nrtt = \"620ms\"\ndown = \"2mbit\"\nup = \"256kbit\"\n");
+    let out = desk.farlink(&format!("{PAGE} --network ship.toml")).ok();
+    assert!(out.contains("network  ship: 2 Mbit/s down and 256 kbit/s up, RTT 620 ms"), "{out}");
+}
+
+#[test]
+fn hars_of_the_median_loads_are_written() {
+    let desk = Desk::new();
+    let ran = desk.farlink(&format!("{PAGE} --har out.har"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(desk.names(), ["out.h1.har", "out.h2.har"]);
+    let har: Value = serde_json::from_str(&desk.read("out.h2.har")).unwrap();
+    assert_eq!(har["log"]["version"], "1.2");
+    assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 13);
+    let again = desk.farlink("load out.h2.har --protocol recorded,h2 -n 2 --json").ok();
+    let visits = lines(&again);
+    assert_eq!(visits[0]["protocol"], "recorded");
+    assert_eq!(visits[0]["trace_digest"], visits[2]["trace_digest"], "it was recorded over h2");
+    assert_eq!(visits[0]["requests"], 13);
+}
+
+#[test]
+fn what_the_client_is_changes_what_it_takes() {
+    let desk = Desk::new();
+    let plt = |rest: &str| {
+        let out = desk
+            .farlink(&format!("load bth2013 -n 1 --protocol h2 --no-nuisance --json {rest}"))
+            .ok();
+        lines(&out)[0]["plt_ms"].as_f64().unwrap()
+    };
+    let desktop = plt("");
+    assert!(plt("--device zero") < desktop);
+    assert!(plt("--cpu 8x") > desktop);
+    assert!(plt("--device nexus7") > desktop);
+    assert!(plt("--browser chrome-2013") > 0.0 && plt("--browser safari-ios9") > 0.0);
+    assert!(plt("--service-time 500ms --workers 1") > desktop);
+}
+
+#[test]
+fn a_blocked_host_is_not_asked() {
+    let desk = Desk::new();
+    let page = desk.farlink("pages show bth2013 --json").ok();
+    let page: Value = serde_json::from_str(&page).unwrap();
+    let hosts = page["page"]["hosts"].as_array().unwrap();
+    let blocked = hosts.last().unwrap()["name"].as_str().unwrap();
+    let load = |rest: &str| {
+        let out = desk.farlink(&format!("load bth2013 -n 1 --protocol h2 --json {rest}")).ok();
+        lines(&out)[0].clone()
+    };
+    let (whole, part) = (load(""), load(&format!("--block {blocked}")));
+    assert_eq!(whole["requests_failed"], 0);
+    assert_eq!(part["requests_failed"], 8, "what that host serves");
+    assert!(part["bytes_down"].as_u64() < whole["bytes_down"].as_u64());
+    assert!(part["connections"].as_u64() < whole["connections"].as_u64());
+    let out = desk.farlink(&format!("load bth2013 -n 1 --block {blocked}")).ok();
+    assert!(out.contains(&format!("without {blocked}")), "{out}");
+}
+
+#[test]
+fn a_warm_cache_is_faster_and_told_apart() {
+    let desk = Desk::new();
+    let both = desk.farlink(&format!("{PAGE} --view both")).ok();
+    assert!(both.starts_with("cold cache: "), "{both}");
+    assert!(both.lines().nth(1).unwrap().starts_with("warm cache: "), "{both}");
+    for arm in ["h1 cold", "h2 cold", "h1 warm", "h2 warm"] {
+        assert!(both.lines().any(|line| line.starts_with(arm)), "{both}");
+    }
+    let warm = lines(&desk.farlink(&format!("{PAGE} --view warm --json")).ok());
+    assert!(strings(&warm, "view").iter().all(|view| *view == "warm"));
+    assert_eq!(warm.len(), 12);
+}
+
+/// A page on two hosts, one of them farther away when it was recorded.
+const FAR_HOST: &str = r#"{"log":{"version":"1.2","creator":{"name":"t","version":"1"},"pages":[
+  {"startedDateTime":"2024-01-01T00:00:00.000Z","id":"p","title":"t","pageTimings":{"onLoad":1100}}],"entries":[
+  {"pageref":"p","startedDateTime":"2024-01-01T00:00:00.000Z","time":130,
+   "request":{"method":"GET","url":"https://near.test/","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":300,"bodySize":0},
+   "response":{"status":200,"statusText":"OK","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":5000,"mimeType":"text/html"},"redirectURL":"","headersSize":200,"bodySize":5000},
+   "cache":{},"timings":{"blocked":0,"dns":0,"connect":40,"ssl":20,"send":0,"wait":40,"receive":10}},
+  {"pageref":"p","startedDateTime":"2024-01-01T00:00:00.140Z","time":900,
+   "request":{"method":"GET","url":"https://far.test/a.png","httpVersion":"http/1.1","headers":[],"queryString":[],"cookies":[],"headersSize":300,"bodySize":0},
+   "response":{"status":200,"statusText":"OK","httpVersion":"http/1.1","headers":[],"cookies":[],"content":{"size":9000,"mimeType":"image/png"},"redirectURL":"","headersSize":200,"bodySize":9000},
+   "cache":{},"timings":{"blocked":0,"dns":0,"connect":600,"ssl":300,"send":0,"wait":310,"receive":10}}]}}"#;
+
+#[test]
+fn recorded_origins_and_protocols_are_kept() {
+    let desk = Desk::new();
+    desk.put("page.har", FAR_HOST);
+    let plt = |rest: &str| {
+        let out = desk.farlink(&format!("load page.har -n 1 --json {rest}")).ok();
+        lines(&out)[0]["plt_ms"].as_f64().unwrap()
+    };
+    let equal = plt("--protocol h2");
+    let recorded = plt("--protocol h2 --origins recorded");
+    assert!(recorded > equal + 200.0, "{recorded} {equal}");
+    let out = desk.farlink("load page.har -n 1 --protocol recorded --har out.har");
+    assert_eq!(out.code, 0, "{}", out.err);
+    let har: Value = serde_json::from_str(&desk.read("out.har")).unwrap();
+    let spoken: Vec<&str> = har["log"]["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["response"]["httpVersion"].as_str().unwrap())
+        .collect();
+    assert_ne!(spoken[0], spoken[1], "{spoken:?}");
+}
+
+/// The bytes that begin a colour.
+const ESCAPE: &str = "\u{1b}[";
+
+#[test]
+fn colours_are_for_terminals_and_never_against_a_wish() {
+    let desk = Desk::new();
+    let arguments: Vec<&str> = PAGE.split_whitespace().collect();
+    let coloured = |names: &[&str]| {
+        let mut command = desk.command(&arguments);
+        for name in names {
+            command.env(name, "1");
+        }
+        String::from_utf8(command.output().unwrap().stdout).unwrap().contains(ESCAPE)
+    };
+    assert!(!coloured(&[]), "the output is a pipe");
+    assert!(coloured(&["CLICOLOR_FORCE"]), "so that this test can fail");
+    assert!(!coloured(&["CLICOLOR_FORCE", "NO_COLOR"]));
+}
+
+#[test]
+fn a_page_that_does_not_load_is_said_to_and_why() {
+    let desk = Desk::new();
+    // 10 bits a second: not within the longest time that a visit may take.
+    let link = "--network rtt=1s,down=10bit,up=10bit,queue=100pkt --protocol h1,h2 -n 1";
+    let ran = desk.farlink(&format!("load synthetic:1x10KB {link}"));
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.starts_with("The page did not load."), "{}", ran.out);
+    assert!(ran.out.contains("failed: h1: "), "{}", ran.out);
+    let ran = desk.farlink(&format!("load synthetic:1x10KB {link} --json"));
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    for visit in lines(&ran.out) {
+        assert_eq!(visit["plt_ms"], Value::Null);
+        assert!(visit["failure"].as_str().unwrap().len() > 5, "{visit}");
+        assert_eq!(visit["page"], "synthetic:1x10KB");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::Stdio;
+    let desk = Desk::new();
+    let mut command = desk.command(&["pages", "list"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), said.as_ref()), (Some(0), ""));
+}

@@ -1,0 +1,337 @@
+//! Bad input: each with exit code 2, one message that names the place and what was expected, what to do
+//! about it, and nothing written.
+
+mod common;
+
+use std::io::Write;
+
+use common::{Desk, experiment};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Refuses `farlink ARGUMENTS` on a desk with one file on it, and leaves nothing else there.
+#[track_caller]
+fn refuses_file(name: &str, contents: impl AsRef<[u8]>, arguments: &str, parts: &[&str]) {
+    let desk = Desk::new();
+    desk.put(name, contents);
+    desk.farlink(arguments).refused(parts);
+    assert_eq!(desk.names(), [name]);
+}
+
+/// Refuses `farlink ARGUMENTS` on an empty desk, and leaves it so.
+#[track_caller]
+fn refuses(arguments: &str, parts: &[&str]) {
+    let desk = Desk::new();
+    desk.farlink(arguments).refused(parts);
+    assert!(desk.names().is_empty(), "{:?}", desk.names());
+}
+
+/// A HAR with these entries.
+fn har(entries: &str) -> String {
+    format!(
+        r#"{{"log":{{"version":"1.2","creator":{{"name":"t","version":"1"}},"entries":[{entries}]}}}}"#
+    )
+}
+
+/// An entry with this `wait`.
+fn entry(wait: &str) -> String {
+    format!(
+        r#"{{"startedDateTime":"2024-01-01T00:00:00.000Z","time":50,
+        "request":{{"method":"GET","url":"https://a.test/","httpVersion":"h2","headers":[],"headersSize":300,"bodySize":0}},
+        "response":{{"status":200,"statusText":"OK","httpVersion":"h2","headers":[],"content":{{"size":5000,"mimeType":"text/html"}},"redirectURL":"","headersSize":200,"bodySize":5000}},
+        "timings":{{"blocked":0,"dns":0,"connect":20,"ssl":10,"send":0,"wait":{wait},"receive":10}}}}"#
+    )
+}
+
+#[test]
+fn files_that_are_not_hars() {
+    refuses_file("a.har", "hello\n", "load a.har", &["a.har: not JSON at line 1, column 1"]);
+    refuses_file("a.har", "", "load a.har --har out.har", &["a.har: "]);
+    let not_har = &["a.har: JSON, but not a HAR: ", "`log.entries`"];
+    refuses_file("a.har", r#"{"a": 1}"#, "load a.har", not_har);
+    refuses_file("a.har", "[1, 2]", "load a.har", not_har);
+    refuses_file(
+        "a.har",
+        har(""),
+        "load a.har",
+        &["a.har: the HAR has no entries", "record it again"],
+    );
+    refuses_file("a.har", [0xff, 0xfe, 0x00, 0x41], "load a.har", &["a.har: "]);
+}
+
+#[test]
+fn hars_with_impossible_times() {
+    let place = "a.har: entry 0 (counted from 0), timings.wait: ";
+    refuses_file("a.har", har(&entry("-40")), "load a.har", &[place, "-40", "0 or more, or -1"]);
+}
+
+#[test]
+fn compressed_files_that_end_early() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(har(&entry("30")).as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    let desk = Desk::new();
+    desk.put("a.har.gz", &whole);
+    desk.farlink("load a.har.gz -n 1").ok();
+    let half = &whole[..whole.len() / 2];
+    let parts = &["a.har.gz: not a whole gzip file", "compress it again"];
+    refuses_file("a.har.gz", half, "load a.har.gz", parts);
+}
+
+#[test]
+fn pages_that_are_not_there() {
+    refuses("load nowhere/a.har", &["nowhere/a.har: No such file or directory"]);
+    refuses(
+        "load bth2031",
+        &["`bth2031` is neither", "did you mean `bth2013`?", "`farlink pages list`"],
+    );
+    refuses("load qqq", &["`qqq` is neither a page's name nor a file", "`farlink pages list`"]);
+    refuses("load synthetic:0x10KB", &["synthetic:0x10KB"]);
+    refuses("load synthetic:10x10", &["synthetic:10x10"]);
+    refuses("pages show bth2031", &["did you mean `bth2013`?"]);
+    refuses("pages write bth2031 -o out", &["did you mean `bth2013`?"]);
+}
+
+#[test]
+fn pages_are_not_written_over_what_is_there() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("out")).unwrap();
+    desk.put("out/mine.txt", "mine");
+    desk.farlink("pages write bth2013 -o out").refused(&["out is not empty", "another directory"]);
+    assert_eq!(desk.read("out/mine.txt"), "mine");
+    assert_eq!(std::fs::read_dir(desk.path("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn networks_that_cannot_be() {
+    let load = |network: &str| format!("load bth2013 --network {network}");
+    let nearest =
+        &["there is no network `3g-fats`", "did you mean `3g-fast`?", "`farlink networks`"];
+    refuses(&load("3g-fats"), nearest);
+    refuses("networks show 3g-fats", nearest);
+    refuses(
+        &load("rtt=100,down=10mbit,up=5mbit"),
+        &["--network", "`rtt`", "`100` has no unit", "`100ms`"],
+    );
+    refuses(&load("rtt=100ms,up=5mbit"), &["`down` is missing", "down=10mbit"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,loss=101%"), &["loss", "101%"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,jitter=1ms"), &["`jitter`", "known: rtt, down, up"]);
+    refuses(
+        &load("rtt=1ms,down=1mbit,up=1mbit,queue=many"),
+        &["`many` is not a queue", "`100pkt`"],
+    );
+    refuses(&load("cabel,rtt=600ms"), &["did you mean `cable`?"]);
+    refuses(&load("nowhere.toml"), &["nowhere.toml", "No such file"]);
+    let text = "rtt = \"1ms\"\ndown = \"1mbit\"\nupp = \"1mbit\"\n";
+    let parts = &["n.toml:3:1: ", "no setting `upp`", "did you mean `up`?"];
+    refuses_file("n.toml", text, &load("n.toml"), parts);
+}
+
+#[test]
+fn names_that_are_not_known() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    refuses(
+        &load("--device deskop"),
+        &["no device `deskop`", "known: ", "did you mean `desktop`?"],
+    );
+    refuses(&load("--browser chrom"), &["no browser policy `chrom`", "did you mean `chrome`?"]);
+    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1, h2"]);
+    refuses(
+        &load("--tls tls31"),
+        &["unknown tls `tls31`", "known: none, tls12, tls13", "did you mean `tls13`?"],
+    );
+    refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
+    refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
+    refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);
+    let typo = "--block upload-02.wikimedia.ogr";
+    refuses(&load(typo), &["the page has no such host", "did you mean `upload-02.wikimedia.org`?"]);
+    refuses("load bth2013 --networks 3g", &["--networks", "--network"]);
+}
+
+#[test]
+fn protocols_to_come_are_refused_by_name() {
+    for protocol in ["h3", "spdy", "h1-pipelined"] {
+        let what = format!("protocol `{protocol}` is not supported yet: ");
+        refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
+    }
+}
+
+#[test]
+fn numbers_that_make_no_sense() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    refuses(&load("-n 0"), &["-n 0 asks for no load at all", "hint: give -n 1 or more"]);
+    refuses(&load("-n many"), &["'many'", "--repetitions"]);
+    refuses(&load("-j 0"), &["'0'", "--jobs"]);
+    refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
+    refuses(&load("--cpu 0x"), &["`0x`", "write --cpu 4x"]);
+    refuses(&load("--cpu fast"), &["`fast`", "write --cpu 4x"]);
+    refuses(&load("--initial-window 0"), &["--initial-window 0", "at least 1"]);
+    refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
+    refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
+    refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
+    refuses(
+        &load("--har nowhere/out.har"),
+        &["there is no directory nowhere", "hint: mkdir -p nowhere"],
+    );
+}
+
+/// Refuses to run this experiment, and writes nothing: no store is made.
+#[track_caller]
+fn refuses_experiment(text: &str, parts: &[&str]) {
+    refuses_file("e.toml", text, "run e.toml", parts);
+}
+
+#[test]
+fn experiments_that_are_not_toml() {
+    refuses_experiment("format = 1\n[page\nname = 3\n", &["e.toml:2:6: ", "\n  2 | [page\n", "^"]);
+    refuses_experiment("format = 1\nname = = 3\n", &["e.toml:2:8: ", "  2 | name = = 3\n"]);
+    refuses_file("e.toml", [0xff, 0xfe], "run e.toml", &["cannot read the experiment e.toml"]);
+    refuses("run nowhere.toml", &["nowhere.toml: No such file", "hint: docs/experiment.md"]);
+}
+
+#[test]
+fn experiments_with_keys_and_values_that_mean_nothing() {
+    let with = |from: &str, to: &str| experiment(1).replace(from, to);
+    refuses_experiment(
+        &with("rtt = ", "rrt = "),
+        &["e.toml:10:1: unknown key `rrt`", "known here: base, rtt", "hint: did you mean `rtt`?"],
+    );
+    refuses_experiment(
+        &with("[\"h1\", \"h2\"]", "[]"),
+        &["e.toml:14:12: the grid has 0 scenarios, because `stack.protocol` is an empty list"],
+    );
+    refuses_experiment(
+        &with("\"h2\"]", "\"h3\"]"),
+        &["e.toml:14:19: ", "`h3` is not supported yet"],
+    );
+    refuses_experiment(
+        &with("\"cable\"", "\"cabel\""),
+        &["e.toml:9:8: `network`: there is no network `cabel`", "did you mean `cable`?"],
+    );
+    refuses_experiment(
+        &with("synthetic:12x10KB", "bth2031"),
+        &["e.toml:6:8: ", "did you mean `bth2013`?"],
+    );
+    refuses_experiment(
+        &with("\"20ms\"", "\"20\""),
+        &["e.toml:10:8: ", "`20` has no unit", "write `100ms`"],
+    );
+    refuses_experiment(
+        &with("repetitions = 1", "repetitions = 0"),
+        &["e.toml:3:15: ", "from 1 to "],
+    );
+    refuses_experiment(
+        &with("format = 1", "format = 2"),
+        &["e.toml:1:10: ", "newer", "hint: use a newer"],
+    );
+    refuses_experiment(&with("format = 1", ""), &["`format` is missing", "write format = 1"]);
+    let device = "[client]\ndevice = \"deskop\"\n";
+    let text = format!("{}\n{device}", experiment(1));
+    refuses_experiment(
+        &text,
+        &["e.toml:17:10: ", "no device `deskop`", "hint: did you mean `desktop`?"],
+    );
+}
+
+#[test]
+fn overrides_that_cannot_be_applied() {
+    let refuses = |set: &str, parts: &[&str]| {
+        refuses_file("e.toml", experiment(1), &format!("run e.toml --set {set}"), parts);
+    };
+    refuses("network.rtt", &["`--set network.rtt` cannot be applied", "write KEY=VALUE"]);
+    refuses(
+        "network.rrt=1ms",
+        &["(with --set network.rrt=1ms)", "unknown key `rrt`", "did you mean `rtt`?"],
+    );
+    refuses("name.x=1", &["cannot be applied", "a value, not a table"]);
+}
+
+#[test]
+fn stores_that_cannot_be_written() {
+    let text = experiment(1);
+    let parts = &["nowhere/s.sqlite cannot be written", "check that its directory exists"];
+    refuses_file("e.toml", &text, "run e.toml --store nowhere/s.sqlite", parts);
+    let desk = Desk::new();
+    desk.put("e.toml", &text);
+    std::fs::create_dir(desk.path("folder")).unwrap();
+    desk.farlink("run e.toml --store folder").refused(&["folder"]);
+    assert_eq!(std::fs::read_dir(desk.path("folder")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to() {
+    let desk = Desk::new();
+    desk.put("e.toml", experiment(1));
+    std::fs::create_dir(desk.path("locked")).unwrap();
+    let mut permissions = std::fs::metadata(desk.path("locked")).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(desk.path("locked"), permissions).unwrap();
+    if std::fs::write(desk.path("locked/probe"), "").is_ok() {
+        println!("skipped: this user may write anywhere (root)");
+        return;
+    }
+    desk.farlink("run e.toml --store locked/s.sqlite")
+        .refused(&["locked/s.sqlite cannot be written", "that you may write there"]);
+}
+
+#[test]
+fn stores_that_are_none() {
+    let text = "these are my notes, and they shall stay as they are\n".repeat(100);
+    let desk = Desk::new();
+    desk.put("e.toml", experiment(1));
+    desk.put("notes.txt", &text);
+    let parts = &["notes.txt is not a farlink store; nothing was changed in it"];
+    for command in ["run e.toml --store", "report --store", "runs --store"] {
+        desk.farlink(&format!("{command} notes.txt")).refused(parts);
+    }
+    assert_eq!(desk.read("notes.txt"), text);
+
+    let other = rusqlite::Connection::open(desk.path("other.sqlite")).unwrap();
+    other.execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
+    drop(other);
+    desk.farlink("run e.toml --store other.sqlite")
+        .refused(&["other.sqlite is not a farlink store"]);
+    refuses("runs", &["there is no store at farlink.sqlite", "`farlink run` creates one"]);
+    refuses("report --store x", &["there is no store at x"]);
+}
+
+#[test]
+fn a_store_from_the_future_is_left_as_it_is() {
+    let desk = Desk::new();
+    desk.put("e.toml", experiment(1));
+    desk.farlink("run e.toml").ok();
+    let store = rusqlite::Connection::open(desk.path("farlink.sqlite")).unwrap();
+    store.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    let parts =
+        &["farlink.sqlite has store format 99", "use a newer farlink", "nothing was changed"];
+    for command in ["run e.toml", "report", "runs"] {
+        desk.farlink(command).refused(parts);
+    }
+    assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
+}
+
+#[test]
+fn reports_of_runs_that_are_not_there() {
+    let desk = Desk::new();
+    desk.put("e.toml", experiment(1));
+    desk.farlink("run e.toml").ok();
+    let parts = &["farlink.sqlite holds no run 7", "hint: `farlink runs` lists those it holds"];
+    desk.farlink("report 7").refused(parts);
+    let parts = &["there is no directory nowhere", "hint: mkdir -p nowhere"];
+    desk.farlink("report -o nowhere/r.html").refused(parts);
+    desk.farlink("report --csv nowhere/v.csv").refused(parts);
+
+    let store = rusqlite::Connection::open(desk.path("farlink.sqlite")).unwrap();
+    store
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM visit; DELETE FROM journey")
+        .unwrap();
+    let ran = desk.farlink("report");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("run 1 holds no journeys yet"), "{}", ran.err);
+    store.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM run").unwrap();
+    drop(store);
+    desk.farlink("report")
+        .refused(&["farlink.sqlite holds no run yet", "hint: farlink run EXPERIMENT.toml"]);
+    assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Writes the documents that are made from the program: docs/cli.md and docs/exit-codes.md.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+need_rust
+cargo build --locked -p farlink
+for document in cli exit-codes; do
+  target/debug/farlink reference "$document" >"docs/$document.md.partial"
+  mv "docs/$document.md.partial" "docs/$document.md"
+done

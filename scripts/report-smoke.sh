@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The main job, small: an experiment, its report in a real browser, in light and dark, without the network.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+[ -n "$chromium" ] || { echo "skipped: Chromium is not installed"; exit 0; }
+farlink=${FARLINK:-target/debug/farlink}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p out
+
+"$farlink" run examples/first.toml --set repetitions=3 --store "$work/store.sqlite" >/dev/null
+"$farlink" report --store "$work/store.sqlite" -o out/smoke.html
+flags="--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking
+  --disable-component-update --disable-sync --hide-scrollbars --virtual-time-budget=8000 --window-size=1280,3600"
+
+# shellcheck disable=SC2086
+"$chromium" $flags --user-data-dir="$work/dom" --enable-logging=stderr --dump-dom "file://$root/out/smoke.html" \
+  >"$work/dom.html" 2>"$work/log"
+charts=$(grep -oE '<svg' "$work/dom.html" | wc -l)
+[ "$charts" -ge 5 ] || die "the report drew $charts charts; at least 5 were expected"
+if grep -E 'CONSOLE.*(Uncaught|Error|Refused)' "$work/log"; then die "the report's scripts failed"; fi
+for theme in light dark; do
+  [ $theme = dark ] && scheme=--blink-settings=preferredColorScheme=0 || scheme=--blink-settings=preferredColorScheme=1
+  # shellcheck disable=SC2086
+  "$chromium" $flags $scheme --user-data-dir="$work/$theme" --screenshot="out/smoke-$theme.png" \
+    "file://$root/out/smoke.html" >/dev/null 2>&1
+  [ -s "out/smoke-$theme.png" ] || die "no screenshot was taken ($theme)"
+done
+cmp -s out/smoke-light.png out/smoke-dark.png && die "light and dark look the same"
+printf '%s charts; screenshots in out/smoke-light.png and out/smoke-dark.png\n' "$charts"
