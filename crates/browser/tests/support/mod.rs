@@ -69,7 +69,7 @@ pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visit
                 async move { origin::serve(listener, Acceptor::new(security), handler).await },
             );
         }
-        let plan = Rc::new(LoadPlan::new(Arc::new(page.clone()), arms));
+        let plan = Arc::new(LoadPlan::new(Arc::new(page.clone()), arms));
         let session = Rc::new(Session::new(ideal(), Rc::default()));
         session.visit(&plan, LIMIT).await
     })
@@ -125,7 +125,7 @@ impl Stage {
         };
         let handler = origin_of(&self.page, host);
         self.plan.spawn(self.servers[host], async move {
-            origin::run(listen, handler).await.unwrap();
+            origin::run(listen, handler, proxy::Meters::default()).await.unwrap();
         });
     }
 
@@ -152,7 +152,7 @@ impl Stage {
 
     /// Visits by `browser`, which is started anew for each and keeps its cache.
     pub fn visits(self, browser: Rc<Browser>, count: usize) -> Vec<Visited> {
-        let plan = Rc::new(LoadPlan::new(Arc::new(self.page), self.arms));
+        let plan = Arc::new(LoadPlan::new(Arc::new(self.page), self.arms));
         let tour = async move {
             let cache = Rc::new(Cache::default());
             let mut visits = Vec::new();

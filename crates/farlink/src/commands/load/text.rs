@@ -10,8 +10,8 @@ use crate::args::Load;
 use crate::commands::output;
 use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
-use crate::show::units::{bytes, counted};
 use crate::show::terminal::{self, wrapped};
+use crate::show::units::{bytes, counted};
 use crate::show::{answer, conditions, waterfall};
 
 /// Objects that a waterfall shows unless all are asked for.
