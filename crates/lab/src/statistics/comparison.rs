@@ -112,7 +112,7 @@ impl Comparison {
     pub fn lead(&self) -> String {
         let by = percent(self.advantage);
         match (self.verdict, &self.interval) {
-            (Verdict::Same, _) => "none (the same times)".to_owned(),
+            (Verdict::Same, _) => "0 % (the same times)".to_owned(),
             (Verdict::Unclear, _) => format!("{by} (not clear)"),
             (_, Ok(interval)) => format!("{by} ({})", range(interval)),
             (_, Err(_)) => by,
@@ -195,7 +195,7 @@ mod tests {
         );
         let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();
         assert_eq!(same.sentence("h1", "h2"), "h1 and h2 take exactly the same time here");
-        assert_eq!(same.lead(), "none (the same times)");
+        assert_eq!(same.lead(), "0 % (the same times)");
         assert_eq!((copies.lead().as_str(), single.lead().as_str()), ("4.0 %", "50 % (not clear)"));
     }
 
