@@ -16,6 +16,7 @@ use http_stack::server::Acceptor;
 use http_stack::tls::Security;
 use net::Network;
 use page::Page;
+use proxy::origin::Meters;
 use proxy::{Listen, Origin, Site, Workers, origin};
 use world::sim::{NodeId, Plan};
 
@@ -69,7 +70,7 @@ pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visit
                 async move { origin::serve(listener, Acceptor::new(security), handler).await },
             );
         }
-        let plan = Rc::new(LoadPlan::new(Arc::new(page.clone()), arms));
+        let plan = Arc::new(LoadPlan::new(Arc::new(page.clone()), arms));
         let session = Rc::new(Session::new(ideal(), Rc::default()));
         session.visit(&plan, LIMIT).await
     })
@@ -125,7 +126,7 @@ impl Stage {
         };
         let handler = origin_of(&self.page, host);
         self.plan.spawn(self.servers[host], async move {
-            origin::run(listen, handler).await.unwrap();
+            origin::run(listen, handler, Meters::default()).await.unwrap();
         });
     }
 
@@ -152,7 +153,7 @@ impl Stage {
 
     /// Visits by `browser`, which is started anew for each and keeps its cache.
     pub fn visits(self, browser: Rc<Browser>, count: usize) -> Vec<Visited> {
-        let plan = Rc::new(LoadPlan::new(Arc::new(self.page), self.arms));
+        let plan = Arc::new(LoadPlan::new(Arc::new(self.page), self.arms));
         let tour = async move {
             let cache = Rc::new(Cache::default());
             let mut visits = Vec::new();
