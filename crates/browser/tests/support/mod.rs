@@ -16,6 +16,7 @@ use http_stack::server::Acceptor;
 use http_stack::tls::Security;
 use net::Network;
 use page::Page;
+use proxy::origin::Meters;
 use proxy::{Listen, Origin, Site, Workers, origin};
 use world::sim::{NodeId, Plan};
 
@@ -125,7 +126,7 @@ impl Stage {
         };
         let handler = origin_of(&self.page, host);
         self.plan.spawn(self.servers[host], async move {
-            origin::run(listen, handler, proxy::Meters::default()).await.unwrap();
+            origin::run(listen, handler, Meters::default()).await.unwrap();
         });
     }
 
