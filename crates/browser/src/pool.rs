@@ -102,12 +102,11 @@ impl Pool {
 
     /// Gives back a connection, to be used again if it can be.
     pub(crate) fn give_back(self: &Rc<Self>, origin: &Origin, mut lease: Lease) {
-        if lease.connection.is_shared() {
-            return;
-        }
         {
             let mut inner = self.inner.borrow_mut();
-            if lease.connection.is_reusable() {
+            if lease.connection.is_shared() {
+                inner.group(origin).release(lease.id);
+            } else if lease.connection.is_reusable() {
                 inner.group(origin).hand_over(Lease { opened: None, ..lease });
             } else {
                 inner.lose(origin, lease.id);
@@ -116,13 +115,19 @@ impl Pool {
         self.open_where_waiting();
     }
 
-    /// Drops a connection that failed under a request.
-    pub(crate) fn discard(self: &Rc<Self>, origin: &Origin, lease: Lease) {
+    /// Drops a connection under which a request failed. A shared one that is still good stays: only
+    /// that request was refused.
+    pub(crate) fn discard(self: &Rc<Self>, origin: &Origin, mut lease: Lease) {
         {
             let mut inner = self.inner.borrow_mut();
             let group = inner.group(origin);
-            let current = group.forget_session(lease.id);
-            if !lease.connection.is_shared() || current {
+            let lost = if lease.connection.is_shared() {
+                group.release(lease.id);
+                !lease.connection.is_reusable() && group.forget_session(lease.id)
+            } else {
+                true
+            };
+            if lost {
                 inner.lose(origin, lease.id);
             }
         }
@@ -135,13 +140,16 @@ impl Pool {
         self.inner.borrow().used.clone()
     }
 
+    /// Opens what is wanted and has become possible, for the most urgent first.
     fn open_where_waiting(self: &Rc<Self>) {
-        let waiting: Vec<Origin> = {
+        let mut waiting: Vec<_> = {
             let inner = self.inner.borrow();
-            let groups = inner.groups.iter();
-            groups.filter(|(_, group)| group.is_short()).map(|(origin, _)| origin.clone()).collect()
+            let short =
+                |(origin, group): (&Origin, &Group)| Some((group.shortage()?, origin.clone()));
+            inner.groups.iter().filter_map(short).collect()
         };
-        for origin in waiting {
+        waiting.sort();
+        for (_, origin) in waiting {
             self.open_more(&origin);
         }
     }
@@ -212,14 +220,14 @@ impl Pool {
         let connection = client::open(opening, &mut stage)
             .await
             .map_err(|error| format!("failed to connect to {}: {error}", origin.host))?;
-        if arm.security == Security::None {
-            opened.secured = opened.connected;
-        }
         let cost = self.browser.device.connection(origin.secure);
         let done = self.network_thread.queue(world::now(), cost);
         if done > world::now() {
             world::sleep_until(done).await;
-            opened.secured = done;
+        }
+        opened.secured = done;
+        if arm.security == Security::None {
+            opened.connected = done;
         }
         Ok(connection)
     }
@@ -269,7 +277,7 @@ impl Inner {
     fn close_an_idle_one(&mut self) -> bool {
         let mut idle = self.groups.iter_mut().filter(|(_, group)| group.waiting.is_empty());
         let Some((origin, lease)) =
-            idle.find_map(|(origin, group)| Some((origin.clone(), group.idle.pop()?)))
+            idle.find_map(|(origin, group)| Some((origin.clone(), group.take_idle()?)))
         else {
             return false;
         };

@@ -19,8 +19,8 @@ impl Catalogue for Anything {
     fn page(&self, _: &str) -> Result<Option<String>, Refusal> {
         Ok(None)
     }
-    fn network(&self, _: &NetworkSpec) -> Result<(), Refusal> {
-        Ok(())
+    fn network(&self, _: &NetworkSpec) -> Result<Option<String>, Refusal> {
+        Ok(None)
     }
     fn device(&self, _: &str) -> Result<(), Refusal> {
         Ok(())

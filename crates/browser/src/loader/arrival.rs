@@ -18,13 +18,16 @@ pub(super) struct Arrival<'a> {
     body_bytes: u64,
     /// When the latest bytes were through the network thread.
     available: Time,
+    /// When what has arrived of a document was worked on; of anything else, when it arrived.
+    known: Time,
     /// How many of the object's byte-wise reveals have happened.
     revealed: usize,
 }
 
 impl<'a> Arrival<'a> {
     pub(super) fn new(load: &'a Rc<Load>, object: usize, secure: bool) -> Arrival<'a> {
-        Arrival { load, object, secure, body_bytes: 0, available: world::now(), revealed: 0 }
+        let now = world::now();
+        Arrival { load, object, secure, body_bytes: 0, available: now, known: now, revealed: 0 }
     }
 
     /// An answer by the browser's cache: there at once, to be worked on like any other.
@@ -48,7 +51,7 @@ impl<'a> Arrival<'a> {
 
     /// The response is whole; gives when the client's work on it is done.
     pub(super) fn end(mut self) -> Time {
-        self.reveal_bytes(u64::MAX, self.available);
+        self.reveal_bytes(u64::MAX, self.known.max(self.available));
         let session = &self.load.session;
         let device = &session.browser.device;
         let mut cost = device.object();
@@ -84,14 +87,14 @@ impl<'a> Arrival<'a> {
     fn take(&mut self, bytes: u64) {
         self.body_bytes += bytes;
         let session = &self.load.session;
-        let known_at = if self.is_incremental() {
+        self.known = if self.is_incremental() {
             let cost = session.browser.device.work(self.kind(), bytes);
             let cost = cost.mul_f64(self.load.compute_factor(self.object));
             session.main_thread.queue(self.available, cost)
         } else {
             self.available
         };
-        self.reveal_bytes(self.body_bytes, known_at);
+        self.reveal_bytes(self.body_bytes, self.known);
     }
 
     fn reveal_bytes(&mut self, arrived: u64, at: Time) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::Failure;
+use page::Kind;
 use record::ObjectRecord;
 use tokio::sync::Notify;
 use units::Time;
@@ -43,8 +44,17 @@ struct Progressing {
     finished: bool,
 }
 
-/// A used connection may close as a request is sent on it: try that often on another.
+/// A used connection may close as a request is sent on it: try that often on another. One that was opened
+/// for the request and closes without an answer is the server's answer (Chromium's
+/// `HttpNetworkTransaction::ShouldResendRequest`).
 const ATTEMPTS: u32 = 3;
+
+/// Whether a request is the first on its connection.
+#[derive(Clone, Copy)]
+enum Connection {
+    Fresh,
+    Used,
+}
 
 impl Load {
     /// Navigates: the document is discovered now.
@@ -102,7 +112,8 @@ impl Load {
             if let Some(error) = objects[index].timeline.as_ref().and_then(|t| t.error.as_ref()) {
                 return Some(format!("the document did not arrive: {error}"));
             }
-            match self.plan.reveals[index].head.first() {
+            let redirect = self.plan.page.objects[index].kind == Kind::Redirect;
+            match self.plan.reveals[index].head.first().filter(|_| redirect) {
                 Some(next) => index = next.object,
                 None => return None,
             }
@@ -169,10 +180,10 @@ impl Load {
         for attempt in 1.. {
             match self.attempt(object, &origin).await? {
                 Ok(done) => return Ok(done),
-                Err(Failure::Unanswered(_)) if attempt < ATTEMPTS => {
+                Err((Failure::Unanswered(_), Connection::Used)) if attempt < ATTEMPTS => {
                     self.timeline(object, Timeline::start_over);
                 }
-                Err(failure) => return Err(failure.to_string()),
+                Err((failure, _)) => return Err(failure.to_string()),
             }
         }
         unreachable!("the last attempt returns")
@@ -183,7 +194,7 @@ impl Load {
         self: &Rc<Self>,
         object: usize,
         origin: &Origin,
-    ) -> Result<Result<Time, Failure>, String> {
+    ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
         let arm = self.plan.arm(object);
         let pool = &self.session.pool;
@@ -194,6 +205,7 @@ impl Load {
             t.connection = Some(lease.id);
             t.protocol = arm.protocol.name();
         });
+        let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
         let mut arrival = Arrival::new(self, object, origin.secure);
         let request = &self.plan.requests[object];
         let priority = urgency(spec.priority);
@@ -208,7 +220,7 @@ impl Load {
             }
             Err(failure) => {
                 pool.discard(origin, lease);
-                Ok(Err(failure))
+                Ok(Err((failure, connection)))
             }
         }
     }
@@ -274,7 +286,7 @@ impl Load {
         let records =
             known.clone().map(|(i, t)| t.record(i, &self.plan.page.objects[i], now)).collect();
         let ttfb = known
-            .filter(|(_, t)| !(300..400).contains(&t.status))
+            .filter(|(i, _)| self.plan.page.objects[*i].kind != Kind::Redirect)
             .find_map(|(_, t)| Some(t.head?.since(self.started)));
         (records, ttfb)
     }

@@ -6,8 +6,8 @@ use crate::scenario::NetworkSpec;
 pub trait Catalogue {
     /// Checks that the page can be loaded. A page from a file has the digest of its contents.
     fn page(&self, spec: &str) -> Result<Option<String>, Refusal>;
-    /// Checks that the network is complete and known.
-    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal>;
+    /// Checks that the network is complete and known. One from a file has the digest of its contents.
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal>;
     /// Checks that the device profile is known.
     fn device(&self, name: &str) -> Result<(), Refusal>;
     /// Checks that the browser policy is known.

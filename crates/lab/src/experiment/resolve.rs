@@ -1,6 +1,6 @@
 //! From what was typed to a plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -79,8 +79,8 @@ fn cells(
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
-    let cells = grid.into_cells();
-    check_networks(source, &raw.network, &cells, catalogue)?;
+    let mut cells = grid.into_cells();
+    check_networks(source, &raw.network, &mut cells, catalogue)?;
     Ok(cells)
 }
 
@@ -203,7 +203,7 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
 fn check_networks(
     source: &Source,
     raw: &RawNetwork,
-    cells: &[Scenario],
+    cells: &mut [Scenario],
     catalogue: &dyn Catalogue,
 ) -> Result<(), ExperimentError> {
     let keys = [&raw.base, &raw.rtt, &raw.down, &raw.up, &raw.loss, &raw.queue];
@@ -211,14 +211,18 @@ fn check_networks(
         let example = "write [network] with base = \"3g\", or with rtt, down and up";
         return Err(missing(source, "network", example));
     };
-    let mut seen = BTreeSet::new();
+    let mut digests = BTreeMap::new();
     for cell in cells {
-        if seen.insert(cell.network.to_string()) {
-            catalogue.network(&cell.network).map_err(|refusal| {
+        let name = cell.network.to_string();
+        let digest = match digests.get(&name) {
+            Some(known) => Option::clone(known),
+            None => catalogue.network(&cell.network).map_err(|refusal| {
                 let problem = Problem::Refused { key: "network".into(), refusal };
                 ExperimentError::at(source, first.span(), problem)
-            })?;
-        }
+            })?,
+        };
+        cell.network.base_digest.clone_from(&digest);
+        digests.insert(name, digest);
     }
     Ok(())
 }

@@ -27,8 +27,12 @@ impl Catalogue for Names {
         }
     }
 
-    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
-        network.base.as_deref().map_or(Ok(()), |base| known("profile", base, &["3g", "cable"]))
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
+        match network.base.as_deref() {
+            Some(base) if base.ends_with(".toml") => Ok(Some(format!("digest of {base}"))),
+            Some(base) => known("profile", base, &["3g", "cable"]).map(|()| None),
+            None => Ok(None),
+        }
     }
 
     fn device(&self, name: &str) -> Result<(), Refusal> {
@@ -234,4 +238,13 @@ proptest! {
     fn no_override_makes_it_panic(text in ".{0,30}") {
         let _ = Source::new("e.toml", SWEEP).set(&text);
     }
+}
+
+#[test]
+fn a_network_from_a_file_is_told_apart_by_its_contents() {
+    let text = "format = 1\n[page]\nname = \"small\"\n[network]\nbase = [\"a.toml\", \"3g\"]\n";
+    let plan = resolve(&Source::new("test.toml", text), &Names).unwrap();
+    let digests: Vec<_> =
+        plan.cells().iter().map(|cell| cell.network.base_digest.as_deref()).collect();
+    assert_eq!(digests, [Some("digest of a.toml"), None]);
 }

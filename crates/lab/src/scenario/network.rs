@@ -15,6 +15,10 @@ use units::{BitsPerSec, parse};
 pub struct NetworkSpec {
     /// A profile's name or a link file.
     pub base: Option<String>,
+    /// Digest of the file that `base` names, so that a changed file is another cell. `None` for a
+    /// profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_digest: Option<String>,
     /// Round-trip propagation delay.
     pub rtt_ns: Option<u64>,
     /// Rate towards the client.
@@ -118,9 +122,20 @@ impl NetworkSpec {
 
     /// Takes over what `properties` states.
     pub fn overlay(&mut self, properties: &NetworkSpec) {
-        let NetworkSpec { base, rtt_ns, down_bit_per_s, up_bit_per_s, loss_ratio, queue, others } =
-            properties;
-        self.base = base.clone().or(self.base.take());
+        let NetworkSpec {
+            base,
+            base_digest,
+            rtt_ns,
+            down_bit_per_s,
+            up_bit_per_s,
+            loss_ratio,
+            queue,
+            others,
+        } = properties;
+        if base.is_some() {
+            self.base.clone_from(base);
+            self.base_digest.clone_from(base_digest);
+        }
         self.rtt_ns = rtt_ns.or(self.rtt_ns);
         self.down_bit_per_s = down_bit_per_s.or(self.down_bit_per_s);
         self.up_bit_per_s = up_bit_per_s.or(self.up_bit_per_s);
@@ -251,6 +266,7 @@ mod tests {
         ) {
             let spec = NetworkSpec {
                 base,
+                base_digest: None,
                 rtt_ns: Some(rtt_ns),
                 down_bit_per_s: down,
                 up_bit_per_s: None,

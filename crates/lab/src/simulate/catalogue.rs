@@ -1,7 +1,5 @@
 //! Which pages, networks, devices and browsers the simulator knows.
 
-use std::path::Path;
-
 use browser::{Device, Policy};
 use net::Network;
 
@@ -15,13 +13,14 @@ impl Catalogue for Simulator {
         Ok(page_digest(spec))
     }
 
-    fn network(&self, network: &NetworkSpec) -> Result<(), Refusal> {
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
         let refuse_network = |error: net::SpecError| {
             // Whoever shows a refusal says already that it is about the network.
             let message = error.to_string();
             refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
         };
-        Network::parse(&network.to_string()).map(drop).map_err(refuse_network)
+        Network::parse(&network.to_string()).map_err(refuse_network)?;
+        Ok(network.base.as_deref().and_then(file_digest))
     }
 
     fn device(&self, name: &str) -> Result<(), Refusal> {
@@ -41,11 +40,14 @@ impl Catalogue for Simulator {
     }
 }
 
-/// The digest of the file that `spec` names; `None` for a page that its name determines.
+/// The digest of the file that `spec` names a page in; `None` for a page that its name determines.
 pub fn page_digest(spec: &str) -> Option<String> {
-    let whole = Path::new(spec);
-    let file = if whole.is_file() { spec } else { spec.rsplit_once('#')?.0 };
-    let contents = std::fs::read(file).ok()?;
+    file_digest(spec).or_else(|| file_digest(spec.rsplit_once('#')?.0))
+}
+
+/// The digest of the file at `path`; `None` if there is none.
+pub fn file_digest(path: &str) -> Option<String> {
+    let contents = std::fs::read(path).ok()?;
     Some(blake3::hash(&contents).to_hex().to_string())
 }
 

@@ -18,7 +18,7 @@ use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
-pub use self::catalogue::page_digest;
+pub use self::catalogue::{file_digest, page_digest};
 use self::limits::Limits;
 use self::ready::Pages;
 use self::stage::Stage;

@@ -418,8 +418,12 @@ impl State {
         let (generation, socket) = &mut tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
         while let Some(segment) = socket.connection.poll(*now) {
-            let packet: Packet =
-                Topology::packet(socket.here, socket.there, socket.route, Body::Tcp(Box::new(segment)));
+            let packet: Packet = Topology::packet(
+                socket.here,
+                socket.there,
+                socket.route,
+                Body::Tcp(Box::new(segment)),
+            );
             topology.forward(*now, agenda, trace, packet);
         }
         if let Some(deadline) = socket.connection.deadline()

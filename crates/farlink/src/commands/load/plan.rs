@@ -41,6 +41,8 @@ fn common(load: &Load) -> Result<Scenario, Failure> {
         .map_err(|error| Failure::bad_input(format!("--network {}: {error}", how.network)))?;
     let mut scenario = Scenario::new(page, network);
     scenario.page = PageRef { spec: page.clone(), digest: lab::simulate::page_digest(page) };
+    scenario.network.base_digest =
+        scenario.network.base.as_deref().and_then(lab::simulate::file_digest);
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
