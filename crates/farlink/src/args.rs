@@ -198,6 +198,11 @@ pub struct Report {
     #[arg(short, long, default_value = "report.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
+    /// Show the waterfall of this visit: a journey's number, and of which of its visits (0 unless said
+    /// otherwise); may be given several times (default: the median visit of each arm).
+    #[arg(long, value_name = "JOURNEY[:VISIT]")]
+    pub visit: Vec<String>,
+
     /// Also write one line of CSV a visit.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,

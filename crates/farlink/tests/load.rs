@@ -38,7 +38,7 @@ fn the_answer_comes_first_then_what_was_asked_a_table_and_a_waterfall() {
         "loads    6 an arm, seed 1, simulated; TLS 1.3, cold cache, device desktop, browser chrome"
     );
     let header: Vec<&str> = text[6].split_whitespace().collect();
-    let columns = "median PLT p90 floor PLT/floor TTFB ByteIndex* conns bytes retrans";
+    let columns = "median PLT p90 floor PLT/floor TTFB render* ByteIndex* conns bytes retrans";
     assert_eq!(header.join(" "), columns);
     assert!(text[7].starts_with("h1 ") && text[8].starts_with("h2 "), "{out}");
     assert!(out.contains("the median load:"), "{out}");

@@ -17,7 +17,8 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
         files::check_place(path)?;
     }
     warn_if_partial(&store, run)?;
-    let html = report::html(&store, run, &[]).map_err(|error| match error {
+    let visits = visits(&store, run, &args.visit)?;
+    let html = report::html(&store, run, &visits).map_err(|error| match error {
         ReportError::Store(error) => stores::failed(error),
         ReportError::Empty { .. } => Failure::bad_input(error)
             .hint("the same `farlink run` as before goes on with it".to_owned()),
@@ -32,6 +33,25 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
         write_hars(&store, run, folder)?;
     }
     Ok(ExitCode::Success)
+}
+
+/// The visits that were named, each of which must be there.
+fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, Failure> {
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stored: Vec<VisitKey> =
+        store.visits(run).map_err(stores::failed)?.into_iter().map(|visit| visit.key).collect();
+    let find = |text: &String| {
+        let (journey, visit) = text.split_once(':').unwrap_or((text, "0"));
+        let key = journey.parse().ok().zip(visit.parse().ok());
+        let key = key.map(|(journey, visit)| VisitKey { run, journey, visit });
+        key.filter(|key| stored.contains(key)).ok_or_else(|| {
+            Failure::bad_input(format!("--visit {text}: run {} holds no such visit", run.0))
+                .hint("the CSV of --csv lists the journeys and visits of a run".to_owned())
+        })
+    };
+    named.iter().map(find).collect()
 }
 
 /// The run that was named, or the latest.

@@ -184,8 +184,9 @@ impl Arm {
         };
         let plt = self.plt();
         let floor = |v: &MeasuredVisit| v.floors.map(|f| f.graph_ns as f64);
-        let byte_index =
-            |v: &MeasuredVisit| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64);
+        let early = |v: &MeasuredVisit| EarlyMetrics::of(&v.record);
+        let byte_index = |v: &MeasuredVisit| Some(early(v)?.byte_index.as_nanos() as f64);
+        let render = |v: &MeasuredVisit| Some(early(v)?.first_render.as_nanos() as f64);
         vec![
             self.name.clone(),
             some(plt.as_ref().map(Sample::median), &span_f64),
@@ -193,6 +194,7 @@ impl Arm {
             some(self.median_of(floor), &span_f64),
             some(self.over_floor(), &|ratio| format!("{ratio:.2}")),
             some(self.median_of(|v| v.record.ttfb_ns.map(|ns| ns as f64)), &span_f64),
+            some(self.median_of(render), &span_f64),
             some(self.median_of(byte_index), &span_f64),
             some(self.median_of(|v| Some(v.record.connections.len() as f64)), &count),
             some(self.median_of(|v| Some(v.record.wire_bytes_down as f64)), &bytes),
@@ -214,6 +216,7 @@ pub fn table(arms: &[Arm]) -> Table {
         "floor",
         "PLT/floor",
         "TTFB",
+        "render*",
         "ByteIndex*",
         "conns",
         "bytes",

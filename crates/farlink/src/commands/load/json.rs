@@ -2,6 +2,9 @@
 //!
 //! A journey that ended without a visit has a line too, with `plt_ms` null and the `failure`.
 
+use std::time::Duration;
+
+use lab::early::EarlyMetrics;
 use lab::simulate::Simulator;
 use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
 use record::Outcome;
@@ -70,6 +73,8 @@ fn measured(visit: &MeasuredVisit) -> Value {
         Outcome::Failed { reason } => Some(reason),
         Outcome::Loaded { .. } => None,
     };
+    let early = EarlyMetrics::of(record);
+    let span_ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     json!({
         "view": record.view,
         "plt_ms": record.plt_ns().map(millis),
@@ -77,6 +82,9 @@ fn measured(visit: &MeasuredVisit) -> Value {
         "ttfb_ms": record.ttfb_ns.map(millis),
         "floor_ms": visit.floors.map(|f| millis(f.graph_ns)),
         "floor_oracle_ms": visit.floors.map(|f| millis(f.oracle_ns)),
+        "model_first_render_ms": early.map(|early| span_ms(early.first_render)),
+        "model_byte_index_ms": early.map(|early| span_ms(early.byte_index)),
+        "model_object_index_ms": early.map(|early| span_ms(early.object_index)),
         "objects": record.objects.len(),
         "requests": record.objects.iter().filter(|o| o.protocol != "cache").count(),
         "requests_failed": record.objects.iter().filter(|o| o.error.is_some()).count(),

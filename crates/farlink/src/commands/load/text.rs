@@ -36,7 +36,9 @@ pub fn print(load: &Load, arms: &[Arm], simulator: &Simulator) -> Result<(), Fai
     }
     output::line("")?;
     output::line(arms::table(arms))?;
-    output::line("* ByteIndex is a model: the mean arrival of a byte, not what a person sees.")?;
+    output::line(
+        "* Models: when what blocks rendering is there, and the mean arrival of a byte. Nothing is painted.",
+    )?;
     for note in notes(arms) {
         output::line(wrapped(&format!("note: {note}")))?;
     }
