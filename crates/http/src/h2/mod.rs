@@ -14,6 +14,7 @@ pub mod client;
 mod flow;
 pub mod frame;
 mod gate;
+mod gather;
 pub mod observer;
 pub mod schedule;
 pub mod server;

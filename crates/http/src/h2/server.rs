@@ -39,6 +39,7 @@ where
 {
     let mut session = Session::begin(stream, handler, settings, meter).await?;
     let ended = std::future::poll_fn(|cx| session.poll(cx)).await;
+    session.finish().await;
     session.end();
     Ok(ended?)
 }

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::reply::{Exchange, Sending};
 use crate::h2::flow::{Flow, FlowMeter};
+use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
 use crate::h2::schedule::{Schedule, Served};
 use crate::h2::settings;
@@ -35,7 +36,8 @@ struct Pending {
 }
 
 pub(super) struct Session<'a, S, H> {
-    connection: Connection<Observed<S>, Bytes>,
+    connection: Connection<Observed<Gathered<S>>, Bytes>,
+    stream: Gathered<S>,
     observer: Shared,
     handler: Rc<H>,
     settings: settings::Server,
@@ -58,9 +60,13 @@ where
         meter: &'a FlowMeter,
     ) -> Result<Self, ::h2::Error> {
         let observer = Rc::new(RefCell::new(Observer::of_server()));
-        let stream = Observed::new(stream, &observer);
+        let stream = Gathered::new(stream);
+        let observed = Observed::new(stream.clone(), &observer);
+        let connection = settings.builder().handshake(observed).await?;
+        stream.begin();
         Ok(Session {
-            connection: settings.builder().handshake(stream).await?,
+            connection,
+            stream,
             observer,
             handler,
             settings: *settings,
@@ -87,9 +93,17 @@ where
             moved |= self.poll_pending(cx);
             moved |= self.hand_over(cx);
             if !moved {
+                // A stream that has failed fails h2's next write or read too, which tells it better.
+                let _ = self.stream.poll_pass_on(cx);
                 return Poll::Pending;
             }
         }
+    }
+
+    /// Passes on what the last turn left.
+    pub(super) async fn finish(&self) {
+        // The connection is over: a client that is gone misses nothing.
+        let _ = std::future::poll_fn(|cx| self.stream.poll_pass_on(cx)).await;
     }
 
     /// Nothing will be sent any more.

@@ -1,0 +1,259 @@
+//! Gathers a server's small frames into full segments.
+//!
+//! h2 writes each DATA frame by itself, and with Nagle's algorithm off each write ends in a segment of its
+//! own, full or not. Servers gather what they have to say in one turn of their loop into one write (H2O's
+//! and nghttp2's output buffers); so does this: writes are kept until they fill a TLS record or until
+//! the turn ends, when [`Gathered::poll_pass_on`] passes them on.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// As much is gathered: the plaintext of one TLS record (RFC 8446 section 5.1).
+const FULL_BYTES: usize = 16_384;
+
+/// A stream whose writes are gathered. Clones are the same stream: one for h2, one for whoever knows when
+/// a turn ends.
+pub(super) struct Gathered<S>(Rc<RefCell<Inner<S>>>);
+
+struct Inner<S> {
+    stream: S,
+    gathered: BytesMut,
+    /// Off until the connection's loop turns: before that nobody says when a turn ends.
+    turning: bool,
+}
+
+impl<S> Clone for Gathered<S> {
+    fn clone(&self) -> Gathered<S> {
+        Gathered(Rc::clone(&self.0))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Gathered<S> {
+    /// Passes writes through until [`Gathered::begin`].
+    pub(super) fn new(stream: S) -> Gathered<S> {
+        Gathered(Rc::new(RefCell::new(Inner { stream, gathered: BytesMut::new(), turning: false })))
+    }
+
+    /// From now on somebody calls [`Gathered::poll_pass_on`] at the end of each turn.
+    pub(super) fn begin(&self) {
+        self.0.borrow_mut().turning = true;
+    }
+
+    /// The turn ends: what was gathered goes to the stream. Ready when it has taken all of it.
+    pub(super) fn poll_pass_on(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.0.borrow_mut();
+        ready!(inner.poll_drain(cx))?;
+        Pin::new(&mut inner.stream).poll_flush(cx)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Inner<S> {
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.gathered.is_empty() {
+            let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.gathered))?;
+            if taken == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.gathered.advance(taken);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes what was gathered and `parts` behind it; gives how much of `parts` was taken.
+    fn poll_write_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.gathered.is_empty() {
+            return Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        }
+        let mut all = Vec::with_capacity(1 + parts.len());
+        all.push(IoSlice::new(&self.gathered));
+        all.extend(parts.iter().map(|part| IoSlice::new(part)));
+        let taken = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &all))?;
+        let old = taken.min(self.gathered.len());
+        self.gathered.advance(old);
+        if taken > old {
+            return Poll::Ready(Ok(taken - old));
+        }
+        // Nothing of `parts` went: they are few beside what waits, and may wait with it.
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Gathered<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0.borrow_mut().stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Gathered<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut inner = self.0.borrow_mut();
+        let total: usize = parts.iter().map(|part| part.len()).sum();
+        if !inner.turning || inner.gathered.len() + total >= FULL_BYTES {
+            return inner.poll_write_all(cx, parts);
+        }
+        for part in parts {
+            inner.gathered.extend_from_slice(part);
+        }
+        Poll::Ready(Ok(total))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// Nothing while the loop turns: the end of the turn flushes.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.0.borrow_mut();
+        if inner.turning {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut inner.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.0.borrow_mut();
+        ready!(inner.poll_drain(cx))?;
+        Pin::new(&mut inner.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Takes as much at a time as it is told, and then everything; keeps each write apart.
+    #[derive(Default)]
+    struct Takes {
+        limits: Vec<usize>,
+        writes: Vec<Vec<u8>>,
+    }
+
+    impl AsyncRead for Takes {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Takes {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            match self.limits.pop() {
+                Some(0) => Poll::Pending,
+                limit => {
+                    let n = limit.unwrap_or(usize::MAX).min(data.len());
+                    self.writes.push(data[..n].to_vec());
+                    Poll::Ready(Ok(n))
+                }
+            }
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            parts: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+            self.poll_write(cx, &all)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    fn cx() -> Context<'static> {
+        Context::from_waker(Waker::noop())
+    }
+
+    #[test]
+    fn small_frames_of_a_turn_are_one_write() {
+        let stream = Gathered::new(Takes::default());
+        stream.begin();
+        for byte in 0..5u8 {
+            let mut half = stream.clone();
+            let data = vec![byte; 1000];
+            let parts = [IoSlice::new(&data[..9]), IoSlice::new(&data[9..])];
+            let written = Pin::new(&mut half).poll_write_vectored(&mut cx(), &parts);
+            assert!(matches!(written, Poll::Ready(Ok(1000))));
+            assert!(Pin::new(&mut half).poll_flush(&mut cx()).is_ready());
+        }
+        assert!(stream.0.borrow().stream.writes.is_empty());
+        assert!(stream.poll_pass_on(&mut cx()).is_ready());
+        let sizes: Vec<usize> = stream.0.borrow().stream.writes.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [5000]);
+    }
+
+    #[test]
+    fn before_the_first_turn_nothing_is_kept() {
+        let mut stream = Gathered::new(Takes::default());
+        let written = Pin::new(&mut stream).poll_write(&mut cx(), b"preface");
+        assert!(matches!(written, Poll::Ready(Ok(7))));
+        assert_eq!(stream.0.borrow().stream.writes, [b"preface"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_reluctant_stream_gets_every_byte_once_and_in_order(
+            sizes in prop::collection::vec(1usize..9_000, 1..20),
+            limits in prop::collection::vec(0usize..5_000, 0..60),
+        ) {
+            let mut stream = Gathered::new(Takes { limits, writes: Vec::new() });
+            stream.begin();
+            let mut sent = Vec::new();
+            for (index, size) in sizes.iter().enumerate() {
+                let data = vec![index as u8; *size];
+                let mut left = &data[..];
+                while !left.is_empty() {
+                    if let Poll::Ready(n) = Pin::new(&mut stream).poll_write(&mut cx(), left) {
+                        left = &left[n.unwrap()..];
+                    }
+                }
+                sent.extend_from_slice(&data);
+            }
+            while stream.poll_pass_on(&mut cx()).is_pending() {}
+            prop_assert_eq!(stream.0.borrow().stream.writes.concat(), sent);
+        }
+    }
+}
