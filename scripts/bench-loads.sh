@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Simulated page loads a CPU-second, pinned to one core. See docs/benchmarks.md.
 #
-# Usage: scripts/bench-loads.sh [--rounds N] [--loads N]
+# Usage: scripts/bench-loads.sh [ROUNDS LOADS]
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 need_rust
