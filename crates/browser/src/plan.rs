@@ -48,6 +48,26 @@ pub(crate) struct Reveal {
 }
 
 impl LoadPlan {
+    /// Checks that every object of `page` can be asked for: that its method, host and path make a
+    /// request.
+    ///
+    /// # Errors
+    /// One sentence, naming the object.
+    pub fn check(page: &Page) -> Result<(), String> {
+        for (index, object) in page.objects.iter().enumerate() {
+            let host = page.host_of(object);
+            let method = http::Method::from_bytes(object.method.as_bytes()).map(drop);
+            let uri = uri("https", host, object).parse::<http::Uri>().map(drop);
+            let problem = match (method, uri) {
+                (Err(error), _) => format!("method `{}`: {error}", object.method),
+                (_, Err(error)) => format!("`{}{}`: {error}", host.name, object.path),
+                _ => continue,
+            };
+            return Err(format!("{}: object {index} cannot be asked for: {problem}", page.name));
+        }
+        Ok(())
+    }
+
     /// Makes `page` ready, with one arm a host.
     ///
     /// # Panics
@@ -99,7 +119,7 @@ const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, 
 /// header compression finds what it would find.
 fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
     let scheme = if arm.security == Security::None { "http" } else { "https" };
-    let uri = format!("{scheme}://{}{}", host.name, object.path);
+    let uri = uri(scheme, host, object);
     let accept = match object.kind {
         page::Kind::Document => "text/html,application/xhtml+xml,*/*;q=0.8",
         page::Kind::Stylesheet => "text/css,*/*;q=0.1",
@@ -126,6 +146,10 @@ fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
     })
 }
 
+fn uri(scheme: &str, host: &Host, object: &Object) -> String {
+    format!("{scheme}://{}{}", host.name, object.path)
+}
+
 /// `: ` and the line's end.
 const FIELD: usize = 4;
 
@@ -145,4 +169,22 @@ fn filler(len: usize) -> HeaderValue {
 
 fn body(len: u64) -> Bytes {
     Bytes::from(vec![b'x'; usize::try_from(len).expect("a request's body fits memory")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_request_is_told_before_a_load() {
+        let mut page = page::open("synthetic:2x1KB").unwrap();
+        assert_eq!(LoadPlan::check(&page), Ok(()));
+        page.objects[1].method = "GE T".to_owned();
+        let error = LoadPlan::check(&page).unwrap_err();
+        assert!(error.contains("object 1") && error.contains("`GE T`"), "{error}");
+        page.objects[1].method = "GET".to_owned();
+        page.objects[2].path = "/a b".to_owned();
+        let error = LoadPlan::check(&page).unwrap_err();
+        assert!(error.contains("object 2") && error.contains("/a b"), "{error}");
+    }
 }

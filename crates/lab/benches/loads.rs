@@ -39,7 +39,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
-        [] => Some(table(5, 200)),
+        [] => {
+            table(5, 200);
+            Some(())
+        }
         ["--count", arm, loads] => number(loads).and_then(|loads| count(arm, loads)),
         [rounds, loads] => number(rounds).zip(number(loads)).map(|(r, l)| table(r, l)),
         _ => None,

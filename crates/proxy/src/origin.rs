@@ -108,10 +108,11 @@ impl Meters {
 /// Listens and serves for ever; each connection is watched by one of `meters`.
 ///
 /// # Errors
-/// If the address cannot be listened on.
+/// If the address cannot be listened on, or the listener fails.
 pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
     let listener = world::TcpListener::bind(listen.address)?;
-    serve_metered(listener, listen.acceptor, handler, meters).await
+    let meter = |client| meters.add(client);
+    serve_metered(listener, listen.acceptor, handler, meter).await
 }
 
 /// Accepts connections for ever, each served by a task of its own.
@@ -123,18 +124,18 @@ pub async fn serve<H: Handler>(
     acceptor: server::Acceptor,
     handler: Rc<H>,
 ) -> io::Result<()> {
-    serve_metered(listener, acceptor, handler, Meters::default()).await
+    serve_metered(listener, acceptor, handler, |_| Rc::default()).await
 }
 
 async fn serve_metered<H: Handler>(
     listener: world::TcpListener,
     acceptor: server::Acceptor,
     handler: Rc<H>,
-    meters: Meters,
+    meter: impl Fn(SocketAddr) -> Rc<FlowMeter>,
 ) -> io::Result<()> {
     loop {
         let (stream, client) = listener.accept().await?;
-        let meter = meters.add(client);
+        let meter = meter(client);
         let acceptor = acceptor.clone();
         let handler = Rc::clone(&handler);
         world::spawn(async move {

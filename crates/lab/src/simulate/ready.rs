@@ -35,6 +35,7 @@ impl Pages {
         }
         let page = page::open(spec).map_err(|error| error.to_string())?;
         page.check()?;
+        LoadPlan::check(&page)?;
         let ready = Arc::new(Ready {
             site: Arc::new(Site::new(&page)),
             notes: page_notes(&page),
