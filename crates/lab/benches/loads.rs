@@ -38,22 +38,24 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        [] => {
-            table(5, 200);
-            Some(())
-        }
-        ["--count", arm, loads] => number(loads).and_then(|loads| count(arm, loads)),
-        [rounds, loads] => number(rounds).zip(number(loads)).map(|(r, l)| table(r, l)),
+    let size = match words[..] {
+        [] => Some((5, 200)),
+        [rounds, loads] => number(rounds).zip(number(loads)),
         _ => None,
     };
-    if done.is_none() {
-        let arms = ARMS.map(|(name, ..)| name).join(", ");
-        eprintln!("error: usage: loads [ROUNDS LOADS] | loads --count ARM LOADS");
-        eprintln!("\nhint: an ARM is one of {arms}");
-        return ExitCode::FAILURE;
+    let done = match words[..] {
+        ["--count", arm, loads] => number(loads).and_then(|loads| count(arm, loads)),
+        _ => size.map(|(rounds, loads)| table(rounds, loads)),
+    };
+    match done {
+        Some(()) => ExitCode::SUCCESS,
+        None => {
+            let arms = ARMS.map(|(name, ..)| name).join(", ");
+            eprintln!("error: usage: loads [ROUNDS LOADS] | loads --count ARM LOADS");
+            eprintln!("\nhint: an ARM is one of {arms}");
+            ExitCode::FAILURE
+        }
     }
-    ExitCode::SUCCESS
 }
 
 fn number(text: &str) -> Option<u32> {
