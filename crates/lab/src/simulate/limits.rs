@@ -73,6 +73,14 @@ impl Limits {
         let load =
             PageLoad { page: &page, object_work: &self.object_work, from_cache: &from_cache };
         let floors = floor::Floors::of(&load, &self.path);
+        // Every simulated visit of every test goes through here.
+        debug_assert!(
+            record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),
+            "a visit beat its floor: {:?} after {:?} of {}",
+            record.outcome,
+            floors.graph,
+            self.page.name
+        );
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         Floors {
             graph_ns: nanos(floors.graph),

@@ -1,8 +1,9 @@
 //! Wakers that are plain numbers.
 //!
 //! A task is named by (slot, generation), which fits the waker's data pointer: cloning and dropping
-//! cost nothing and nothing is counted. Waking from a thread other than the world's own finds no such
-//! task there and does nothing, so a waker may travel (`Waker` is `Send + Sync`) but wakes only at home.
+//! cost nothing and nothing is counted. A waker may travel (`Waker` is `Send + Sync`) but wakes only at
+//! home: on another thread it finds no such task, or at worst polls a task of that thread's own world once
+//! for nothing.
 #![allow(unsafe_code)]
 
 use std::task::{RawWaker, RawWakerVTable, Waker};
