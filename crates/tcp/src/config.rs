@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Era};
+
+use crate::{EcnPolicy, Pacing};
 
 /// Settings of one endpoint; many connections share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,12 @@ pub struct Config {
     pub retries: u32,
     /// Congestion control.
     pub congestion: Algorithm,
+    /// Whose arithmetic it follows.
+    pub congestion_era: Era,
+    /// Whether segments are spaced where the controller does not ask for it.
+    pub pacing: Pacing,
+    /// Explicit congestion notification (`tcp_ecn`, RFC 3168).
+    pub ecn: EcnPolicy,
     /// Shrink the window after idleness (`tcp_slow_start_after_idle`, RFC 2861).
     pub slow_start_after_idle: bool,
     /// Offer timestamps (`tcp_timestamps`, RFC 7323). Mind `mss`.
@@ -62,6 +70,9 @@ impl Default for Config {
             syn_ack_retries: 5,
             retries: 15,
             congestion: Algorithm::Cubic,
+            congestion_era: Era::Linux6,
+            pacing: Pacing::Off,
+            ecn: EcnPolicy::Passive,
             slow_start_after_idle: true,
             timestamps: true,
             tail_loss_probe: true,

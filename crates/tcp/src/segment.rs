@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::Payload;
+use crate::{Ecn, Payload};
 
 /// IPv4 without options.
 const IP_HEADER: u32 = 20;
@@ -35,6 +35,10 @@ impl Flags {
     pub const PSH: Flags = Flags(8);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(16);
+    /// A congestion mark arrived (RFC 3168).
+    pub const ECE: Flags = Flags(64);
+    /// The window was reduced (RFC 3168).
+    pub const CWR: Flags = Flags(128);
 
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
@@ -56,6 +60,8 @@ impl fmt::Debug for Flags {
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
             (Flags::ACK, '.'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
         ];
         for (_, name) in names.into_iter().filter(|(flag, _)| self.contains(*flag)) {
             write!(f, "{name}")?;
@@ -144,6 +150,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// Present on a SYN.
     pub syn: Option<SynOptions>,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
 }
 
 impl Segment {
@@ -200,6 +208,7 @@ pub fn reset_for(segment: &Segment) -> Option<Segment> {
         sack: SackBlocks::NONE,
         timestamps: None,
         syn: None,
+        ecn: Ecn::NotEct,
     })
 }
 
@@ -219,6 +228,7 @@ mod tests {
             sack: SackBlocks::NONE,
             timestamps: Some(Timestamps { value: Time::ZERO, echo: Time::ZERO }),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 
