@@ -23,9 +23,9 @@ pub enum Algorithm {
 /// Whose arithmetic Reno and CUBIC follow. BBR has but one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Era {
-    /// Linux 3.0 (and 2.6.32, whose differences in HyStart are left out).
+    /// Linux 3.0 to 3.2 (and 2.6.32, whose differences in HyStart are left out).
     Linux3_0,
-    /// Linux 3.2 to 3.10.
+    /// Linux 3.3 to 3.12.
     Linux3_10,
     /// Linux 6.
     #[default]

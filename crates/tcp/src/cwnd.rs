@@ -11,6 +11,9 @@ use units::Time;
 
 use crate::{Config, Pacing};
 
+/// The tick of a machine whose timers are taken as exact (`CONFIG_HZ=1000`).
+const JIFFY: Duration = Duration::from_millis(1);
+
 /// The window, its controller and its use.
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
@@ -36,8 +39,8 @@ impl CongestionWindow {
     pub(crate) fn new(config: &Config, chance: Stream, now: Time) -> CongestionWindow {
         let settings = Settings {
             era: config.congestion_era,
+            tick: config.clock.hz().map_or(JIFFY, |hz| Duration::from_secs(1) / hz),
             paced: config.pacing != Pacing::Off,
-            ..Settings::default()
         };
         let controller = config.congestion.controller(&settings, chance);
         CongestionWindow {

@@ -4,6 +4,7 @@
 //! `tcp_ecn` 0, 1 or 2. Left out: accurate ECN (`tcp_ecn` 3 and more), ECT(1), controllers that want marks on
 //! every segment (DCTCP).
 
+use crate::config::named::names;
 use crate::segment::{Flags, Segment};
 
 /// The ECN field of the IP header (RFC 3168 section 5).
@@ -29,6 +30,8 @@ pub enum EcnPolicy {
     /// Asks for it, too (1).
     Active,
 }
+
+names!(EcnPolicy { Off => "off", Passive => "passive", Active => "active" });
 
 impl EcnPolicy {
     /// The control bits of a SYN. One that is repeated no longer asks: something on the path may drop those

@@ -5,6 +5,8 @@
 //! `tcp_pacing_check`, `tcp_update_pacing_rate`, `tcp_tso_autosize`. Left out: a limit set by the
 //! application (`SO_MAX_PACING_RATE`).
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use units::{BitsPerSec, Time};
@@ -40,6 +42,41 @@ pub enum Pacing {
 impl Pacing {
     /// With the kernel's percentages.
     pub const KERNEL: Pacing = Pacing::Kernel { slow_start_percent: 200, avoidance_percent: 120 };
+}
+
+impl fmt::Display for Pacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pacing::Off => f.write_str("off"),
+            &Pacing::KERNEL => f.write_str("on"),
+            Pacing::Kernel { slow_start_percent, avoidance_percent } => {
+                write!(f, "{slow_start_percent}/{avoidance_percent}")
+            }
+        }
+    }
+}
+
+impl FromStr for Pacing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pacing, String> {
+        let percent = |text: &str| text.parse().ok().filter(|percent| (1..=1000).contains(percent));
+        match text {
+            "off" => Ok(Pacing::Off),
+            "on" => Ok(Pacing::KERNEL),
+            _ => text
+                .split_once('/')
+                .and_then(|(early, later)| {
+                    Some(Pacing::Kernel {
+                        slow_start_percent: percent(early)?,
+                        avoidance_percent: percent(later)?,
+                    })
+                })
+                .ok_or_else(|| {
+                    "off, on, or two percentages from 1 to 1000 as in 200/120".to_owned()
+                }),
+        }
+    }
 }
 
 /// Spaces the segments of one connection.

@@ -29,9 +29,6 @@ use crate::timers::{Timer, Timers};
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
-/// Memory that one segment takes in the send buffer (`tcp_sndbuf_expand`: 1460 bytes and headers rounded
-/// up to 4096, and the descriptor).
-const SEGMENT_MEMORY: u64 = 4096 + 256;
 
 /// The peer's window as last advertised.
 #[derive(Debug)]
@@ -203,7 +200,9 @@ impl Sender {
         }
         self.cwnd.touch(now);
         self.last_sent = now;
-        self.expand_buffer();
+        if self.config.send_buffer.expands_at_start {
+            self.expand_buffer();
+        }
         let start = Start { now, rtt: self.rtt.srtt(), segment_bytes: self.mss };
         self.cwnd.controller.start(&self.cwnd.window, &start);
         self.update_pacing();
@@ -557,7 +556,8 @@ impl Sender {
         let segments =
             self.cwnd.cwnd().max(self.config.initial_window).max(self.rack.reordering() + 1);
         let windows = if self.cwnd.is_rate_based() { 3 } else { 2 };
-        let wanted = windows * u64::from(segments) * SEGMENT_MEMORY;
+        let memory = self.config.send_buffer.segment_memory_bytes;
+        let wanted = windows * u64::from(segments) * memory;
         let limit = wanted.min(self.config.send_buffer.max_bytes);
         self.buffer_limit = self.buffer_limit.max(limit);
     }
