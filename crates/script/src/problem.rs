@@ -123,12 +123,11 @@ pub(crate) fn suggestion<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    const NEAR_ENOUGH: f64 = 0.75;
     let nearest = known
         .clone()
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= NEAR_ENOUGH)
+        .map(|candidate| (likeness(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.0)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
@@ -137,4 +136,12 @@ pub(crate) fn suggestion<'a>(
             format!("there are: {}", known.join(", "))
         }
     }
+}
+
+/// Zero unless one may have been meant for the other. Jaro-Winkler forgives a changed ending; two letters that changed
+/// places in a short word want the edit distance.
+fn likeness(word: &str, candidate: &str) -> f64 {
+    let beginnings = strsim::jaro_winkler(word, candidate);
+    let edits = strsim::normalized_damerau_levenshtein(word, candidate);
+    if beginnings >= 0.75 || edits >= 0.6 { beginnings.max(edits) } else { 0.0 }
 }

@@ -39,6 +39,13 @@ impl<'a> Line<'a> {
     }
 }
 
+/// One setting of the part under test, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
+}
+
 const SUBJECTS: [&str; 2] = ["tcp", "link"];
 
 /// Reads the script in a file and runs it.
@@ -83,14 +90,17 @@ fn parse(text: &str) -> Result<(String, Play), Problem> {
     let (subject, title) = parse_header(header)?;
     let configs = rest.iter().take_while(|line| line.cursor().eat_word("config")).count();
     let (configs, events) = rest.split_at(configs);
-    let configs = configs.iter().map(config).collect::<Result<Vec<_>, _>>()?;
+    let configs = configs.iter().map(settings).collect::<Result<Vec<_>, _>>()?.concat();
     let play = match subject {
         "tcp" => {
             let settings = endpoint::Settings::parse(&configs)?;
             let steps = endpoint::steps(&settings, events)?;
             Play::Endpoint(settings, steps)
         }
-        _ => Play::Link(link::Settings::parse(&configs, header)?, link::steps(events)?),
+        _ => Play::Link(
+            link::Settings::parse(&configs, header.cursor().span())?,
+            link::steps(events)?,
+        ),
     };
     if events.is_empty() {
         return Err(Problem::new(header.cursor().span(), "the script has no events"));
@@ -152,14 +162,20 @@ fn parse_header<'a>(line: &Line<'a>) -> Result<(&'a str, String), Problem> {
     }
 }
 
-/// What follows `config`, and where.
-fn config(line: &Line<'_>) -> Result<(String, Range<usize>), Problem> {
+/// What stands between the commas behind `config`.
+fn settings(line: &Line<'_>) -> Result<Vec<Setting>, Problem> {
     let mut cursor = line.cursor();
     cursor.eat_word("config");
-    let from = cursor.mark();
-    let text = cursor.remainder();
-    if text.is_empty() {
-        return Err(cursor.unexpected("settings"));
+    let mut settings = Vec::new();
+    loop {
+        let from = cursor.mark();
+        let text = cursor.take_while(|c| c != ',').trim_end();
+        if text.is_empty() {
+            return Err(cursor.unexpected("a setting"));
+        }
+        settings.push(Setting { text: text.to_owned(), span: cursor.since(from) });
+        if !cursor.eat(",") {
+            return Ok(settings);
+        }
     }
-    Ok((text.to_owned(), cursor.since(from)))
 }

@@ -22,7 +22,7 @@ type Steps = Vec<Step<Endpoint>>;
 
 /// The events that the lines describe.
 pub(crate) fn steps(settings: &Settings, lines: &[Line<'_>]) -> Result<Steps, Problem> {
-    let grammar = Grammar { numbers: Numbers { mss: settings.mss() } };
+    let grammar = Grammar { numbers: settings.numbers() };
     let mut steps = Vec::new();
     for line in lines {
         steps.extend(grammar.line(line.cursor())?);

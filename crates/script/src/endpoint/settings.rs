@@ -1,12 +1,13 @@
-//! How the endpoint under test is configured.
+//! How the endpoint under test is configured: a transport as everywhere else (`linux-3.2,iw=3`), and the size of a segment.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use tcp::{AckPolicy, Config};
+use tcp::Config;
 
 use super::Endpoint;
-use crate::problem::{Problem, suggestion};
+use super::numbers::Numbers;
+use crate::problem::Problem;
+use crate::script::Setting;
 
 /// The configuration of the endpoint.
 #[derive(Debug)]
@@ -14,17 +15,39 @@ pub(crate) struct Settings {
     config: Arc<Config>,
 }
 
-const KEYS: [&str; 5] = ["iw", "cc", "timestamps", "nagle", "ack"];
+/// The payload of an Ethernet packet without options, and the options that timestamps add.
+const ETHERNET_MSS: u32 = 1460;
+const TIMESTAMPS_BYTES: u32 = 12;
 
 impl Settings {
-    /// The settings of all `config` lines together.
-    pub(crate) fn parse(lines: &[(String, Range<usize>)]) -> Result<Settings, Problem> {
+    /// What the `config` lines say. A generation comes first, if there is one.
+    pub(crate) fn parse(settings: &[Setting]) -> Result<Settings, Problem> {
         let mut config = Config::default();
-        for (text, place) in lines {
-            for setting in text.split(',') {
-                set(&mut config, setting.trim(), place)?;
+        let mut mss = None;
+        for (index, setting) in settings.iter().enumerate() {
+            let Setting { text, span } = setting;
+            let wrong = |message: String| Problem::new(span.clone(), message);
+            match text.split_once('=') {
+                Some((name, number)) if name.trim() == "mss" => {
+                    mss = Some(segment_size(number.trim()).map_err(wrong)?);
+                }
+                Some((name, value)) => {
+                    config
+                        .set(name.trim(), value.trim())
+                        .map_err(|error| wrong(error.to_string()))?;
+                }
+                None if index == 0 => {
+                    config = Config::parse(text).map_err(|error| wrong(error.to_string()))?;
+                }
+                None => {
+                    return Err(wrong(format!("`{text}` has no value")).help(
+                        "write `name=value`; a generation, such as `linux-3.2`, comes first",
+                    ));
+                }
             }
         }
+        let usual = ETHERNET_MSS - if config.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        config.mss = mss.unwrap_or(usual);
         Ok(Settings { config: Arc::new(config) })
     }
 
@@ -32,32 +55,12 @@ impl Settings {
         Endpoint::new(self.config.clone())
     }
 
-    /// The payload of a full segment.
-    pub(crate) fn mss(&self) -> u32 {
-        self.config.mss
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers { mss: self.config.mss }
     }
 }
 
-fn set(config: &mut Config, setting: &str, place: &Range<usize>) -> Result<(), Problem> {
-    let wrong = |what: String| Problem::new(place.clone(), what);
-    let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-    match (key, value) {
-        ("linux-6", "") => {}
-        ("iw", _) => {
-            config.initial_window =
-                value.parse().map_err(|_| wrong(format!("`{value}` is no initial window")))?;
-        }
-        ("cc", "reno") => config.congestion = congestion::Algorithm::Reno,
-        ("cc", "cubic") => config.congestion = congestion::Algorithm::Cubic,
-        ("timestamps", "on" | "off") => config.timestamps = value == "on",
-        ("nagle", "on" | "off") => config.nagle = value == "on",
-        ("ack", "every") => config.ack_policy = AckPolicy::EVERY_SEGMENT,
-        _ if KEYS.contains(&key) => return Err(wrong(format!("`{key}` cannot be `{value}`"))),
-        _ => {
-            return Err(
-                wrong(format!("an endpoint has no setting `{key}`")).label(suggestion(key, KEYS))
-            );
-        }
-    }
-    Ok(())
+fn segment_size(text: &str) -> Result<u32, String> {
+    let size = text.parse().ok().filter(|size| (1..=ETHERNET_MSS).contains(size));
+    size.ok_or_else(|| format!("a full segment has from 1 to {ETHERNET_MSS} bytes, not `{text}`"))
 }
