@@ -238,4 +238,35 @@ impl World {
             received >= response
         })
     }
+
+    /// The server sends without end once it was asked; returns how much the client has read by `until`.
+    pub fn download_until(&mut self, until: Time) -> usize {
+        self.download_watched(until, |_, _| ())
+    }
+
+    /// Like [`download_until`](World::download_until); `watch` sees the world between events, and how much was read.
+    pub fn download_watched(&mut self, until: Time, mut watch: impl FnMut(&World, usize)) -> usize {
+        let (mut asked, mut received) = (false, 0);
+        let mut buf = vec![0; 1 << 16];
+        self.run(until, |world| {
+            let now = world.now;
+            if world.client.is_established() && !asked {
+                asked = world.client.write(now, b"?") > 0;
+            }
+            if let Some(server) = &mut world.server {
+                server.read(now, &mut buf);
+                while server.is_writable() && server.write(now, &buf) > 0 {}
+            }
+            loop {
+                let n = world.client.read(now, &mut buf);
+                received += n;
+                if n == 0 {
+                    break;
+                }
+            }
+            watch(world, received);
+            false
+        });
+        received
+    }
 }
