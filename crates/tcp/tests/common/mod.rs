@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Stream;
-use farlink_tcp::{Config, Connection, Segment};
+use farlink_tcp::{Config, Connection, Ecn, Segment};
 use units::{BitsPerSec, Time};
 
 /// One direction of a path.
@@ -20,14 +20,19 @@ pub struct Pipe {
     pub delay: Duration,
     /// How many packets may wait for the one in service.
     pub queue_packets: usize,
+    /// With more than so many waiting, packets that take congestion marks get one.
+    pub mark_above: usize,
     pub loss: f64,
     pub duplicate: f64,
     /// Each packet is late by a random span up to this, which reorders.
     pub jitter: Duration,
     /// Packets to drop, counted from 0 in the order of sending.
     pub drops: Vec<u64>,
+    /// Drop one packet in so many, evenly spaced; 0: none.
+    pub drop_every: u64,
     pub sent: u64,
     pub dropped: u64,
+    pub marked: u64,
     pub delivered_wire_bytes: u64,
     chance: Stream,
     /// When each queued packet will have been sent; the last is when the line is free.
@@ -40,12 +45,15 @@ impl Pipe {
             rate: BitsPerSec::UNLIMITED,
             delay: Duration::from_millis(50),
             queue_packets: usize::MAX,
+            mark_above: usize::MAX,
             loss: 0.0,
             duplicate: 0.0,
             jitter: Duration::ZERO,
             drops: Vec::new(),
+            drop_every: 0,
             sent: 0,
             dropped: 0,
+            marked: 0,
             delivered_wire_bytes: 0,
             chance: chance::Source::new(seed, 0).stream(purpose),
             departures: VecDeque::new(),
@@ -53,7 +61,8 @@ impl Pipe {
     }
 
     /// When copies of a packet arrive.
-    fn carry(&mut self, now: Time, bytes: u64) -> Vec<Time> {
+    fn carry(&mut self, now: Time, segment: &mut Segment) -> Vec<Time> {
+        let bytes = u64::from(segment.wire_bytes());
         let number = self.sent;
         self.sent += 1;
         let unlucky = self.chance.happens(self.loss);
@@ -62,9 +71,14 @@ impl Pipe {
             self.departures.pop_front();
         }
         let full = self.departures.len() > self.queue_packets;
-        if unlucky || full || self.drops.contains(&number) {
+        let unwanted = self.drop_every > 0 && number % self.drop_every == self.drop_every - 1;
+        if unlucky || full || unwanted || self.drops.contains(&number) {
             self.dropped += 1;
             return Vec::new();
+        }
+        if self.departures.len() > self.mark_above && segment.ecn == Ecn::Ect0 {
+            segment.ecn = Ecn::Ce;
+            self.marked += 1;
         }
         let free = self.departures.back().copied().unwrap_or(now).max(now);
         let departs = free + self.rate.time_for(bytes);
@@ -138,9 +152,9 @@ impl World {
         set(&mut self.down);
     }
 
-    fn launch(&mut self, to_server: bool, segment: Segment) {
+    fn launch(&mut self, to_server: bool, mut segment: Segment) {
         let pipe = if to_server { &mut self.up } else { &mut self.down };
-        for at in pipe.carry(self.now, u64::from(segment.wire_bytes())) {
+        for at in pipe.carry(self.now, &mut segment) {
             self.order += 1;
             let arrival = Arrival { at, order: self.order, to_server, segment: segment.clone() };
             self.arrivals.push(Reverse(arrival));
@@ -255,7 +269,8 @@ impl World {
             }
             if let Some(server) = &mut world.server {
                 server.read(now, &mut buf);
-                while server.is_writable() && server.write(now, &buf) > 0 {}
+                // Until it takes no more, as a sender does that never has enough.
+                while server.write(now, &buf) > 0 {}
             }
             loop {
                 let n = world.client.read(now, &mut buf);
