@@ -114,9 +114,11 @@ impl Emulator {
         while let Some(due) = lane.path.deadline().filter(|due| *due <= self.clock.now()) {
             lane.reached = lane.reached.max(self.clock.now());
             let Some(carried) = lane.path.poll(lane.reached) else { break };
+            // Before the call: the far end answers within it.
+            let left = self.clock.now();
             socket.send(&carried.frame)?;
             let passage = &mut self.log.passages[carried.passage];
-            passage.fate = Fate::Delivered { due, left: self.clock.now() };
+            passage.fate = Fate::Delivered { due, left };
             delivered(carried.passage, passage);
         }
         Ok(())

@@ -51,6 +51,8 @@ struct Application {
     responses: Vec<u64>,
     /// Bytes of the current response not yet written.
     unwritten: u64,
+    /// The last write found no room: the next waits until the socket says that it is writable.
+    blocked: bool,
 }
 
 impl Simulation {
@@ -67,7 +69,7 @@ impl Simulation {
             up: flow.up(),
             down: flow.down(),
             user: User { left: left.collect(), asks: None, awaits: 0 },
-            origin: Application { responses: responses.collect(), unwritten: 0 },
+            origin: Application { responses: responses.collect(), unwritten: 0, blocked: false },
             trace: Trace::default(),
         }
     }
@@ -190,13 +192,11 @@ impl Application {
             // A request is one segment.
             self.unwritten += self.responses.pop().unwrap_or(0);
         }
-        while self.unwritten > 0 && server.is_writable() {
+        while self.unwritten > 0 && (!self.blocked || server.is_writable()) {
             let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
             let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
-            if written == 0 {
-                break;
-            }
             self.unwritten -= written as u64;
+            self.blocked = written == 0;
         }
     }
 }
