@@ -57,13 +57,15 @@ struct Application {
 
 impl Simulation {
     fn new(flow: &Flow, config: &Config) -> Simulation {
+        // Neither end sets TCP_NODELAY.
+        let config = Config { nagle: true, ..config.clone() };
         let server_config = Config { congestion: flow.congestion, ..config.clone() };
         let exchanges = flow.exchanges.iter().rev();
         let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
         let responses = exchanges.map(|exchange| exchange.response_bytes);
         Simulation {
             now: Time::ZERO,
-            client: Connection::connect(Arc::new(config.clone()), Time::ZERO),
+            client: Connection::connect(Arc::new(config), Time::ZERO),
             server: None,
             server_config: Arc::new(server_config),
             up: flow.up(),
@@ -141,11 +143,13 @@ impl Simulation {
         }
     }
 
+    /// Lets the server's application and endpoint do all they can; each write is pushed before the next.
     fn run_server(&mut self) {
-        if let Some(server) = &mut self.server {
-            self.origin.run(self.now, server);
-        }
+        let now = self.now;
         self.send_down();
+        while self.server.as_mut().is_some_and(|server| self.origin.run(now, server)) {
+            self.send_down();
+        }
     }
 
     fn send_down(&mut self) {
@@ -187,17 +191,20 @@ impl User {
 }
 
 impl Application {
-    fn run(&mut self, now: Time, server: &mut Connection) {
+    /// Reads what there is to read and writes once; true if that succeeded.
+    fn run(&mut self, now: Time, server: &mut Connection) -> bool {
         while server.read_bytes(now, REQUEST_BYTES).is_some() {
             // A request is one segment.
             self.unwritten += self.responses.pop().unwrap_or(0);
         }
-        while self.unwritten > 0 && (!self.blocked || server.is_writable()) {
-            let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
-            let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
-            self.unwritten -= written as u64;
-            self.blocked = written == 0;
+        if self.unwritten == 0 || (self.blocked && !server.is_writable()) {
+            return false;
         }
+        let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
+        let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
+        self.unwritten -= written as u64;
+        self.blocked = written == 0;
+        !self.blocked
     }
 }
 
