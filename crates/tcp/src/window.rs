@@ -37,6 +37,7 @@ pub(crate) struct ReceiveWindow {
     allowed: u64,
     granularity: u64,
     scale: u8,
+    /// Payload of a full segment (`advmss`).
     mss: u64,
     /// The last advertisement: from where, and how much (`rcv_wup`, `rcv_wnd`).
     from: u64,
@@ -53,9 +54,10 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     pub(crate) fn new(config: &Config, now: Time) -> ReceiveWindow {
         let policy = config.receive_buffer;
-        let mss = u64::from(config.advertised_mss());
+        // Options count until the handshake has agreed on them (`tcp_select_initial_window`).
+        let unit = u64::from(config.advertised_mss());
         let clamp = policy.initial_bytes;
-        let whole = if clamp > mss { clamp / mss * mss } else { clamp };
+        let whole = if clamp > unit { clamp / unit * unit } else { clamp };
         // The kernel scales for the whole of its memory, twice the window.
         let scale = (policy.max_bytes.max(clamp) * 2).ilog2().saturating_sub(15).min(MAX_SCALE);
         ReceiveWindow {
@@ -64,10 +66,10 @@ impl ReceiveWindow {
             allowed: whole,
             granularity: 1 << scale,
             scale: scale as u8,
-            mss,
+            mss: u64::from(config.mss),
             from: 0,
             window: whole.min(0xffff),
-            per_round: whole.min(10 * mss),
+            per_round: whole.min(10 * u64::from(config.mss)),
             round_from: 0,
             round_began: now,
             rtt: ReceiverRtt::default(),
@@ -80,8 +82,9 @@ impl ReceiveWindow {
         self.scale
     }
 
-    /// The handshake is over and `next` is the first number of data.
+    /// The handshake is over and `next` is the first number of data. One segment stays in reserve (`tcp_init_buffer_space`).
     pub(crate) fn establish(&mut self, now: Time, next: u64) {
+        self.allowed = self.allowed.min(self.clamp.saturating_sub(self.mss).max(2 * self.mss));
         self.from = next;
         self.round_from = next;
         self.round_began = now;
@@ -136,11 +139,12 @@ impl ReceiveWindow {
     }
 
     /// A segment arrived: the first full one shows the buffer to hold 5/8 of its memory instead of half
-    /// (`tcp_measure_rcv_mss`).
+    /// (`tcp_measure_rcv_mss`, `tcp_set_window_clamp`).
     pub(crate) fn measure_ratio(&mut self, len: u64) {
         if !self.measured && len > self.mss / 2 {
             self.measured = true;
             self.clamp = self.max.min(self.clamp * 5 / 4);
+            self.allowed = self.allowed.max(self.window.min(self.clamp));
         }
     }
 
