@@ -62,6 +62,7 @@ impl Pattern {
             sack: self.sack_blocks()?,
             timestamps: self.arriving_timestamps(now, peer),
             syn: self.flags.contains(Flags::SYN).then(|| self.syn_options()),
+            ecn: tcp::Ecn::NotEct,
         };
         peer.next = peer.next.max(segment.end());
         Ok(segment)
