@@ -18,7 +18,7 @@ const TCP_HEADER: u32 = 20;
 /// Timestamps (RFC 7323) with two bytes of padding.
 pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 
-/// The control bits.
+/// The control bits, with their values on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
 
@@ -35,6 +35,23 @@ impl Flags {
     pub const PSH: Flags = Flags(8);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(16);
+
+    /// Urgent data. Never sent by an endpoint of this crate.
+    pub const URG: Flags = Flags(32);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(64);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(128);
+
+    /// The control bits as the header has them (RFC 9293 section 3.1).
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The flags that the header's control bits say.
+    pub const fn from_bits(bits: u8) -> Flags {
+        Flags(bits)
+    }
 
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
