@@ -2,9 +2,6 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
-#[macro_use]
-pub mod script;
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
