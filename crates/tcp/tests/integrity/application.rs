@@ -1,6 +1,6 @@
 //! What the applications at both ends do, and whether they get what was sent.
 
-use farlink_tcp::Connection;
+use farlink_tcp::{Connection, State};
 use units::Time;
 
 /// A byte of a stream that repeats only after a long time.
@@ -42,8 +42,11 @@ impl Stream {
         self.written == self.len
     }
 
-    /// Takes at most so much; a slow application leaves the rest for later.
+    /// Takes at most so much; a slow application leaves the rest for later. Once the peer has finished it takes all:
+    /// nothing more would come to remind it.
     pub fn read(&mut self, end: &mut Connection, now: Time, most: usize) {
+        let finished = matches!(end.state(), State::CloseWait | State::LastAck | State::TimeWait);
+        let most = if finished { self.len + 1 } else { most };
         let mut buf = vec![0; most];
         let n = end.read(now, &mut buf);
         for (offset, got) in buf[..n].iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Watches what both ends send and are sent, and holds them to the rules that are visible from outside.
 
-use farlink_tcp::{Connection, Flags, Segment, Stats};
+use farlink_tcp::{Connection, Flags, Segment, State, Stats};
 
 use crate::common::{Side, Tap};
 
@@ -16,7 +16,10 @@ pub struct Audit {
 struct Ledger {
     /// Behind all that it has sent.
     next: u64,
-    /// All before this is known to have arrived.
+    /// The farthest acknowledgement that came.
+    heard: u64,
+    /// All before this it takes for arrived. It may lag behind what came: a segment whose data are not acceptable does not
+    /// count (RFC 9293 section 3.10.7.4).
     acknowledged: u64,
     /// The farthest that the peer ever allowed it to send.
     allowed: u64,
@@ -25,7 +28,6 @@ struct Ledger {
     allows: u64,
     /// The ends of transmissions whose numbers are not all acknowledged, repetitions counted.
     outstanding: Vec<u64>,
-    over: bool,
 }
 
 impl Audit {
@@ -39,7 +41,9 @@ impl Audit {
 
 impl Tap for Audit {
     fn sent(&mut self, side: Side, end: &Connection, segment: &Segment) {
-        self.of(side).sent(segment, &end.stats());
+        let (ledger, stats) = (self.of(side), end.stats());
+        ledger.learn(end.state(), &stats);
+        ledger.sent(segment, &stats);
     }
 
     fn arrived(&mut self, side: Side, segment: &Segment) {
@@ -47,9 +51,11 @@ impl Tap for Audit {
     }
 
     fn settled(&mut self, side: Side, end: &Connection) {
-        let ledger = self.of(side);
-        ledger.over = end.is_closed();
-        ledger.settled(&end.stats(), end.deadline().is_some());
+        let (ledger, stats) = (self.of(side), end.stats());
+        if !end.is_closed() {
+            ledger.learn(end.state(), &stats);
+            ledger.settled(&stats, end.deadline().is_some());
+        }
     }
 }
 
@@ -57,9 +63,26 @@ impl Ledger {
     fn arrived(&mut self, segment: &Segment) {
         self.allowed = self.allowed.max(segment.ack.max(1) + segment.window_bytes);
         if segment.is(Flags::ACK) && segment.ack <= self.next {
-            self.acknowledged = self.acknowledged.max(segment.ack);
-            self.outstanding.retain(|end| *end > self.acknowledged);
+            self.heard = self.heard.max(segment.ack);
         }
+    }
+
+    /// Takes over what the end believes to have arrived: no more than it was told.
+    fn learn(&mut self, state: State, stats: &Stats) {
+        if stats.established_at.is_some() {
+            let unacknowledged = stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes);
+            self.acknowledge(1 + stats.bytes_sent - unacknowledged);
+        }
+        if matches!(state, State::FinWait2 | State::TimeWait) {
+            self.acknowledge(self.next);
+        }
+    }
+
+    fn acknowledge(&mut self, upto: u64) {
+        self.acknowledged = self.acknowledged.max(upto);
+        let (acknowledged, heard) = (self.acknowledged, self.heard);
+        assert!(acknowledged <= heard, "{acknowledged} is taken for arrived, {heard} was said");
+        self.outstanding.retain(|end| *end > acknowledged);
     }
 
     fn sent(&mut self, segment: &Segment, stats: &Stats) {
@@ -109,9 +132,6 @@ impl Ledger {
 
     /// What is outstanding is waited for, and nothing is believed in flight that was not sent.
     fn settled(&self, stats: &Stats, waits: bool) {
-        if self.over {
-            return;
-        }
         let outstanding = self.outstanding.len();
         assert!(waits || outstanding == 0, "{outstanding} segments are out and no timer runs");
         let in_flight = stats.in_flight as usize;
@@ -180,6 +200,7 @@ mod tests {
     fn it_sees_a_needless_repetition() {
         let mut ledger = ledger();
         ledger.arrived(&segment(1, 0, 501, 1000));
+        ledger.acknowledge(501);
         ledger.sent(&segment(1, 500, 1, 100), &stats());
     }
 

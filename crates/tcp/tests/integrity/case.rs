@@ -57,7 +57,7 @@ impl Transport {
 }
 
 /// Enough patience that bad luck alone never gives a connection up.
-const PATIENCE: &str = "syn-retries=60,syn-ack-retries=60,retries=60,max-rto=4s";
+const PATIENCE: &str = "syn-retries=127,syn-ack-retries=127,retries=100,max-rto=4s";
 
 /// Cases with a server of this generation.
 pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
@@ -86,7 +86,7 @@ pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
 
 fn path() -> impl Strategy<Value = Path> {
     let loss = prop_oneof![2 => Just(0.0), 3 => 0.0..0.05, 2 => 0.05..0.35];
-    let burst = prop::option::of(0.0..0.9);
+    let burst = prop::option::of(0.0..0.7);
     let duplicate = prop_oneof![2 => Just(0.0), 1 => 0.0..0.3];
     let jitter_ms = prop_oneof![1 => Just(0u64), 1 => 0u64..120];
     let drops = prop::collection::vec(0u64..60, 0..6);
