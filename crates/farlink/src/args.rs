@@ -33,6 +33,9 @@ pub enum Command {
     /// Networks: list, show.
     #[command(subcommand)]
     Networks(Networks),
+    /// One network: test it.
+    #[command(subcommand)]
+    Link(Link),
     /// Say what this machine can do.
     Doctor,
     /// Print the completions of a shell.
@@ -241,6 +244,26 @@ pub enum Pages {
         #[arg(short, long, value_hint = ValueHint::DirPath)]
         output: PathBuf,
     },
+}
+
+#[derive(Subcommand)]
+pub enum Link {
+    /// Ping, loss test and speed test in virtual time: what is configured beside what is delivered.
+    Test(LinkTestArgs),
+}
+
+#[derive(Args)]
+pub struct LinkTestArgs {
+    /// A profile (`farlink networks list`), a description or a file, as for `load --network`.
+    pub network: String,
+
+    /// The seed: the same seed, the same numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Subcommand)]

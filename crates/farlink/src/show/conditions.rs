@@ -74,7 +74,8 @@ fn settings(scenario: &Scenario) -> Vec<String> {
 
 /// A delay without needless figures: "170 ms", "0.5 ms".
 pub fn delay(delay: Duration) -> String {
-    format!("{} ms", delay.as_secs_f64() * 1000.0)
+    let micros = (delay.as_nanos() + 500) / 1000;
+    format!("{} ms", micros as f64 / 1000.0)
 }
 
 /// A probability in per cent.

@@ -6,6 +6,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
+use bytes::{Buf, Bytes};
 use tokio::io::ReadBuf;
 use units::Time;
 
@@ -123,10 +124,57 @@ impl TcpStream {
         })
     }
 
+    pub(crate) fn poll_read_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+    ) -> Poll<io::Result<Bytes>> {
+        state::with(|state| {
+            let now = state.now;
+            let socket = state.tcp.get(self.id);
+            if !socket.connection.is_readable() {
+                socket.reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            let read = socket.connection.read_bytes(now, max).unwrap_or_default();
+            if read.is_empty()
+                && !socket.connection.at_eof()
+                && let Some(error) = socket.connection.error()
+            {
+                return Poll::Ready(Err(to_io(error)));
+            }
+            state.tcp_flush(self.id.slot);
+            Poll::Ready(Ok(read))
+        })
+    }
+
     pub(crate) fn poll_write_vectored(
         &mut self,
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |connection, now| write(connection, now, parts))
+    }
+
+    /// Writes without copying; what was taken is gone from `data`.
+    pub(crate) fn poll_write_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &mut Bytes,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |connection, now| {
+            let wanted = data.len();
+            let written = connection.write_bytes(now, data.clone());
+            data.advance(written);
+            (wanted, written)
+        })
+    }
+
+    /// Waits until `write`, which gives what it wanted to write and what it did, can write something.
+    fn poll_write_by(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut tcp::Connection, Time) -> (usize, usize),
     ) -> Poll<io::Result<usize>> {
         state::with(|state| {
             let now = state.now;
@@ -134,7 +182,7 @@ impl TcpStream {
             if let Some(error) = socket.connection.error() {
                 return Poll::Ready(Err(to_io(error)));
             }
-            let (wanted, written) = write(&mut socket.connection, now, parts);
+            let (wanted, written) = write(&mut socket.connection, now);
             if written == 0 && wanted > 0 {
                 socket.writer = Some(cx.waker().clone());
                 return Poll::Pending;
