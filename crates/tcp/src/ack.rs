@@ -3,11 +3,10 @@
 //! Source: Linux 6.18 `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_process_tlp_ack`,
 //! `tcp_cong_control`.
 
-use std::time::Duration;
-
 use congestion::Ack;
 use units::Time;
 
+use crate::samples::Covered;
 use crate::segment::Segment;
 use crate::sender::Sender;
 use crate::timers::{Timer, Timers};
@@ -37,31 +36,11 @@ pub(crate) struct Progress {
     pub(crate) lost_again: bool,
     /// The time echoed by the peer.
     pub(crate) echo: Option<Time>,
-    covered_retransmission: bool,
     /// Segments delivered, in order or not, duplicates included.
     delivered: u32,
-    acked: Samples,
-    selected: Samples,
+    pub(crate) covered: Covered,
     /// The lowest data that arrived late without having been sent again.
     reordered: Option<u64>,
-}
-
-/// When the first and the last of some segments were sent.
-#[derive(Debug, Default, Clone, Copy)]
-struct Samples(Option<(Time, Time)>);
-
-impl Samples {
-    fn note(&mut self, at: Time) {
-        self.0 = Some((self.0.map_or(at, |(first, _)| first), at));
-    }
-
-    fn first(self, now: Time) -> Option<Duration> {
-        self.0.map(|(first, _)| now - first)
-    }
-
-    fn last(self, now: Time) -> Option<Duration> {
-        self.0.map(|(_, last)| now - last)
-    }
 }
 
 impl Sender {
@@ -185,7 +164,7 @@ impl Sender {
                         Some(progress.reordered.map_or(sent.seq, |at| at.min(sent.seq)));
                 }
                 progress.original |= sent.end <= episode;
-                progress.selected.note(sent.at);
+                progress.covered.selected.note(sent.at);
             });
         }
         if let Some(lowest) = progress.reordered.take() {
@@ -230,11 +209,14 @@ impl Sender {
         while let Some(sent) = self.board.pop_acked(self.una) {
             popped += 1;
             if sent.ever_retransmitted {
-                progress.covered_retransmission = true;
-            } else if !sent.sacked {
-                progress.acked.note(sent.at);
-                progress.reordered.get_or_insert(sent.seq);
-                progress.original |= sent.end <= self.recovery.ends;
+                progress.covered.retransmission = true;
+            } else {
+                progress.covered.passed.note(sent.at);
+                if !sent.sacked {
+                    progress.covered.acked.note(sent.at);
+                    progress.reordered.get_or_insert(sent.seq);
+                    progress.original |= sent.end <= self.recovery.ends;
+                }
             }
             if !sent.sacked {
                 progress.delivered += 1;
@@ -261,42 +243,11 @@ impl Sender {
             {
                 self.note_reordering(lowest, progress.prior_highest);
             }
-        } else if let (Some(head), Some(first)) = (self.board.head(), progress.selected.first(now))
-        {
-            // Selected data that was sent after the head: the path lives.
-            progress.rearm = sample.is_some() && first > now - head.at;
+        } else if let (Some(head), Some(_)) = (self.board.head(), sample) {
+            // Selected data that was sent before the head's last transmission: the path lives.
+            let first = progress.covered.selected.first(self.config.clock, now);
+            progress.rearm = first.is_some_and(|first| first > now - head.at);
         }
-    }
-
-    /// Updates the estimators (`tcp_ack_update_rtt`). Retransmitted data gives no sample (Karn), unless a
-    /// timestamp tells which transmission arrived.
-    fn sample_rtt(
-        &mut self,
-        now: Time,
-        progress: &Progress,
-        maybe_delayed: bool,
-    ) -> Option<Duration> {
-        let acked =
-            if progress.covered_retransmission { Samples::default() } else { progress.acked };
-        let mut newest = acked.last(now);
-        let mut smooth = acked.first(now);
-        if let Some(first) = progress.selected.first(now) {
-            newest = progress.selected.last(now);
-            smooth = smooth.or(Some(first));
-        }
-        if smooth.is_none() && progress.advanced {
-            smooth = progress.echo.map(|echo| now - echo);
-            newest = smooth;
-        }
-        self.latest_rtt = newest;
-        let sample = smooth?;
-        if let Some(newest) = newest
-            && !(maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
-        {
-            self.rtt.observe_min(now, newest);
-        }
-        self.rtt.sample(sample, self.una, self.nxt);
-        Some(sample)
     }
 
     /// `tcp_process_tlp_ack`

@@ -62,7 +62,7 @@ impl Connection {
             handshake: Handshake::new(role, &config),
             sender: Sender::new(config.clone(), now),
             receiver: Receiver::new(&config, now),
-            timers: Timers::new(),
+            timers: Timers::new(config.clock),
             timestamps: config.timestamps,
             closing: false,
             error: None,
@@ -132,7 +132,7 @@ impl Connection {
     /// The handshake is complete; `answer` completed it.
     fn establish(&mut self, now: Time, answer: &Segment) {
         self.timers.stop_sender();
-        if let Some(rtt) = self.handshake.rtt(now, answer) {
+        if let Some(rtt) = self.handshake.rtt(self.config.clock, now, answer) {
             self.sender.rtt.sample(rtt, 0, 1);
             self.sender.rtt.observe_min(now, rtt);
         }

@@ -30,21 +30,28 @@ mod reassembly;
 mod receiver;
 mod recovery;
 mod rtt;
+mod samples;
 mod scoreboard;
 mod segment;
 mod send_buffer;
 mod sender;
+mod spec;
 mod state;
 mod stats;
 mod timeouts;
 mod timers;
 mod window;
 
-pub use config::{AckPolicy, Config, ReceiveBufferPolicy, SendBufferPolicy};
+pub use config::{
+    AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
+    LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
+    SendBufferPolicy, SpuriousResponse, SynLossWindow, TailLossProbe, UnknownGeneration,
+};
 pub use connection::Connection;
 pub use error::Error;
 pub use payload::Payload;
 pub use recovery::CongestionState;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps, reset_for};
+pub use spec::{Knob, SpecError};
 pub use state::State;
 pub use stats::{Cause, Retransmit, Stats};

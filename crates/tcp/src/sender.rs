@@ -24,9 +24,6 @@ use crate::timers::{Timer, Timers};
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
-/// Memory that one segment takes in the send buffer (`tcp_sndbuf_expand`: 1460 bytes and headers rounded
-/// up to 4096, and the descriptor).
-const SEGMENT_MEMORY: u64 = 4096 + 256;
 
 /// The peer's window as last advertised.
 #[derive(Debug)]
@@ -178,7 +175,9 @@ impl Sender {
         }
         self.cwnd.touch(now);
         self.last_sent = now;
-        self.expand_buffer();
+        if self.config.send_buffer.expands_at_start {
+            self.expand_buffer();
+        }
     }
 
     // ---- the application's side
@@ -489,7 +488,7 @@ impl Sender {
     fn expand_buffer(&mut self) {
         let segments =
             self.cwnd.cwnd().max(self.config.initial_window).max(self.rack.reordering() + 1);
-        let wanted = 2 * u64::from(segments) * SEGMENT_MEMORY;
+        let wanted = 2 * u64::from(segments) * self.config.send_buffer.segment_memory_bytes;
         let limit = wanted.min(self.config.send_buffer.max_bytes);
         self.buffer_limit = self.buffer_limit.max(limit);
     }

@@ -106,10 +106,11 @@ fn case() -> impl Strategy<Value = Case> {
 
 fn exchange(case: &Case) {
     let config = Config {
-        send_buffer: SendBufferPolicy { initial_bytes: case.buffer, max_bytes: case.buffer },
+        send_buffer: SendBufferPolicy::LINUX_6.fixed(case.buffer),
         receive_buffer: ReceiveBufferPolicy {
             initial_bytes: case.buffer,
             max_bytes: 2 * case.buffer,
+            ..ReceiveBufferPolicy::LINUX_6
         },
         nagle: case.nagle,
         notsent_lowat: case.lowat,
