@@ -186,6 +186,7 @@ impl Sender {
             // The network, not we, made the copy.
             return;
         }
+        self.retransmits.judge_duplicate(&block);
         if of_probe {
             progress.probe_was_needless = true;
         } else {
@@ -210,6 +211,7 @@ impl Sender {
             popped += 1;
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
+                self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
                 if !sent.sacked {
@@ -271,6 +273,7 @@ impl Sender {
 
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+        self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
         if self.recovery.is_reducing() {
             self.reduce(progress.delivered, newly_lost, progress.advanced);
