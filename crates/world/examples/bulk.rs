@@ -52,10 +52,11 @@ fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<
     };
     let config = Arc::new(Config {
         congestion,
-        send_buffer: SendBufferPolicy { initial_bytes: BUFFER_BYTES, max_bytes: BUFFER_BYTES },
+        send_buffer: SendBufferPolicy::LINUX_6.fixed(BUFFER_BYTES),
         receive_buffer: ReceiveBufferPolicy {
             initial_bytes: BUFFER_BYTES,
             max_bytes: BUFFER_BYTES,
+            ..ReceiveBufferPolicy::LINUX_6
         },
         ..Config::default()
     });
