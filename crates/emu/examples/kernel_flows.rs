@@ -11,7 +11,7 @@ use congestion::Algorithm;
 use farlink_emu::flow::{
     Comparison, Divergence, Exchange, Flow, Measurement, Trace, measure, simulate,
 };
-use farlink_emu::{Error, Privilege, isolated};
+use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
 use tcp::Config;
 use units::BitsPerSec;
@@ -228,14 +228,14 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
                 continue;
             }
             let flow = setting.flow(congestion);
-            let measured = measure_patiently(&name, &flow).map_err(|error| error.to_string())?;
+            let measured = measure_patiently(&name, &flow)?;
             let simulated = simulate(&flow, &Config::default());
             let comparison = Comparison {
                 kernel: &measured.trace,
                 simulated: &simulated,
                 total_bytes: flow.total_bytes(),
             };
-            let row = row(&name, &comparison, &measured);
+            let row = row(&name, &comparison);
             eprintln!("{} ({})", row.trim(), measured.punctuality);
             table += &row;
             if let Some(directory) = &arguments.series {
@@ -259,17 +259,16 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-fn measure_patiently(name: &str, flow: &Flow) -> Result<Measurement, Error> {
-    let mut attempt = 1;
-    loop {
-        match measure(flow) {
-            Err(Error::Invalid(why)) if attempt < ATTEMPTS => {
-                eprintln!("{name}: {why}; trying again");
-                attempt += 1;
-            }
-            done => return done,
+/// Repeats a flow until its times are true.
+fn measure_patiently(name: &str, flow: &Flow) -> Result<Measurement, String> {
+    for _ in 0..ATTEMPTS {
+        let measurement = measure(flow).map_err(|error| error.to_string())?;
+        match measurement.invalid {
+            None => return Ok(measurement),
+            Some(why) => eprintln!("{name}: {why}; trying again"),
         }
     }
+    Err(format!("{name}: the machine is too busy"))
 }
 
 fn kernel_name(congestion: Algorithm) -> &'static str {
@@ -281,7 +280,7 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|---|
 ";
 
-fn row(name: &str, comparison: &Comparison<'_>, measured: &Measurement) -> String {
+fn row(name: &str, comparison: &Comparison<'_>) -> String {
     let Comparison { kernel, simulated, .. } = *comparison;
     let seconds = |trace: &Trace| {
         let completion = trace.completion(comparison.total_bytes);
@@ -289,7 +288,6 @@ fn row(name: &str, comparison: &Comparison<'_>, measured: &Measurement) -> Strin
     };
     let both =
         |count: &dyn Fn(&Trace) -> usize| format!("{} / {}", count(kernel), count(simulated));
-    let _ = measured;
     format!(
         "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         seconds(kernel),
@@ -337,7 +335,8 @@ fn write_series(directory: &Path, name: &str, trace: &Trace) -> Result<(), Strin
     let acks = trace.acknowledgements.iter().map(|ack| {
         let segment = ack.ack.saturating_sub(1) as f64 / 1448.0;
         let ssthresh = ack.ssthresh.map_or("-".into(), |value| value.to_string());
-        (ack.at, 0, format!("ack  {segment:.2} cwnd {} ssthresh {ssthresh}", ack.cwnd))
+        let (cwnd, window) = (ack.cwnd, ack.window_bytes);
+        (ack.at, 0, format!("ack  {segment:.2} cwnd {cwnd} ssthresh {ssthresh} window {window}"))
     });
     let mut lines: Vec<_> = data.chain(acks).collect();
     lines.sort_by_key(|(at, order, _)| (*at, *order));

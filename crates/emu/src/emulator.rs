@@ -1,10 +1,13 @@
 //! The link emulator: carries packets between two interfaces as the simulator's links say, in real time.
 //!
-//! One thread. A packet's fate and departure are decided from the time at which the kernel saw it arrive, so that waking up late costs no
-//! capacity; it only delivers late, and how late is logged. Waiting is `ppoll` with a deadline in nanoseconds. Each packet is released by itself
-//! at its own time, without spinning: good for some 100 Mbit/s.
+//! One thread, two clocks. The link's time runs from departure to departure, in their order; the machine's time decides when each is carried out. A
+//! packet's fate follows from when the kernel saw it arrive, so that waking up late costs no capacity; it only delivers late, and how late is
+//! logged. What an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement lets out - enters
+//! its link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no time, as
+//! in the simulation. What timers and applications send enters when it is sent.
 //!
-//! Left out: coalescing of releases for faster links; queues whose drops depend on when packets *leave* see arrivals in batches.
+//! Waiting is `ppoll` with a deadline in nanoseconds. Each packet is released by itself, without spinning: good for some 100 Mbit/s. Left out:
+//! coalescing of releases for faster links.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -38,15 +41,23 @@ pub struct Carried {
 struct Lane {
     from: Side,
     path: Path<Carried>,
-    /// Nothing enters or leaves before what entered or left last.
+    /// The link's time: nothing enters or leaves before what entered or left last.
     reached: Time,
+}
+
+/// A packet that was handed to an end.
+#[derive(Clone, Copy)]
+struct Delivery {
+    due: Time,
+    left: Time,
 }
 
 /// An emulator between the two ends of a testbed.
 pub struct Emulator {
     clock: Clock,
-    client: PacketSocket,
-    server: PacketSocket,
+    /// By [`Side`].
+    sockets: [PacketSocket; 2],
+    /// By the [`Side`] whence packets come.
     lanes: [Lane; 2],
     log: Log,
 }
@@ -57,8 +68,10 @@ impl Emulator {
         let lane = |from, path| Lane { from, path, reached: Time::ZERO };
         Ok(Emulator {
             clock: Clock::start(),
-            client: PacketSocket::open(Side::Client.interface())?,
-            server: PacketSocket::open(Side::Server.interface())?,
+            sockets: [
+                PacketSocket::open(Side::Client.interface())?,
+                PacketSocket::open(Side::Server.interface())?,
+            ],
             lanes: [lane(Side::Client, up), lane(Side::Server, down)],
             log: Log::default(),
         })
@@ -72,27 +85,27 @@ impl Emulator {
     ) -> Result<Log, Error> {
         self.log.realtime = realtime::prioritise();
         while !stop.load(Ordering::Relaxed) {
-            for lane in 0..self.lanes.len() {
-                self.take_in(lane)?;
-            }
-            for lane in 0..self.lanes.len() {
-                self.give_out(lane, &mut delivered)?;
-            }
+            self.take_in(Side::Client, None)?;
+            self.take_in(Side::Server, None)?;
+            self.give_out(&mut delivered)?;
             self.wait()?;
         }
-        self.log.overruns = self.client.overruns()? + self.server.overruns()?;
+        for socket in &self.sockets {
+            self.log.overruns += socket.overruns()?;
+        }
         Ok(self.log)
     }
 
-    /// Hands everything that arrived on one side to its link.
-    fn take_in(&mut self, lane: usize) -> Result<(), Error> {
-        let lane = &mut self.lanes[lane];
-        let socket = match lane.from {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        };
+    /// Hands everything that arrived on one side to its link; `answers` says what has just been handed to that side.
+    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<(), Error> {
+        let lane = &mut self.lanes[from as usize];
+        let socket = &mut self.sockets[from as usize];
         while let Some(arrival) = socket.receive(&self.clock)? {
-            lane.reached = lane.reached.max(arrival.at);
+            let at = match answers {
+                Some(delivery) if arrival.at >= delivery.left => delivery.due,
+                _ => arrival.at,
+            };
+            lane.reached = lane.reached.max(at);
             for frame in cut(arrival.header, arrival.bytes) {
                 lane.enter(frame, &mut self.log);
             }
@@ -100,34 +113,34 @@ impl Emulator {
         Ok(())
     }
 
-    /// Releases everything that is due.
-    fn give_out(
-        &mut self,
-        lane: usize,
-        delivered: &mut impl FnMut(usize, &Passage),
-    ) -> Result<(), Error> {
-        let lane = &mut self.lanes[lane];
-        let socket = match lane.from {
-            Side::Client => &self.server,
-            Side::Server => &self.client,
-        };
-        while let Some(due) = lane.path.deadline().filter(|due| *due <= self.clock.now()) {
-            lane.reached = lane.reached.max(self.clock.now());
+    /// Releases everything that is due, in the order of the link's time.
+    fn give_out(&mut self, delivered: &mut impl FnMut(usize, &Passage)) -> Result<(), Error> {
+        while let Some((due, from)) = self.next_due().filter(|(due, _)| *due <= self.clock.now()) {
+            let lane = &mut self.lanes[from as usize];
+            lane.reached = lane.reached.max(due);
             let Some(carried) = lane.path.poll(lane.reached) else { break };
-            socket.send(&carried.frame)?;
+            let to = from.peer();
+            // Before the call: the far end answers within it.
+            let left = self.clock.now();
+            self.sockets[to as usize].send(&carried.frame)?;
             let passage = &mut self.log.passages[carried.passage];
-            passage.fate = Fate::Delivered { due, left: self.clock.now() };
+            passage.fate = Fate::Delivered { due, left };
             delivered(carried.passage, passage);
+            self.take_in(to, Some(Delivery { due, left }))?;
         }
         Ok(())
     }
 
+    fn next_due(&self) -> Option<(Time, Side)> {
+        let due = |lane: &Lane| lane.path.deadline().map(|due| (due, lane.from));
+        self.lanes.iter().filter_map(due).min_by_key(|(due, _)| *due)
+    }
+
     fn wait(&self) -> Result<(), Error> {
         let now = self.clock.now();
-        let due = self.lanes.iter().filter_map(|lane| lane.path.deadline()).min();
-        let wait = due.map_or(PATIENCE, |due| (due - now).min(PATIENCE));
-        let mut fds = [&self.client, &self.server]
-            .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
+        let wait = self.next_due().map_or(PATIENCE, |(due, _)| (due - now).min(PATIENCE));
+        let mut fds =
+            self.sockets.each_ref().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut fds, Some(TimeSpec::from(wait)), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(errno) => Err(Error::System { what: "failed to wait for packets", errno }),

@@ -29,9 +29,6 @@ pub enum Error {
         /// What it said.
         message: String,
     },
-    /// The machine was too busy for the emulated times to be true.
-    #[error("{0}; run it again on a calmer machine")]
-    Invalid(crate::Invalid),
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use congestion::Algorithm;
 use farlink_emu::flow::{Comparison, Exchange, Flow, measure, simulate};
-use farlink_emu::{Error, Privilege, isolated};
+use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
 use tcp::Config;
 use units::BitsPerSec;
@@ -17,9 +17,9 @@ use units::BitsPerSec;
 /// Set in the program that runs inside.
 const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
 /// A machine that is busy for a moment spoils one attempt, not all.
-const ATTEMPTS: u32 = 5;
-/// Completion may differ by so much: the machine's share is a wake-up for each round trip.
-const TOLERANCE: f64 = 0.05;
+const ATTEMPTS: u32 = 6;
+/// Completion may differ by so much, which is 15 ms here: the machine's share is a few wake-ups.
+const TOLERANCE: f64 = 0.02;
 
 #[test]
 fn as_root() {
@@ -69,32 +69,29 @@ fn flow(congestion: Algorithm, drops: &[u64]) -> Flow {
 }
 
 fn compare_flows() {
-    for (congestion, drops) in [(Algorithm::Reno, &[][..]), (Algorithm::Cubic, &[60])] {
-        let flow = flow(congestion, drops);
-        let measurement = (1..=ATTEMPTS)
-            .find_map(|attempt| match measure(&flow) {
-                Ok(measurement) => Some(measurement),
-                Err(Error::Invalid(why)) if attempt < ATTEMPTS => {
-                    println!("{why}; trying again");
-                    None
-                }
-                Err(error) => panic!("{error}"),
-            })
-            .expect("the last attempt panics or succeeds");
-        let simulated = simulate(&flow, &Config::default());
+    compare_flow(&flow(Algorithm::Reno, &[]));
+    compare_flow(&flow(Algorithm::Cubic, &[60]));
+}
+
+/// A late packet can only make a difference, never hide one: an attempt on a busy machine that agrees counts, one that does not is repeated.
+fn compare_flow(flow: &Flow) {
+    let simulated = simulate(flow, &Config::default());
+    for _ in 0..ATTEMPTS {
+        let measured = measure(flow).unwrap_or_else(|error| panic!("{error}"));
         let comparison = Comparison {
-            kernel: &measurement.trace,
+            kernel: &measured.trace,
             simulated: &simulated,
             total_bytes: flow.total_bytes(),
         };
-        let (kernel, ours) = comparison.completion().expect("both complete");
-        println!(
-            "{congestion:?}: kernel {kernel:?}, simulated {ours:?}, {}",
-            measurement.punctuality
-        );
         let ratio = comparison.ratio().expect("both complete");
-        assert!((ratio - 1.0).abs() < TOLERANCE, "completion: kernel {kernel:?}, ours {ours:?}");
-        assert_eq!(comparison.retransmissions(), None, "the same retransmissions");
-        assert_eq!(simulated.retransmissions().len(), drops.len());
+        let retransmissions = comparison.retransmissions();
+        println!("{:?}: {:?}, {}", flow.congestion, comparison.completion(), measured.punctuality);
+        if (ratio - 1.0).abs() < TOLERANCE && retransmissions.is_none() {
+            return;
+        }
+        if measured.invalid.is_none() {
+            panic!("completion differs by {ratio}, retransmissions by {retransmissions:?}");
+        }
     }
+    panic!("the machine was too busy {ATTEMPTS} times");
 }

@@ -156,14 +156,14 @@ impl Receiver {
         }
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time.
+    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, len: u64) {
         let Some(timestamps) = segment.timestamps else { return };
         if self.sampled == Some(timestamps.echo) || len < self.acks.rcv_mss() {
             return;
         }
         self.sampled = Some(timestamps.echo);
-        let rtt = now - timestamps.echo;
+        let rtt = tick(now) - tick(timestamps.echo);
         if !rtt.is_zero() {
             self.window.sample_rtt(rtt, self.queue.ready_bytes() == 0);
         }
@@ -222,4 +222,9 @@ impl Receiver {
             }
         }
     }
+}
+
+/// What a timestamp says of an instant.
+fn tick(at: Time) -> Time {
+    Time::from_millis(at.as_nanos() / 1_000_000)
 }

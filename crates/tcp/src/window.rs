@@ -39,6 +39,7 @@ pub(crate) struct ReceiveWindow {
     tuning: ReceiveTuning,
     granularity: u64,
     scale: u8,
+    /// Payload of a full segment (`advmss`).
     mss: u64,
     /// The last advertisement: from where, and how much (`rcv_wup`, `rcv_wnd`).
     from: u64,
@@ -55,10 +56,11 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     pub(crate) fn new(config: &Config, now: Time) -> ReceiveWindow {
         let policy = config.receive_buffer;
-        let mss = u64::from(config.advertised_mss());
+        // Options count until the handshake has agreed on them (`tcp_select_initial_window`).
+        let unit = u64::from(config.advertised_mss());
         let clamp = policy.initial_bytes;
-        let whole = if clamp > mss { clamp / mss * mss } else { clamp };
-        let first = policy.first_window.map_or(whole, |n| whole.min(u64::from(n) * mss));
+        let whole = if clamp > unit { clamp / unit * unit } else { clamp };
+        let first = policy.first_window.map_or(whole, |n| whole.min(u64::from(n) * unit));
         // The kernel scales for the whole of its memory, twice the window.
         let scale = (policy.max_bytes.max(clamp) * 2).ilog2().saturating_sub(15).min(MAX_SCALE);
         ReceiveWindow {
@@ -68,10 +70,10 @@ impl ReceiveWindow {
             tuning: policy.tuning,
             granularity: 1 << scale,
             scale: scale as u8,
-            mss,
+            mss: u64::from(config.mss),
             from: 0,
             window: first.min(0xffff),
-            per_round: first.min(10 * mss),
+            per_round: first.min(10 * u64::from(config.mss)),
             round_from: 0,
             round_began: now,
             rtt: ReceiverRtt::default(),
@@ -84,8 +86,9 @@ impl ReceiveWindow {
         self.scale
     }
 
-    /// The handshake is over and `next` is the first number of data.
+    /// The handshake is over and `next` is the first number of data. One segment stays in reserve (`tcp_init_buffer_space`).
     pub(crate) fn establish(&mut self, now: Time, next: u64) {
+        self.allowed = self.allowed.min(self.clamp.saturating_sub(self.mss).max(2 * self.mss));
         self.from = next;
         self.round_from = next;
         self.round_began = now;
@@ -140,12 +143,13 @@ impl ReceiveWindow {
     }
 
     /// A segment arrived: the first full one shows the buffer to hold 5/8 of its memory instead of half
-    /// (`tcp_measure_rcv_mss`).
+    /// (`tcp_measure_rcv_mss`, `tcp_set_window_clamp`).
     pub(crate) fn measure_ratio(&mut self, len: u64) {
         let measures = self.tuning == ReceiveTuning::Linux6;
         if measures && !self.measured && len > self.mss / 2 {
             self.measured = true;
             self.clamp = self.max.min(self.clamp * 5 / 4);
+            self.allowed = self.allowed.max(self.window.min(self.clamp));
         }
     }
 
@@ -279,7 +283,7 @@ mod tests {
         assert_eq!(window.clamp(), 65_536);
         window.adjust(Time::from_millis(100), &occupancy(100_001, 0));
         // 2 * 100000, and twice the growth over the first 10 segments.
-        let growth = 2 * (200_000 * (100_000 - 14_600) / 14_600);
+        let growth = 2 * (200_000 * (100_000 - 14_480) / 14_480);
         assert_eq!(window.clamp(), 200_000 + growth);
     }
 

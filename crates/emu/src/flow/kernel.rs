@@ -12,7 +12,7 @@ use units::Time;
 
 use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace};
 use crate::{
-    Emulator, Error, Fate, Log, Passage, Punctuality, SenderState, Side, Testbed,
+    Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
     pin_congestion_control, realtime, sender_state,
 };
 
@@ -27,6 +27,8 @@ pub struct Measurement {
     pub trace: Trace,
     /// How well the emulator kept time.
     pub punctuality: Punctuality,
+    /// Why the flow's times are not those of the link, if they are not.
+    pub invalid: Option<Invalid>,
     /// Whether its thread had precedence.
     pub realtime: bool,
 }
@@ -51,8 +53,12 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
     stop.store(true, Ordering::Relaxed);
     let (log, states) = join(states, "emulator")?;
     outcome?;
-    let punctuality = log.check().map_err(Error::Invalid)?;
-    Ok(Measurement { trace: trace(&log, &states), punctuality, realtime: log.realtime })
+    Ok(Measurement {
+        trace: trace(&log, &states),
+        punctuality: log.punctuality(),
+        invalid: log.check().err(),
+        realtime: log.realtime,
+    })
 }
 
 fn join<T>(thread: JoinHandle<Result<T, Error>>, name: &'static str) -> Result<T, Error> {
@@ -177,6 +183,8 @@ struct Origin {
     began: Time,
     /// The server's initial sequence number.
     initial: u32,
+    /// The shift of the client's windows.
+    scale: u8,
 }
 
 impl Origin {
@@ -184,10 +192,12 @@ impl Origin {
         let syn = |from| {
             log.passages.iter().find_map(|passage| {
                 let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
-                Some((passage.arrived, tcp.seq))
+                Some((passage.arrived, tcp))
             })
         };
-        Some(Origin { began: syn(Side::Client)?.0, initial: syn(Side::Server)?.1 })
+        let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
+        let scale = asked.window_scale.unwrap_or(0);
+        Some(Origin { began, initial: answered.seq, scale })
     }
 
     fn time(&self, time: Time) -> Time {
@@ -214,10 +224,11 @@ impl Origin {
 
     fn acknowledgement(&self, passage: &Passage, state: &SenderState) -> Option<Acknowledgement> {
         let tcp = passage.tcp.filter(|tcp| tcp.is_ack())?;
-        let Fate::Delivered { left, .. } = passage.fate else { return None };
+        let Fate::Delivered { due, .. } = passage.fate else { return None };
         Some(Acknowledgement {
-            at: self.time(left),
+            at: self.time(due),
             ack: self.number(tcp.ack),
+            window_bytes: u64::from(tcp.window) << self.scale,
             cwnd: state.cwnd,
             ssthresh: state.ssthresh,
         })

@@ -51,23 +51,27 @@ struct Application {
     responses: Vec<u64>,
     /// Bytes of the current response not yet written.
     unwritten: u64,
+    /// The last write found no room: the next waits until the socket says that it is writable.
+    blocked: bool,
 }
 
 impl Simulation {
     fn new(flow: &Flow, config: &Config) -> Simulation {
+        // Neither end sets TCP_NODELAY.
+        let config = Config { nagle: true, ..config.clone() };
         let server_config = Config { congestion: flow.congestion, ..config.clone() };
         let exchanges = flow.exchanges.iter().rev();
         let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
         let responses = exchanges.map(|exchange| exchange.response_bytes);
         Simulation {
             now: Time::ZERO,
-            client: Connection::connect(Arc::new(config.clone()), Time::ZERO),
+            client: Connection::connect(Arc::new(config), Time::ZERO),
             server: None,
             server_config: Arc::new(server_config),
             up: flow.up(),
             down: flow.down(),
             user: User { left: left.collect(), asks: None, awaits: 0 },
-            origin: Application { responses: responses.collect(), unwritten: 0 },
+            origin: Application { responses: responses.collect(), unwritten: 0, blocked: false },
             trace: Trace::default(),
         }
     }
@@ -113,7 +117,7 @@ impl Simulation {
             self.send_down();
             return;
         };
-        let ack = segment.ack;
+        let (ack, window_bytes) = (segment.ack, segment.window_bytes);
         server.handle(self.now, segment);
         self.send_down();
         self.run_server();
@@ -121,6 +125,7 @@ impl Simulation {
         self.trace.acknowledgements.extend(stats.map(|stats| Acknowledgement {
             at: self.now,
             ack,
+            window_bytes,
             cwnd: stats.cwnd,
             ssthresh: stats.ssthresh,
         }));
@@ -139,11 +144,13 @@ impl Simulation {
         }
     }
 
+    /// Lets the server's application and endpoint do all they can; each write is pushed before the next.
     fn run_server(&mut self) {
-        if let Some(server) = &mut self.server {
-            self.origin.run(self.now, server);
-        }
+        let now = self.now;
         self.send_down();
+        while self.server.as_mut().is_some_and(|server| self.origin.run(now, server)) {
+            self.send_down();
+        }
     }
 
     fn send_down(&mut self) {
@@ -185,19 +192,20 @@ impl User {
 }
 
 impl Application {
-    fn run(&mut self, now: Time, server: &mut Connection) {
+    /// Reads what there is to read and writes once; true if that succeeded.
+    fn run(&mut self, now: Time, server: &mut Connection) -> bool {
         while server.read_bytes(now, REQUEST_BYTES).is_some() {
             // A request is one segment.
             self.unwritten += self.responses.pop().unwrap_or(0);
         }
-        while self.unwritten > 0 && server.is_writable() {
-            let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
-            let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
-            if written == 0 {
-                break;
-            }
-            self.unwritten -= written as u64;
+        if self.unwritten == 0 || (self.blocked && !server.is_writable()) {
+            return false;
         }
+        let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
+        let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
+        self.unwritten -= written as u64;
+        self.blocked = written == 0;
+        !self.blocked
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Acknowledgement {
     pub at: Time,
     /// All before this byte had arrived.
     pub ack: u64,
+    /// What the client will take from there.
+    pub window_bytes: u64,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Slow start threshold, segments; none before the first reduction.
@@ -89,8 +91,10 @@ impl Trace {
         self.data.iter().filter(|packet| packet.arrives.is_none()).count()
     }
 
-    /// The congestion window at the end of each round: when everything that was sent before the round began is acknowledged.
+    /// The congestion window at the end of each round: when everything that was sent before the round began is acknowledged. The
+    /// round in which the flow ends does not count.
     pub fn rounds(&self) -> Vec<u32> {
+        let all = self.data.iter().map(DataPacket::end).max().unwrap_or(0);
         let mut sent = self.data.iter().peekable();
         let (mut highest, mut acknowledged, mut round_ends) = (0, 1, None);
         let mut windows = Vec::new();
@@ -98,7 +102,7 @@ impl Trace {
             while let Some(packet) = sent.next_if(|packet| packet.at < ack.at) {
                 highest = packet.end().max(highest);
             }
-            if ack.ack <= acknowledged {
+            if ack.ack <= acknowledged || ack.ack >= all {
                 continue;
             }
             acknowledged = ack.ack;
@@ -125,7 +129,7 @@ mod tests {
     }
 
     fn ack(at: u64, ack: u64, cwnd: u32) -> Acknowledgement {
-        Acknowledgement { at: Time::from_millis(at), ack, cwnd, ssthresh: None }
+        Acknowledgement { at: Time::from_millis(at), ack, window_bytes: 0, cwnd, ssthresh: None }
     }
 
     #[test]
@@ -146,7 +150,8 @@ mod tests {
 
     #[test]
     fn a_round_ends_when_what_was_out_at_its_beginning_is_acknowledged() {
-        let data = (0..7).map(|n| packet(if n < 2 { 0 } else { 100 }, 1 + 10 * n, None));
+        let sent = |n| [0, 0, 100, 100, 100, 100, 100, 201, 201][n];
+        let data = (0..9).map(|n| packet(sent(n), 1 + 10 * n as u64, None));
         let trace = Trace {
             data: data.collect(),
             acknowledgements: vec![
@@ -154,6 +159,7 @@ mod tests {
                 ack(101, 21, 4),
                 ack(200, 41, 5),
                 ack(201, 71, 6),
+                ack(300, 91, 7),
             ],
         };
         assert_eq!(trace.rounds(), [4, 6]);
