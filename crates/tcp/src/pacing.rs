@@ -154,7 +154,7 @@ impl Pacer {
         let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_micros() as u64);
         let halvings = u32::try_from(micros >> NEARNESS_SHIFT).unwrap_or(u32::MAX);
         let nearness = MOST_BURST_BYTES.checked_shr(halvings).unwrap_or(0);
-        let bytes = ((rate.0 / 8 >> BURST_SHIFT) + nearness).min(MOST_BURST_BYTES);
+        let bytes = (((rate.0 / 8) >> BURST_SHIFT) + nearness).min(MOST_BURST_BYTES);
         ((bytes / u64::from(mss)) as u32).max(self.least_burst)
     }
 }

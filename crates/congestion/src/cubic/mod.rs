@@ -6,7 +6,7 @@
 //! | | Linux 3 | Linux 6 |
 //! |---|---|---|
 //! | growth counts | acknowledgements, corrected by their mean size | delivered segments |
-//! | fastest growth | a segment an acknowledgement | half a window a round trip |
+//! | fastest growth | a segment for two acknowledgements | half a window a round trip |
 //! | idle time | counts: the window leaps after it | shifts the curve |
 //! | undo | 3.0: to the last maximum, which a timeout forgets; 3.10: to the window before | as 3.10 |
 //! | clock | jiffies; round trips in 1/8 ms | here exact, but for one update a jiffy |
@@ -166,7 +166,7 @@ impl Cubic {
     }
 
     /// Never slower than Reno would be; and never faster than half as much again a round trip or, in
-    /// Linux 3, than a segment an acknowledgement.
+    /// Linux 3, than a segment for two acknowledgements.
     fn bound_increase(&mut self, cwnd: u32) {
         if let Some(epoch) = &mut self.epoch
             && let Some(ahead) = epoch.reno_ahead_of(u64::from(cwnd))
@@ -381,5 +381,65 @@ mod tests {
             );
         }
         assert!(!window.in_slow_start());
+    }
+
+    fn of(era: Era) -> Cubic {
+        let settings = Settings { era, tick: Duration::from_millis(4), paced: false };
+        Cubic::without_hystart(&settings)
+    }
+
+    #[test]
+    fn undo_after_a_timeout_returns_to_what_each_kernel_remembers() {
+        let undone = |era, windows: &[u32], timeout| {
+            let mut cubic = of(era);
+            for cwnd in windows {
+                cubic.on_congestion(&Window::new(*cwnd));
+            }
+            if timeout {
+                cubic.on_timeout(&Timeout { now: Time::ZERO, next: 0, lost: 1 });
+            }
+            cubic.undo(&Window::new(7), *windows.last().expect("a window"))
+        };
+        let eras = [Era::Linux3_0, Era::Linux3_10, Era::Linux6];
+        assert_eq!(eras.map(|era| undone(era, &[100], false)), [100, 100, 100]);
+        // Fast convergence lowers the last maximum to 68, which Linux 3.0 takes for the window.
+        assert_eq!(eras.map(|era| undone(era, &[100, 80], false)), [68, 80, 80]);
+        assert_eq!(eras.map(|era| undone(era, &[100], true)), [7, 100, 100]);
+    }
+
+    /// Idle time lets the curve of Linux 3 run away: the window then grows by one on every second
+    /// acknowledgement, which is what counting to one takes there.
+    #[test]
+    fn only_linux_6_leaves_idle_time_out() {
+        for (era, grown) in [(Era::Linux3_10, 11), (Era::Linux6, 0)] {
+            let mut cubic = of(era);
+            let mut window = Window::new(100);
+            window.ssthresh = cubic.on_congestion(&window);
+            window.cwnd = 71;
+            cubic.on_ack(&mut window, &Ack::at(Time::from_millis(1000)));
+            cubic.on_resume(&mut window, &resume(31_000, 30_000));
+            for n in 0..21 {
+                cubic.on_ack(&mut window, &Ack::at(Time::from_millis(31_000 + n)));
+            }
+            assert_eq!(window.cwnd - 71, grown, "{era:?}");
+        }
+    }
+
+    /// With a tick of 4 ms nothing is recomputed for `HZ / 32` = 7 ticks.
+    #[test]
+    fn linux_3_recomputes_every_eighth_tick_at_most() {
+        let mut cubic = of(Era::Linux3_0);
+        assert_eq!(cubic.throttle(), Duration::from_millis(28));
+        let mut recomputed = Vec::new();
+        for ms in 1000..1100 {
+            cubic.update(Time::from_millis(ms), 100, 1);
+            let (_, at) = cubic.updated.expect("updated");
+            if recomputed.last() != Some(&at) {
+                recomputed.push(at);
+            }
+        }
+        assert_eq!(recomputed, [1000, 1032, 1064, 1096].map(Time::from_millis));
+        assert_eq!(of(Era::Linux6).throttle(), Duration::from_millis(28));
+        assert_eq!(linux6().throttle(), Duration::from_millis(31));
     }
 }
