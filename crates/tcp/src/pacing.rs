@@ -205,7 +205,7 @@ impl Sender {
     pub(crate) fn is_held_back(&self, now: Time, timers: &mut Timers) -> bool {
         let held = self.pacer.holds(now);
         if held {
-            timers.arm(Timer::Pacing, self.pacer.departure);
+            timers.arm_exactly(Timer::Pacing, self.pacer.departure);
         }
         held
     }
