@@ -33,6 +33,9 @@ pub enum Command {
     /// Networks: list, show.
     #[command(subcommand)]
     Networks(Networks),
+    /// One network: test it.
+    #[command(subcommand)]
+    Link(Link),
     /// Say what this machine can do.
     Doctor,
     /// Print the completions of a shell.
@@ -108,13 +111,22 @@ pub struct How {
     #[arg(long, value_delimiter = ',', default_value = "tls13", help_heading = "Stack")]
     pub tls: Vec<String>,
 
-    /// TCP's congestion control: cubic, reno.
-    #[arg(long, default_value = "cubic", help_heading = "Stack")]
-    pub congestion: String,
+    /// TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6) and knobs:
+    /// linux-3.2,hz=250 (docs/transports.md lists them).
+    #[arg(long, default_value = "linux-6", value_name = "TCP", help_heading = "Transport")]
+    pub tcp: String,
 
-    /// TCP's initial window, in segments.
-    #[arg(long, default_value_t = 10, value_name = "SEGMENTS", help_heading = "Stack")]
-    pub initial_window: u32,
+    /// TCP at the client, where it differs: linux-6,acks=windows-7.
+    #[arg(long, value_name = "TCP", help_heading = "Transport")]
+    pub client_tcp: Option<String>,
+
+    /// Congestion control (default: the generation's).
+    #[arg(long, value_name = "NAME", help_heading = "Transport")]
+    pub congestion: Option<String>,
+
+    /// Initial window, in segments (default: the generation's).
+    #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
+    pub initial_window: Option<u32>,
 
     /// Connections to one host at a time (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
@@ -241,6 +253,26 @@ pub enum Pages {
         #[arg(short, long, value_hint = ValueHint::DirPath)]
         output: PathBuf,
     },
+}
+
+#[derive(Subcommand)]
+pub enum Link {
+    /// Ping, loss test and speed test in virtual time: what is configured beside what is delivered.
+    Test(LinkTestArgs),
+}
+
+#[derive(Args)]
+pub struct LinkTestArgs {
+    /// A profile (`farlink networks list`), a description or a file, as for `load --network`.
+    pub network: String,
+
+    /// The seed: the same seed, the same numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Subcommand)]

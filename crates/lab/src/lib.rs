@@ -12,6 +12,7 @@ pub mod early;
 pub mod experiment;
 pub mod floor;
 pub mod har_export;
+pub mod link_test;
 pub mod report;
 pub mod runner;
 pub mod scenario;

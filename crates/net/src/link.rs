@@ -84,7 +84,7 @@ struct Duplication {
     stream: Stream,
 }
 
-impl<P: Clone + 'static> Link<P> {
+impl<P: Clone + Send + 'static> Link<P> {
     /// An idle link. Its random streams are `link/NAME/loss` and so on, one a purpose, so that what one
     /// direction draws shifts nothing in the other.
     pub fn new(config: LinkConfig, source: &Source, name: &str) -> Link<P> {
@@ -256,7 +256,7 @@ impl<P> Link<P> {
     }
 }
 
-impl<P: 'static> Carrier<P> {
+impl<P: Send + 'static> Carrier<P> {
     fn new(config: &LinkConfig, stream: &dyn Fn(&str) -> Stream) -> Carrier<P> {
         let propagation = Propagation::new(config, stream("delay"));
         match config.emulator {

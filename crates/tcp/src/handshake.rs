@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Clock, Config};
 use crate::segment::{Segment, SynOptions};
 
 /// Which end this is.
@@ -82,10 +82,10 @@ impl Handshake {
     }
 
     /// The round trip, if the answer tells which transmission it answers.
-    pub(crate) fn rtt(&self, now: Time, answer: &Segment) -> Option<Duration> {
+    pub(crate) fn rtt(&self, clock: Clock, now: Time, answer: &Segment) -> Option<Duration> {
         match answer.timestamps {
-            _ if self.transmissions == 1 => Some(now - self.last_sent),
-            Some(timestamps) => Some(now - timestamps.echo),
+            _ if self.transmissions == 1 => Some(clock.span(self.last_sent, now)),
+            Some(timestamps) => Some(clock.span(timestamps.echo, now)),
             None => None,
         }
     }

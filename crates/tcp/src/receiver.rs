@@ -7,6 +7,7 @@ use units::Time;
 
 use crate::ack_policy::{AckClock, Situation};
 use crate::config::Config;
+use crate::ecn::{Ecn, EcnReceiver};
 use crate::reassembly::{Fit, Reassembly};
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, Segment};
@@ -22,6 +23,7 @@ pub(crate) struct Receiver {
     pub(crate) queue: Reassembly,
     pub(crate) window: ReceiveWindow,
     pub(crate) acks: AckClock,
+    pub(crate) ecn: EcnReceiver,
     /// The time to echo (`ts_recent`).
     echo: Time,
     /// The last echo that gave a sample of the round trip.
@@ -34,6 +36,7 @@ impl Receiver {
             queue: Reassembly::new(0),
             window: ReceiveWindow::new(config, now),
             acks: AckClock::new(config.ack_policy, now),
+            ecn: EcnReceiver::default(),
             echo: Time::ZERO,
             sampled: None,
         }
@@ -107,6 +110,7 @@ impl Receiver {
         self.sample_rtt(now, &segment, len);
         self.window.measure_ratio(len);
         let had_gap = self.queue.has_gap();
+        let ecn = segment.ecn;
         match self.queue.insert(segment.seq, segment.payload, segment.flags.contains(Flags::FIN)) {
             Fit::Duplicate if had_gap && segment.seq > next => {
                 self.acks.on_gap(len, push);
@@ -114,6 +118,7 @@ impl Receiver {
             Fit::Duplicate => self.acks.on_duplicate(self.window.advertised()),
             Fit::Ahead => {
                 self.acks.on_gap(len, push);
+                self.note_mark(ecn);
                 self.grow(len);
                 let occupancy = self.occupancy();
                 self.window.allow_for_gap(&occupancy);
@@ -124,6 +129,7 @@ impl Receiver {
                     self.window.measure_rtt(now, self.queue.next());
                     let advertised = self.window.advertised();
                     self.acks.on_data(now, len, push, advertised, rtt.rto());
+                    self.note_mark(ecn);
                 }
                 if len >= GROWTH_THRESHOLD {
                     self.grow(len);
@@ -136,6 +142,13 @@ impl Receiver {
         }
     }
 
+    /// New data came with this mark.
+    fn note_mark(&mut self, ecn: Ecn) {
+        if self.ecn.on_data(ecn) {
+            self.acks.on_mark();
+        }
+    }
+
     fn grow(&mut self, len: u64) {
         let occupancy = self.occupancy();
         if self.window.grow(&occupancy, len) {
@@ -143,14 +156,14 @@ impl Receiver {
         }
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time.
+    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, len: u64) {
         let Some(timestamps) = segment.timestamps else { return };
         if self.sampled == Some(timestamps.echo) || len < self.acks.rcv_mss() {
             return;
         }
         self.sampled = Some(timestamps.echo);
-        let rtt = now - timestamps.echo;
+        let rtt = tick(now) - tick(timestamps.echo);
         if !rtt.is_zero() {
             self.window.sample_rtt(rtt, self.queue.ready_bytes() == 0);
         }
@@ -209,4 +222,9 @@ impl Receiver {
             }
         }
     }
+}
+
+/// What a timestamp says of an instant.
+fn tick(at: Time) -> Time {
+    Time::from_millis(at.as_nanos() / 1_000_000)
 }

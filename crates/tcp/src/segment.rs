@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::Payload;
+use crate::{Ecn, Payload};
 
 /// IPv4 without options.
 const IP_HEADER: u32 = 20;
@@ -18,7 +18,7 @@ const TCP_HEADER: u32 = 20;
 /// Timestamps (RFC 7323) with two bytes of padding.
 pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 
-/// The control bits.
+/// The control bits, with their values on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
 
@@ -35,6 +35,22 @@ impl Flags {
     pub const PSH: Flags = Flags(8);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(16);
+    /// Urgent data. Never sent by an endpoint of this crate.
+    pub const URG: Flags = Flags(32);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(64);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(128);
+
+    /// The control bits as the header has them (RFC 9293 section 3.1).
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The flags that the header's control bits say.
+    pub const fn from_bits(bits: u8) -> Flags {
+        Flags(bits)
+    }
 
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
@@ -56,6 +72,8 @@ impl fmt::Debug for Flags {
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
             (Flags::ACK, '.'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
         ];
         for (_, name) in names.into_iter().filter(|(flag, _)| self.contains(*flag)) {
             write!(f, "{name}")?;
@@ -144,6 +162,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// Present on a SYN.
     pub syn: Option<SynOptions>,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
 }
 
 impl Segment {
@@ -200,6 +220,7 @@ pub fn reset_for(segment: &Segment) -> Option<Segment> {
         sack: SackBlocks::NONE,
         timestamps: None,
         syn: None,
+        ecn: Ecn::NotEct,
     })
 }
 
@@ -219,6 +240,7 @@ mod tests {
             sack: SackBlocks::NONE,
             timestamps: Some(Timestamps { value: Time::ZERO, echo: Time::ZERO }),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 

@@ -7,9 +7,15 @@ use std::time::Duration;
 
 use units::Time;
 
+use crate::config::TailLossProbe;
 use crate::recovery::CongestionState;
 use crate::sender::{Forced, Sender, TIMER_SLACK};
 use crate::timers::{Timer, Timers};
+
+/// How long the peer may hold an acknowledgement back (`TCP_DELACK_MAX`).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
+/// A probe of Linux 3.10 leaves no sooner.
+const SHORTEST_PROBE: Duration = Duration::from_millis(10);
 
 impl Sender {
     pub(crate) fn min_rtt(&self) -> Duration {
@@ -29,7 +35,7 @@ impl Sender {
         }
         let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
         let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
-        timers.arm_sender(Timer::Retransmit, due);
+        timers.arm_sender(Timer::Retransmit, due + self.pacing_delay(now));
     }
 
     /// After progress: a tail loss probe where one may be sent, else the full timeout
@@ -42,18 +48,46 @@ impl Sender {
 
     /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2); not later than the timeout at `expiry`.
     pub(crate) fn schedule_probe(&mut self, now: Time, expiry: Time, timers: &mut Timers) -> bool {
-        let calm = matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr);
-        if self.board.is_empty() || !calm || !self.config.tail_loss_probe {
-            return false;
-        }
-        let slack = if self.board.sent() == 1 { self.rtt.rto_min() } else { TIMER_SLACK };
-        let wait = self.rtt.srtt().map_or(self.config.initial_rto, |srtt| 2 * srtt + slack);
+        let Some(wait) = self.probe_timeout() else { return false };
         let mut at = now + wait;
         if expiry > now {
             at = at.min(expiry);
         }
-        timers.arm_sender(Timer::LossProbe, at);
+        timers.arm_sender(Timer::LossProbe, at + self.pacing_delay(now));
         true
+    }
+
+    /// How long to wait before probing for a lost tail, if at all.
+    fn probe_timeout(&self) -> Option<Duration> {
+        if self.board.is_empty() {
+            return None;
+        }
+        match self.config.tail_loss_probe {
+            TailLossProbe::Off => None,
+            TailLossProbe::Linux310 => self.probe_timeout_3_10(),
+            TailLossProbe::Linux6 => self.probe_timeout_6(),
+        }
+    }
+
+    /// Linux 3.10: in Open only, after a sample, and not while new data could leave.
+    fn probe_timeout_3_10(&self) -> Option<Duration> {
+        let room = self.cwnd.cwnd() > self.board.in_flight() && self.has_unsent();
+        if self.recovery.state != CongestionState::Open || room {
+            return None;
+        }
+        let srtt = self.rtt.srtt()?;
+        let alone = srtt + srtt / 2 + LONGEST_DELAYED_ACK;
+        let wait = if self.board.sent() == 1 { alone.max(2 * srtt) } else { 2 * srtt };
+        Some(wait.max(SHORTEST_PROBE))
+    }
+
+    /// Linux 6 (RFC 8985 section 7.2).
+    fn probe_timeout_6(&self) -> Option<Duration> {
+        if !matches!(self.recovery.state, CongestionState::Open | CongestionState::Cwr) {
+            return None;
+        }
+        let slack = if self.board.sent() == 1 { self.rtt.rto_min() } else { TIMER_SLACK };
+        Some(self.rtt.srtt().map_or(self.config.initial_rto, |srtt| 2 * srtt + slack))
     }
 
     /// `tcp_send_loss_probe`

@@ -2,6 +2,8 @@
 
 use units::Time;
 
+use crate::config::Clock;
+
 /// What may be waited for. The first four share one timer, as in Linux (`icsk_pending`): arming one
 /// disarms the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,9 +22,11 @@ pub(crate) enum Timer {
     CompressedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// Pacing lets the next segment out.
+    Pacing,
 }
 
-const ALL: [Timer; 7] = [
+const ALL: [Timer; 8] = [
     Timer::Retransmit,
     Timer::LossProbe,
     Timer::Reordering,
@@ -30,6 +34,7 @@ const ALL: [Timer; 7] = [
     Timer::DelayedAck,
     Timer::CompressedAck,
     Timer::TimeWait,
+    Timer::Pacing,
 ];
 /// How many of `ALL` belong to the sender and exclude one another.
 const SENDER: usize = 4;
@@ -38,17 +43,19 @@ const SENDER: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     expires: [Time; ALL.len()],
+    /// Timers expire on its ticks.
+    clock: Clock,
 }
 
 impl Timers {
-    pub(crate) fn new() -> Timers {
-        Timers { expires: [Time::NEVER; ALL.len()] }
+    pub(crate) fn new(clock: Clock) -> Timers {
+        Timers { expires: [Time::NEVER; ALL.len()], clock }
     }
 
     /// Arms one of the sender's timers in place of whichever is running.
     pub(crate) fn arm_sender(&mut self, timer: Timer, at: Time) {
         self.stop_sender();
-        self.expires[timer as usize] = at;
+        self.arm(timer, at);
     }
 
     pub(crate) fn stop_sender(&mut self) {
@@ -61,7 +68,7 @@ impl Timers {
     }
 
     pub(crate) fn arm(&mut self, timer: Timer, at: Time) {
-        self.expires[timer as usize] = at;
+        self.expires[timer as usize] = self.clock.expiry(at);
     }
 
     pub(crate) fn stop(&mut self, timer: Timer) {
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_senders_timers_exclude_one_another() {
-        let mut timers = Timers::new();
+        let mut timers = Timers::new(Clock::EXACT);
         timers.arm_sender(Timer::Retransmit, Time::from_millis(1));
         timers.arm(Timer::DelayedAck, Time::from_millis(5));
         timers.arm_sender(Timer::LossProbe, Time::from_millis(3));
@@ -113,5 +120,12 @@ mod tests {
         assert_eq!(timers.pop_expired(Time::from_millis(5)), Some(Timer::LossProbe));
         assert_eq!(timers.pop_expired(Time::from_millis(5)), Some(Timer::DelayedAck));
         assert_eq!((timers.pop_expired(Time::from_millis(5)), timers.deadline()), (None, None));
+    }
+
+    #[test]
+    fn timers_wait_for_the_tick() {
+        let mut timers = Timers::new(Clock::ticks(100));
+        timers.arm_sender(Timer::Retransmit, Time::from_millis(301));
+        assert_eq!(timers.deadline(), Some(Time::from_millis(310)));
     }
 }

@@ -3,13 +3,14 @@
 //! Source: Linux 6.18 `__tcp_select_window`, `tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`
 //! (dynamic right-sizing), `tcp_rcvbuf_grow`, `tcp_rcv_rtt_update`. The buffer is counted in bytes of window. The
 //! kernel counts memory and takes half of it for payload until it has measured the ratio on a full segment; here
-//! that measurement always gives 5/8 (1448 bytes in a buffer of 2304), and does not change again.
+//! that measurement always gives 5/8 (1448 bytes in a buffer of 2304), and does not change again. Linux 3 takes a fixed part
+//! and allows neither for slow start nor for gaps.
 
 use std::time::Duration;
 
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, ReceiveTuning};
 
 /// Shifts of the window scale option end here (RFC 7323 section 2.3).
 const MAX_SCALE: u32 = 14;
@@ -35,8 +36,10 @@ pub(crate) struct ReceiveWindow {
     max: u64,
     /// What may be advertised so far (`rcv_ssthresh`).
     allowed: u64,
+    tuning: ReceiveTuning,
     granularity: u64,
     scale: u8,
+    /// Payload of a full segment (`advmss`).
     mss: u64,
     /// The last advertisement: from where, and how much (`rcv_wup`, `rcv_wnd`).
     from: u64,
@@ -53,21 +56,24 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     pub(crate) fn new(config: &Config, now: Time) -> ReceiveWindow {
         let policy = config.receive_buffer;
-        let mss = u64::from(config.advertised_mss());
+        // Options count until the handshake has agreed on them (`tcp_select_initial_window`).
+        let unit = u64::from(config.advertised_mss());
         let clamp = policy.initial_bytes;
-        let whole = if clamp > mss { clamp / mss * mss } else { clamp };
+        let whole = if clamp > unit { clamp / unit * unit } else { clamp };
+        let first = policy.first_window.map_or(whole, |n| whole.min(u64::from(n) * unit));
         // The kernel scales for the whole of its memory, twice the window.
         let scale = (policy.max_bytes.max(clamp) * 2).ilog2().saturating_sub(15).min(MAX_SCALE);
         ReceiveWindow {
             clamp,
             max: policy.max_bytes.max(clamp),
-            allowed: whole,
+            allowed: first,
+            tuning: policy.tuning,
             granularity: 1 << scale,
             scale: scale as u8,
-            mss,
+            mss: u64::from(config.mss),
             from: 0,
-            window: whole.min(0xffff),
-            per_round: whole.min(10 * mss),
+            window: first.min(0xffff),
+            per_round: first.min(10 * u64::from(config.mss)),
             round_from: 0,
             round_began: now,
             rtt: ReceiverRtt::default(),
@@ -80,8 +86,9 @@ impl ReceiveWindow {
         self.scale
     }
 
-    /// The handshake is over and `next` is the first number of data.
+    /// The handshake is over and `next` is the first number of data. One segment stays in reserve (`tcp_init_buffer_space`).
     pub(crate) fn establish(&mut self, now: Time, next: u64) {
+        self.allowed = self.allowed.min(self.clamp.saturating_sub(self.mss).max(2 * self.mss));
         self.from = next;
         self.round_from = next;
         self.round_began = now;
@@ -136,11 +143,13 @@ impl ReceiveWindow {
     }
 
     /// A segment arrived: the first full one shows the buffer to hold 5/8 of its memory instead of half
-    /// (`tcp_measure_rcv_mss`).
+    /// (`tcp_measure_rcv_mss`, `tcp_set_window_clamp`).
     pub(crate) fn measure_ratio(&mut self, len: u64) {
-        if !self.measured && len > self.mss / 2 {
+        let measures = self.tuning == ReceiveTuning::Linux6;
+        if measures && !self.measured && len > self.mss / 2 {
             self.measured = true;
             self.clamp = self.max.min(self.clamp * 5 / 4);
+            self.allowed = self.allowed.max(self.window.min(self.clamp));
         }
     }
 
@@ -170,17 +179,21 @@ impl ReceiveWindow {
 
     /// Data waits behind a gap: room for it is needed on top (`tcp_data_queue_ofo`).
     pub(crate) fn allow_for_gap(&mut self, occupancy: &Occupancy) {
-        self.enlarge(self.per_round, occupancy);
+        if self.tuning == ReceiveTuning::Linux6 {
+            self.enlarge(self.per_round, occupancy);
+        }
     }
 
     /// `tcp_rcvbuf_grow`
     fn enlarge(&mut self, taken: u64, occupancy: &Occupancy) {
         let before = std::mem::replace(&mut self.per_round, taken).max(1);
         let mut wanted = 2 * taken;
-        // In slow start the sender doubles its rate.
-        let growth = u128::from(wanted) * u128::from(taken.saturating_sub(before));
-        wanted += 2 * u64::try_from(growth / u128::from(before)).unwrap_or(self.max);
-        wanted += occupancy.highest - occupancy.next;
+        if self.tuning == ReceiveTuning::Linux6 {
+            // In slow start the sender doubles its rate.
+            let growth = u128::from(wanted) * u128::from(taken.saturating_sub(before));
+            wanted += 2 * u64::try_from(growth / u128::from(before)).unwrap_or(self.max);
+            wanted += occupancy.highest - occupancy.next;
+        }
         self.clamp = self.clamp.max(wanted.min(self.max));
     }
 
@@ -270,7 +283,7 @@ mod tests {
         assert_eq!(window.clamp(), 65_536);
         window.adjust(Time::from_millis(100), &occupancy(100_001, 0));
         // 2 * 100000, and twice the growth over the first 10 segments.
-        let growth = 2 * (200_000 * (100_000 - 14_600) / 14_600);
+        let growth = 2 * (200_000 * (100_000 - 14_480) / 14_480);
         assert_eq!(window.clamp(), 200_000 + growth);
     }
 

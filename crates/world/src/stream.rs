@@ -1,10 +1,12 @@
 //! TCP streams and listeners of either world.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::ambient::{self, Kind};
@@ -67,6 +69,58 @@ impl TcpStream {
                 Ok(())
             }
             Stream::Real(stream) => real::set_notsent_lowat(stream, bytes),
+        }
+    }
+}
+
+/// Shared bytes in and out: what lies in memory already need not be copied into the simulated network.
+impl TcpStream {
+    /// Writes all of `data`. The simulated world shares it; the kernel copies it.
+    ///
+    /// # Errors
+    /// As the kernel's `write`.
+    pub async fn write_bytes(&mut self, mut data: Bytes) -> io::Result<()> {
+        while !data.is_empty() {
+            if poll_fn(|cx| self.poll_write_bytes(cx, &mut data)).await? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the beginning of `data` and takes it away from it; gives how much that was.
+    ///
+    /// # Errors
+    /// As the kernel's `write`.
+    pub fn poll_write_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &mut Bytes,
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.0 {
+            Stream::Sim(stream) => stream.poll_write_bytes(cx, data),
+            Stream::Real(stream) => Pin::new(stream).poll_write(cx, data).map_ok(|written| {
+                data.advance(written);
+                written
+            }),
+        }
+    }
+
+    /// Reads what has arrived, at most `max` bytes; nothing at the end of the stream.
+    ///
+    /// # Errors
+    /// As the kernel's `read`.
+    pub async fn read_bytes(&mut self, max: usize) -> io::Result<Bytes> {
+        match &mut self.0 {
+            Stream::Sim(stream) => poll_fn(|cx| stream.poll_read_bytes(cx, max)).await,
+            Stream::Real(stream) => {
+                let mut buffer = vec![0; max];
+                let mut unfilled = ReadBuf::new(&mut buffer);
+                poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut unfilled)).await?;
+                let read = unfilled.filled().len();
+                buffer.truncate(read);
+                Ok(buffer.into())
+            }
         }
     }
 }

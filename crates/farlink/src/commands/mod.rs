@@ -4,6 +4,7 @@ mod completions;
 mod doctor;
 mod files;
 mod interrupt;
+mod link;
 mod load;
 mod networks;
 mod output;
@@ -31,6 +32,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Runs(runs) => runs::run(&runs),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
+        Command::Link(link) => link::run(&link),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Reference { document } => reference::run(document),

@@ -55,10 +55,9 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let (stack, transport, server) = (&scenario.stack, &scenario.transport, &scenario.server);
     let mut parts = Vec::new();
     let mut tell = |differs: bool, text: String| parts.extend(differs.then_some(text));
-    let congestion = transport.congestion;
-    tell(congestion != default.transport.congestion, congestion.to_string());
-    let window = transport.initial_window_segments;
-    tell(window != default.transport.initial_window_segments, format!("initial window {window}"));
+    let (own, usual) = (&transport.client, &default.transport);
+    tell(transport.server != usual.server, format!("TCP {}", transport.server));
+    tell(*own != transport.server, format!("client's TCP {own}"));
     let limit = |n: Option<u32>| n.map_or_else(String::new, |n| n.to_string());
     let (host, total) = (stack.connections_per_host, stack.connections_total);
     tell(host.is_some(), format!("{} connections a host", limit(host)));
@@ -74,7 +73,8 @@ fn settings(scenario: &Scenario) -> Vec<String> {
 
 /// A delay without needless figures: "170 ms", "0.5 ms".
 pub fn delay(delay: Duration) -> String {
-    format!("{} ms", delay.as_secs_f64() * 1000.0)
+    let micros = (delay.as_nanos() + 500) / 1000;
+    format!("{} ms", micros as f64 / 1000.0)
 }
 
 /// A queue's limit in words.
@@ -91,4 +91,9 @@ fn either<T: Display + PartialEq>(down: T, up: T) -> String {
         true => format!("{down} each way"),
         false => format!("{down} down and {up} up"),
     }
+}
+
+/// A probability in per cent.
+pub fn percent(ratio: f64) -> String {
+    format!("{} %", (ratio * 1e6).round() / 1e4)
 }

@@ -63,6 +63,14 @@ pub enum Problem {
         /// Why.
         source: ChoiceError,
     },
+    /// A transport that cannot be read.
+    #[error("`{key}`: {source}")]
+    Transport {
+        /// Which key.
+        key: String,
+        /// Why.
+        source: tcp::SpecError,
+    },
     /// A network property that cannot be read.
     #[error("{source}")]
     Network {

@@ -68,6 +68,8 @@ pub struct RawStack {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawTransport {
+    pub tcp: Varied,
+    pub client_tcp: Varied,
     pub congestion: Varied,
     pub initial_window_segments: Varied,
     pub slow_start_after_idle: Varied,

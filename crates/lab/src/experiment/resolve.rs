@@ -13,7 +13,7 @@ use super::grid::Grid;
 use super::raw::{RawClient, RawExperiment, RawNetwork, RawServer, RawStack, RawTransport, Varied};
 use super::{Catalogue, ExperimentError, Problem, Source};
 use crate::plan::{Order, Plan};
-use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario};
+use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario, Tcp, Transport};
 
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
@@ -147,22 +147,52 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
     })
 }
 
+/// Whole transports first, then the knobs that turn something in all of them, then the client's own.
 fn vary_transport(grid: &mut Grid<'_>, raw: &RawTransport) -> Result<(), ExperimentError> {
-    grid.vary("transport.congestion", &raw.congestion, choice("transport.congestion"), |s, v| {
-        s.transport.congestion = v;
+    grid.vary("transport.tcp", &raw.tcp, tcp("transport.tcp"), |s, v| {
+        s.transport = Transport::both(v);
+    })?;
+    grid.vary("transport.congestion", &raw.congestion, congestion, |s, v| {
+        turn(s, "cc", &v);
     })?;
     grid.vary(
         "transport.initial_window_segments",
         &raw.initial_window_segments,
         integer("transport.initial_window_segments", 1..=1_000),
-        |s, v| s.transport.initial_window_segments = v as u32,
+        |s, v| turn(s, "iw", &v.to_string()),
     )?;
     grid.vary(
         "transport.slow_start_after_idle",
         &raw.slow_start_after_idle,
         truth("transport.slow_start_after_idle"),
-        |s, v| s.transport.slow_start_after_idle = v,
-    )
+        |s, v| turn(s, "slow-start-after-idle", if v { "on" } else { "off" }),
+    )?;
+    grid.vary("transport.client_tcp", &raw.client_tcp, tcp("transport.client_tcp"), |s, v| {
+        s.transport.client = v;
+    })
+}
+
+/// A transport's text.
+fn tcp(key: &'static str) -> impl Fn(&Scalar) -> Result<Tcp, Problem> {
+    move |scalar| {
+        let typed = text(key)(scalar)?;
+        typed.parse().map_err(|source| Problem::Transport { key: key.to_owned(), source })
+    }
+}
+
+/// The name of a congestion control.
+fn congestion(scalar: &Scalar) -> Result<String, Problem> {
+    let key = "transport.congestion";
+    let name = text(key)(scalar)?;
+    match Transport::default().set("cc", &name) {
+        Ok(()) => Ok(name),
+        Err(source) => Err(Problem::Transport { key: key.to_owned(), source }),
+    }
+}
+
+/// Turns a knob to a value that was checked.
+fn turn(scenario: &mut Scenario, knob: &str, value: &str) {
+    scenario.transport.set(knob, value).expect("the value was checked when it was read");
 }
 
 fn vary_client(

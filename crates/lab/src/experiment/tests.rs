@@ -115,8 +115,8 @@ fn every_key_has_its_place() {
     assert_eq!((cell.stack.protocol, cell.stack.tls), (Protocol::H1, Tls::None));
     assert_eq!(cell.stack.connections_per_host, Some(8));
     assert_eq!(cell.stack.connections_total, Some(16));
-    assert_eq!(cell.transport.initial_window_segments, 3);
-    assert!(!cell.transport.slow_start_after_idle);
+    assert_eq!(cell.transport.server.to_string(), "linux-6,iw=3,cc=reno,slow-start-after-idle=off");
+    assert_eq!(cell.transport.client, cell.transport.server);
     assert_eq!((cell.client.cpu_multiplier, cell.client.view), (4.0, View::Both));
     assert_eq!(cell.client.blocked_hosts, ["a.example", "b.example"]);
     assert_eq!((cell.server.workers, cell.server.service_time_ns), (Some(4), 2_000_000));

@@ -85,12 +85,10 @@ impl Keys {
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
-        let congestion = transport.congestion.name();
-        self.name("congestion control", role, congestion, congestion.to_owned());
-        let window = transport.initial_window_segments;
-        self.name("initial window", role, &format!("{window} segments"), format!("IW{window}"));
-        let idle = if transport.slow_start_after_idle { "on" } else { "off" };
-        self.name("slow start after idle", role, idle, format!("SSAI {idle}"));
+        let server = transport.server.to_string();
+        self.name("TCP of the servers", role, &server, server.clone());
+        let client = transport.client.to_string();
+        self.name("TCP of the client", role, &client, format!("client {client}"));
     }
 
     /// A property whose value is a name.

@@ -7,11 +7,13 @@ mod choice;
 mod client;
 mod network;
 mod stack;
+mod transport;
 mod whole;
 
 pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Server, View};
 pub use network::{NetworkError, NetworkSpec, Queue};
-pub use stack::{Congestion, Protocol, Stack, Tls, Transport};
+pub use stack::{Protocol, Stack, Tls};
+pub use transport::{Tcp, Transport};
 pub use whole::{Nuisance, PageRef, Scenario, World};

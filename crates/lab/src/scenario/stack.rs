@@ -1,4 +1,4 @@
-//! What carries the page: protocol, security, connection policy and TCP's settings.
+//! What carries the page: protocol, security and connection policy.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,17 +34,6 @@ choice! {
     not_yet {}
 }
 
-choice! {
-    /// TCP's congestion control.
-    pub enum Congestion, "congestion control" {
-        /// CUBIC (RFC 9438) with HyStart.
-        Cubic = "cubic",
-        /// Reno (RFC 5681, RFC 6582).
-        Reno = "reno",
-    }
-    not_yet { "bbr": "BBR has no model here", }
-}
-
 /// Protocol, security and connection policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
@@ -58,17 +47,6 @@ pub struct Stack {
     pub connections_total: Option<u32>,
 }
 
-/// TCP's settings, the same on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Transport {
-    /// Who sets the congestion window.
-    pub congestion: Congestion,
-    /// The initial window (RFC 6928), in segments.
-    pub initial_window_segments: u32,
-    /// Whether the window shrinks after an idle RTO (Linux `tcp_slow_start_after_idle`).
-    pub slow_start_after_idle: bool,
-}
-
 impl Default for Stack {
     fn default() -> Stack {
         Stack {
@@ -76,17 +54,6 @@ impl Default for Stack {
             tls: Tls::Tls13,
             connections_per_host: None,
             connections_total: None,
-        }
-    }
-}
-
-impl Default for Transport {
-    /// Linux's defaults.
-    fn default() -> Transport {
-        Transport {
-            congestion: Congestion::Cubic,
-            initial_window_segments: 10,
-            slow_start_after_idle: true,
         }
     }
 }

@@ -22,9 +22,10 @@ pub use self::catalogue::{file_digest, page_digest};
 use self::limits::Limits;
 use self::ready::Pages;
 use self::stage::Stage;
+pub(crate) use self::stage::links;
 use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::scenario::{Nuisance, Scenario, View};
+use crate::scenario::{Nuisance, Scenario, Tcp, View};
 
 /// Executes journeys in virtual time. What is prepared of their pages is kept from journey to
 /// journey; nothing else is.
@@ -90,7 +91,10 @@ impl Simulator {
         let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
         let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
-        let notes = network.notes.iter().chain(&ready.notes).cloned().collect();
+        let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
+        let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
+        notes.extend(tcp.into_iter().flatten());
+        notes.dedup();
         Ok(JourneyResult {
             visits: records.into_iter().map(measure).collect(),
             notes,

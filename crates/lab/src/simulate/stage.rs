@@ -12,7 +12,7 @@ use proxy::{Listen, Meters, Origin, Workers, origin};
 use world::sim::{LinkId, NodeId, Plan};
 
 use super::ready::Ready;
-use crate::scenario::{Congestion, Nuisance, Origins, Scenario, Transport};
+use crate::scenario::{Nuisance, Origins, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(super) const UP: &str = "up";
@@ -56,18 +56,6 @@ pub(super) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     Ok(Browser::new(policy, device, compute_spread))
 }
 
-fn tcp_config(transport: &Transport) -> Arc<tcp::Config> {
-    Arc::new(tcp::Config {
-        congestion: match transport.congestion {
-            Congestion::Cubic => congestion::Algorithm::Cubic,
-            Congestion::Reno => congestion::Algorithm::Reno,
-        },
-        initial_window: transport.initial_window_segments,
-        slow_start_after_idle: transport.slow_start_after_idle,
-        ..tcp::Config::default()
-    })
-}
-
 impl Stage {
     /// Puts client, links and origins in their places.
     pub(super) fn set(
@@ -79,13 +67,14 @@ impl Stage {
     ) -> Stage {
         let mut plan = Plan::new(source);
         let meters = Meters::default();
-        let tcp = tcp_config(&scenario.transport);
-        let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
+        let [client_tcp, server_tcp] = [&scenario.transport.client, &scenario.transport.server]
+            .map(|tcp| Arc::new(tcp.config().clone()));
+        let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), client_tcp);
         let (ups, downs) = links(&mut plan, network);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
             let address = origin_address(index);
-            let server = plan.node(address, Arc::clone(&tcp));
+            let server = plan.node(address, Arc::clone(&server_tcp));
             plan.host(&host.name, address);
             let (mut there, mut back) = (ups.clone(), downs.clone());
             if scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero() {
@@ -122,7 +111,7 @@ fn origin_address(index: usize) -> IpAddr {
 }
 
 /// The network's links in the order in which packets cross them: up, and down.
-fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
+pub(crate) fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
     let mut ups = vec![plan.link(UP, network.up.clone())];
     let mut downs = vec![plan.link(DOWN, network.down.clone())];
     for (hop, number) in network.beyond.iter().zip(1..) {

@@ -9,7 +9,7 @@ use crate::server::{Server, Service};
 use crate::{DropCause, LinkConfig, Management};
 
 pub(super) struct Managed<P> {
-    discipline: Box<dyn Discipline<P>>,
+    discipline: Box<dyn Discipline<P> + Send>,
     server: Server,
     /// Since when somebody waits.
     waiting_since: Time,
@@ -17,11 +17,11 @@ pub(super) struct Managed<P> {
     serves_at: Option<Time>,
 }
 
-impl<P: 'static> Managed<P> {
+impl<P: Send + 'static> Managed<P> {
     /// A managed queue; `None` for droptail, which needs none of this.
     pub(super) fn new(config: &LinkConfig, stream: Stream) -> Option<Managed<P>> {
         let LinkConfig { queue, mtu, .. } = *config;
-        let discipline: Box<dyn Discipline<P>> = match config.management {
+        let discipline: Box<dyn Discipline<P> + Send> = match config.management {
             Management::DropTail => return None,
             Management::DropHead => Box::new(DropHead::new(queue)),
             Management::Codel(codel) => Box::new(CodelQueue::new(codel, queue, mtu)),

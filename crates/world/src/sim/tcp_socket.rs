@@ -6,6 +6,8 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
+use bytes::{Buf, Bytes};
+use chance::Stream;
 use tokio::io::ReadBuf;
 use units::Time;
 
@@ -123,10 +125,57 @@ impl TcpStream {
         })
     }
 
+    pub(crate) fn poll_read_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+    ) -> Poll<io::Result<Bytes>> {
+        state::with(|state| {
+            let now = state.now;
+            let socket = state.tcp.get(self.id);
+            if !socket.connection.is_readable() {
+                socket.reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            let read = socket.connection.read_bytes(now, max).unwrap_or_default();
+            if read.is_empty()
+                && !socket.connection.at_eof()
+                && let Some(error) = socket.connection.error()
+            {
+                return Poll::Ready(Err(to_io(error)));
+            }
+            state.tcp_flush(self.id.slot);
+            Poll::Ready(Ok(read))
+        })
+    }
+
     pub(crate) fn poll_write_vectored(
         &mut self,
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |connection, now| write(connection, now, parts))
+    }
+
+    /// Writes without copying; what was taken is gone from `data`.
+    pub(crate) fn poll_write_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &mut Bytes,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |connection, now| {
+            let wanted = data.len();
+            let written = connection.write_bytes(now, data.clone());
+            data.advance(written);
+            (wanted, written)
+        })
+    }
+
+    /// Waits until `write`, which gives what it wanted to write and what it did, can write something.
+    fn poll_write_by(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut tcp::Connection, Time) -> (usize, usize),
     ) -> Poll<io::Result<usize>> {
         state::with(|state| {
             let now = state.now;
@@ -134,7 +183,7 @@ impl TcpStream {
             if let Some(error) = socket.connection.error() {
                 return Poll::Ready(Err(to_io(error)));
             }
-            let (wanted, written) = write(&mut socket.connection, now, parts);
+            let (wanted, written) = write(&mut socket.connection, now);
             if written == 0 && wanted > 0 {
                 socket.writer = Some(cx.waker().clone());
                 return Poll::Pending;
@@ -321,6 +370,12 @@ impl Socket {
     }
 }
 
+/// What one end of a connection draws at random.
+fn chances(here: Port, there: Port) -> Stream {
+    let (near, far) = (here.node.0, there.node.0);
+    crate::chances::stream(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+}
+
 impl State {
     fn tcp_connect(&mut self, address: SocketAddr) -> io::Result<TcpStream> {
         let there = self.remote_port(address)?;
@@ -329,7 +384,8 @@ impl State {
             self.topology.route(node, there.node).ok_or(io::ErrorKind::NetworkUnreachable)?;
         let here = self.demux.ephemeral(node);
         let config = self.topology.tcp_config(node, route);
-        let connection = tcp::Connection::connect(config, self.now);
+        let mut connection = tcp::Connection::connect(config, self.now);
+        connection.draw_from(self.now, chances(here, there));
         let mut socket = Socket::new(here, there, route, connection, self.now);
         socket.active = true;
         let id = self.tcp.insert(socket);
@@ -362,7 +418,8 @@ impl State {
         match self.demux.listener(to) {
             Some(listener) if segment.is(tcp::Flags::SYN) && !segment.is(tcp::Flags::ACK) => {
                 let config = self.topology.tcp_config(to.node, route);
-                let connection = tcp::Connection::accept(config, self.now, segment);
+                let mut connection = tcp::Connection::accept(config, self.now, segment);
+                connection.draw_from(self.now, chances(to, from));
                 let mut socket = Socket::new(to, from, route, connection, self.now);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);

@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use lab::scenario::{ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls};
+use lab::scenario::{
+    ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls, Transport,
+};
 use lab::{Order, Plan};
 
-use crate::args::Load;
+use tcp::SpecError;
+
+use crate::args::{How, Load};
 use crate::failure::Failure;
 
 /// The plan that the arguments come to: a cell an arm.
@@ -46,9 +50,7 @@ fn common(load: &Load) -> Result<Scenario, Failure> {
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
-    scenario.transport.congestion = choice(&how.congestion)?;
-    scenario.transport.initial_window_segments =
-        at_least_one("--initial-window", Some(how.initial_window))?.unwrap_or(1);
+    scenario.transport = transport(how)?;
     scenario.client.device.clone_from(&how.device);
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
@@ -64,6 +66,24 @@ fn common(load: &Load) -> Result<Scenario, Failure> {
         scenario.nuisance = Nuisance::Off;
     }
     Ok(scenario)
+}
+
+/// TCP at both ends.
+fn transport(how: &How) -> Result<Transport, Failure> {
+    let bad = |option: &str, error: SpecError| Failure::bad_input(format!("{option}: {error}"));
+    let tcp = how.tcp.parse().map_err(|error| bad("--tcp", error))?;
+    let mut transport = Transport::both(tcp);
+    if let Some(name) = &how.congestion {
+        transport.set("cc", name).map_err(|error| bad("--congestion", error))?;
+    }
+    if let Some(window) = how.initial_window {
+        let set = transport.set("iw", &window.to_string());
+        set.map_err(|error| bad("--initial-window", error))?;
+    }
+    if let Some(client) = &how.client_tcp {
+        transport.client = client.parse().map_err(|error| bad("--client-tcp", error))?;
+    }
+    Ok(transport)
 }
 
 /// A list of names, none of them twice.

@@ -1,0 +1,236 @@
+//! The flow by the running kernel, in real time.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use congestion::Algorithm;
+use units::Time;
+
+use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace};
+use crate::{
+    Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
+    pin_congestion_control, realtime, sender_state,
+};
+
+const PORT: u16 = 8080;
+/// A flow that says nothing for so long is given up.
+const STALLED: Duration = Duration::from_secs(60);
+
+/// One flow of the kernel.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// What the link saw.
+    pub trace: Trace,
+    /// How well the emulator kept time.
+    pub punctuality: Punctuality,
+    /// Why the flow's times are not those of the link, if they are not.
+    pub invalid: Option<Invalid>,
+    /// Whether its thread had precedence.
+    pub realtime: bool,
+}
+
+/// Sends `flow` over a testbed of its own.
+pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
+    let testbed = &Testbed::new()?;
+    // What earlier flows to the same address met must not matter.
+    testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
+    let (up, down) = (flow.up(), flow.down());
+    let emulator = testbed.middle().run(move || Emulator::new(up, down))?;
+    let accepted = Arc::new(OnceLock::new());
+    let listener = listen(testbed, flow.congestion)?;
+    let server = serve(testbed, listener, flow.exchanges.clone(), accepted.clone())?;
+    let client = browse(testbed, flow.exchanges.clone())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let states = {
+        let stop = stop.clone();
+        std::thread::spawn(move || emulate(emulator, &stop, &accepted))
+    };
+    let outcome = join(client, "client").and_then(|()| join(server, "server"));
+    stop.store(true, Ordering::Relaxed);
+    let (log, states) = join(states, "emulator")?;
+    outcome?;
+    Ok(Measurement {
+        trace: trace(&log, &states),
+        punctuality: log.punctuality(),
+        invalid: log.check().err(),
+        realtime: log.realtime,
+    })
+}
+
+fn join<T>(thread: JoinHandle<Result<T, Error>>, name: &'static str) -> Result<T, Error> {
+    thread.join().map_err(|_| Error::Panicked(name))?
+}
+
+fn listen(testbed: &Testbed, congestion: Algorithm) -> Result<TcpListener, Error> {
+    testbed.namespace(Side::Server).run(move || {
+        let listener = TcpListener::bind((Side::Server.address(), PORT))
+            .map_err(Error::io("failed to listen"))?;
+        pin_congestion_control(&listener, kernel_name(congestion))?;
+        Ok(listener)
+    })
+}
+
+fn kernel_name(congestion: Algorithm) -> &'static str {
+    match congestion {
+        Algorithm::Reno => "reno",
+        _ => "cubic",
+    }
+}
+
+/// Answers each request with the bytes that its exchange says.
+fn serve(
+    testbed: &Testbed,
+    listener: TcpListener,
+    exchanges: Vec<Exchange>,
+    accepted: Arc<OnceLock<TcpStream>>,
+) -> Result<JoinHandle<Result<(), Error>>, Error> {
+    testbed.namespace(Side::Server).spawn(move || {
+        realtime::prioritise();
+        let answer = || {
+            let (mut stream, _) = listener.accept()?;
+            stream.set_read_timeout(Some(STALLED))?;
+            let _ = accepted.set(stream.try_clone()?);
+            let chunk = vec![0; CHUNK_BYTES];
+            for exchange in &exchanges {
+                stream.read_exact(&mut [0; REQUEST_BYTES])?;
+                let mut left = exchange.response_bytes as usize;
+                while left > 0 {
+                    let len = left.min(chunk.len());
+                    stream.write_all(&chunk[..len])?;
+                    left -= len;
+                }
+            }
+            // The client closes once it has everything.
+            stream.read(&mut [0]).map(drop)
+        };
+        answer().map_err(Error::io("the server failed"))
+    })
+}
+
+/// Asks and reads, as the exchanges say.
+fn browse(
+    testbed: &Testbed,
+    exchanges: Vec<Exchange>,
+) -> Result<JoinHandle<Result<(), Error>>, Error> {
+    testbed.namespace(Side::Client).spawn(move || {
+        realtime::prioritise();
+        let ask = || {
+            let mut stream = TcpStream::connect((Side::Server.address(), PORT))?;
+            stream.set_read_timeout(Some(STALLED))?;
+            let mut chunk = vec![0; CHUNK_BYTES];
+            for exchange in &exchanges {
+                think(exchange.think);
+                stream.write_all(&[0; REQUEST_BYTES])?;
+                let mut left = exchange.response_bytes as usize;
+                while left > 0 {
+                    let most = left.min(chunk.len());
+                    let len = stream.read(&mut chunk[..most])?;
+                    if len == 0 {
+                        return Err(std::io::ErrorKind::UnexpectedEof.into());
+                    }
+                    left -= len;
+                }
+            }
+            Ok(())
+        };
+        ask().map_err(Error::io("the client failed"))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "real time: this client is a person who thinks")]
+fn think(span: Duration) {
+    std::thread::sleep(span);
+}
+
+/// The sender's state after each packet that reached it, by the packet's place in the log.
+type States = Vec<(usize, SenderState)>;
+
+/// Carries packets. The receiving kernel is done with a packet when the call that hands it over returns, so that its socket can be
+/// asked for its state right after each acknowledgement.
+fn emulate(
+    emulator: Emulator,
+    stop: &AtomicBool,
+    accepted: &OnceLock<TcpStream>,
+) -> Result<(Log, States), Error> {
+    let mut states = Vec::new();
+    let log = emulator.run(stop, |index, passage: &Passage| {
+        if passage.from == Side::Client
+            && let Some(stream) = accepted.get()
+            && let Ok(state) = sender_state(stream)
+        {
+            states.push((index, state));
+        }
+    })?;
+    Ok((log, states))
+}
+
+/// Turns the emulator's log into the flow's trace.
+fn trace(log: &Log, states: &States) -> Trace {
+    let Some(origin) = Origin::find(log) else { return Trace::default() };
+    let data = log.passages.iter().filter_map(|passage| origin.data(passage));
+    let acknowledgements = states
+        .iter()
+        .filter_map(|(index, state)| origin.acknowledgement(&log.passages[*index], state));
+    Trace { data: data.collect(), acknowledgements: acknowledgements.collect() }
+}
+
+/// Where a trace's time and numbers begin.
+struct Origin {
+    began: Time,
+    /// The server's initial sequence number.
+    initial: u32,
+    /// The shift of the client's windows.
+    scale: u8,
+}
+
+impl Origin {
+    fn find(log: &Log) -> Option<Origin> {
+        let syn = |from| {
+            log.passages.iter().find_map(|passage| {
+                let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
+                Some((passage.arrived, tcp))
+            })
+        };
+        let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
+        let scale = asked.window_scale.unwrap_or(0);
+        Some(Origin { began, initial: answered.seq, scale })
+    }
+
+    fn time(&self, time: Time) -> Time {
+        Time::ZERO + (time - self.began)
+    }
+
+    fn number(&self, number: u32) -> u64 {
+        u64::from(number.wrapping_sub(self.initial))
+    }
+
+    fn data(&self, passage: &Passage) -> Option<DataPacket> {
+        let tcp = passage.tcp.filter(|tcp| tcp.payload_bytes > 0)?;
+        let arrives = match passage.fate {
+            Fate::Delivered { due, .. } => Some(self.time(due)),
+            Fate::Underway | Fate::Dropped(_) => None,
+        };
+        (passage.from == Side::Server).then(|| DataPacket {
+            at: self.time(passage.arrived),
+            seq: self.number(tcp.seq),
+            len: tcp.payload_bytes,
+            arrives,
+        })
+    }
+
+    fn acknowledgement(&self, passage: &Passage, state: &SenderState) -> Option<Acknowledgement> {
+        let tcp = passage.tcp.filter(|tcp| tcp.is_ack())?;
+        let Fate::Delivered { due, .. } = passage.fate else { return None };
+        Some(Acknowledgement {
+            at: self.time(due),
+            ack: self.number(tcp.ack),
+            window_bytes: u64::from(tcp.window) << self.scale,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! The flow by the simulated TCP, in virtual time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tcp::{Config, Connection, Segment};
+use units::Time;
+
+use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
+use crate::Path;
+
+/// A flow that takes longer is given up.
+const LIMIT: Time = Time::from_millis(600_000);
+static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+
+/// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control.
+pub fn simulate(flow: &Flow, config: &Config) -> Trace {
+    let mut run = Simulation::new(flow, config);
+    while !run.is_over() && run.now < LIMIT {
+        run.step();
+    }
+    run.trace
+}
+
+struct Simulation {
+    now: Time,
+    client: Connection,
+    server: Option<Connection>,
+    server_config: Arc<Config>,
+    up: Path<Segment>,
+    down: Path<(Segment, usize)>,
+    user: User,
+    origin: Application,
+    trace: Trace,
+}
+
+/// The client's application.
+struct User {
+    /// Think time and response of the exchanges to come, the next one last.
+    left: Vec<(Duration, u64)>,
+    /// When it asks next.
+    asks: Option<Time>,
+    /// Bytes of the response still to come.
+    awaits: u64,
+}
+
+/// The server's application.
+struct Application {
+    /// Responses to come, the next one last.
+    responses: Vec<u64>,
+    /// Bytes of the current response not yet written.
+    unwritten: u64,
+    /// The last write found no room: the next waits until the socket says that it is writable.
+    blocked: bool,
+}
+
+impl Simulation {
+    fn new(flow: &Flow, config: &Config) -> Simulation {
+        // Neither end sets TCP_NODELAY.
+        let config = Config { nagle: true, ..config.clone() };
+        let server_config = Config { congestion: flow.congestion, ..config.clone() };
+        let exchanges = flow.exchanges.iter().rev();
+        let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
+        let responses = exchanges.map(|exchange| exchange.response_bytes);
+        Simulation {
+            now: Time::ZERO,
+            client: Connection::connect(Arc::new(config), Time::ZERO),
+            server: None,
+            server_config: Arc::new(server_config),
+            up: flow.up(),
+            down: flow.down(),
+            user: User { left: left.collect(), asks: None, awaits: 0 },
+            origin: Application { responses: responses.collect(), unwritten: 0, blocked: false },
+            trace: Trace::default(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.user.left.is_empty() && self.user.asks.is_none() && self.user.awaits == 0
+    }
+
+    fn step(&mut self) {
+        self.run_client();
+        self.run_server();
+        let server = self.server.as_ref().and_then(Connection::deadline);
+        let times = [
+            self.up.deadline(),
+            self.down.deadline(),
+            self.client.deadline(),
+            server,
+            self.user.asks,
+        ];
+        let Some(next) = times.into_iter().flatten().min() else {
+            self.now = LIMIT;
+            return;
+        };
+        self.now = self.now.max(next);
+        while let Some(segment) = self.up.poll(self.now) {
+            self.deliver_up(segment);
+        }
+        while let Some((segment, index)) = self.down.poll(self.now) {
+            self.trace.data_arrived(index, self.now);
+            self.client.handle(self.now, segment);
+            self.run_client();
+        }
+        self.client.handle_timeout(self.now);
+        if let Some(server) = &mut self.server {
+            server.handle_timeout(self.now);
+        }
+    }
+
+    fn deliver_up(&mut self, segment: Segment) {
+        let Some(server) = &mut self.server else {
+            let config = self.server_config.clone();
+            self.server = Some(Connection::accept(config, self.now, &segment));
+            self.send_down();
+            return;
+        };
+        let (ack, window_bytes) = (segment.ack, segment.window_bytes);
+        server.handle(self.now, segment);
+        self.send_down();
+        self.run_server();
+        let stats = self.server.as_ref().map(Connection::stats);
+        self.trace.acknowledgements.extend(stats.map(|stats| Acknowledgement {
+            at: self.now,
+            ack,
+            window_bytes,
+            cwnd: stats.cwnd,
+            ssthresh: stats.ssthresh,
+        }));
+    }
+
+    /// Lets the client's application and endpoint do all they can.
+    fn run_client(&mut self) {
+        let now = self.now;
+        while let Some(slice) = self.client.read_bytes(now, CHUNK_BYTES) {
+            self.user.awaits -= slice.len() as u64;
+        }
+        self.user.run(now, &mut self.client);
+        while let Some(segment) = self.client.poll(now) {
+            let (wire, payload) = sizes(&segment);
+            let _unlimited = self.up.handle(now, wire, payload, segment);
+        }
+    }
+
+    /// Lets the server's application and endpoint do all they can; each write is pushed before the next.
+    fn run_server(&mut self) {
+        let now = self.now;
+        self.send_down();
+        while self.server.as_mut().is_some_and(|server| self.origin.run(now, server)) {
+            self.send_down();
+        }
+    }
+
+    fn send_down(&mut self) {
+        let Some(server) = &mut self.server else { return };
+        while let Some(segment) = server.poll(self.now) {
+            let (wire, payload) = sizes(&segment);
+            let index = self.trace.data.len();
+            if payload > 0 {
+                self.trace.data.push(DataPacket {
+                    at: self.now,
+                    seq: segment.seq,
+                    len: payload as u32,
+                    arrives: None,
+                });
+            }
+            let _traced = self.down.handle(self.now, wire, payload, (segment, index));
+        }
+    }
+}
+
+fn sizes(segment: &Segment) -> (usize, usize) {
+    (segment.wire_bytes() as usize, segment.payload.len())
+}
+
+impl User {
+    fn run(&mut self, now: Time, client: &mut Connection) {
+        if !client.is_established() || self.awaits > 0 {
+            return;
+        }
+        let Some((think, response)) = self.left.last().copied() else { return };
+        let asks = *self.asks.get_or_insert(now + think);
+        if asks <= now {
+            client.write(now, &[0; REQUEST_BYTES]);
+            self.awaits = response;
+            self.asks = None;
+            self.left.pop();
+        }
+    }
+}
+
+impl Application {
+    /// Reads what there is to read and writes once; true if that succeeded.
+    fn run(&mut self, now: Time, server: &mut Connection) -> bool {
+        while server.read_bytes(now, REQUEST_BYTES).is_some() {
+            // A request is one segment.
+            self.unwritten += self.responses.pop().unwrap_or(0);
+        }
+        if self.unwritten == 0 || (self.blocked && !server.is_writable()) {
+            return false;
+        }
+        let len = self.unwritten.min(CHUNK_BYTES as u64) as usize;
+        let written = server.write_bytes(now, Bytes::from_static(&ZEROS[..len]));
+        self.unwritten -= written as u64;
+        self.blocked = written == 0;
+        !self.blocked
+    }
+}
+
+impl Trace {
+    fn data_arrived(&mut self, index: usize, at: Time) {
+        if let Some(packet) = self.data.get_mut(index) {
+            packet.arrives = Some(at);
+        }
+    }
+}

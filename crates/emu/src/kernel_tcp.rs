@@ -1,0 +1,49 @@
+//! What the kernel lets one see and set of a TCP socket, without privilege.
+//!
+//! Source: tcp(7), Linux 6.18 `include/uapi/linux/tcp.h`.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::sys::socket::{setsockopt, sockopt as names};
+
+use crate::{Error, sockopt};
+
+/// A sender's state (`TCP_INFO`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderState {
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow start threshold, segments; none before it was ever set.
+    pub ssthresh: Option<u32>,
+    /// `enum tcp_ca_state`: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+    pub congestion_state: u8,
+    /// Smoothed round trip.
+    pub srtt: Duration,
+    /// Segments sent and not cumulatively acknowledged.
+    pub sent: u32,
+}
+
+/// `TCP_INFINITE_SSTHRESH`
+const INFINITE: u32 = 0x7fff_ffff;
+
+/// Looks at a connection.
+pub fn sender_state(stream: &TcpStream) -> Result<SenderState, Error> {
+    let info = sockopt::get::<libc::tcp_info>(stream, libc::IPPROTO_TCP, libc::TCP_INFO)
+        .map_err(Error::system("failed to read TCP_INFO"))?;
+    Ok(SenderState {
+        cwnd: info.tcpi_snd_cwnd,
+        ssthresh: (info.tcpi_snd_ssthresh < INFINITE).then_some(info.tcpi_snd_ssthresh),
+        congestion_state: info.tcpi_ca_state,
+        srtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
+        sent: info.tcpi_unacked,
+    })
+}
+
+/// Pins the congestion control of the connections that a socket accepts. A new namespace inherits the machine's default, which may be
+/// anything.
+pub fn pin_congestion_control(listener: &TcpListener, name: &'static str) -> Result<(), Error> {
+    setsockopt(&listener.as_fd(), names::TcpCongestion, &name.into())
+        .map_err(Error::system("failed to choose the congestion control (is it in the kernel?)"))
+}

@@ -1,0 +1,60 @@
+//! Network namespaces, held by a descriptor and entered by threads.
+//!
+//! A namespace lives as long as this process holds its descriptor or a thread is in it. A thread that has entered one stays: sockets
+//! that it opens belong there, and so do the programs it starts and what it reads and writes below `/proc/sys/net`.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::Error;
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct NetNamespace {
+    file: File,
+}
+
+impl NetNamespace {
+    /// A new, empty one.
+    pub fn new() -> Result<NetNamespace, Error> {
+        thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET)
+                .map_err(Error::system("failed to make a network namespace"))?;
+            let file = File::open("/proc/thread-self/ns/net")
+                .map_err(Error::io("failed to open a network namespace"))?;
+            Ok(NetNamespace { file })
+        })
+        .join()
+        .map_err(|_| Error::Panicked("namespace"))?
+    }
+
+    /// A path by which another process can open it while this one lives.
+    pub(crate) fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+
+    /// Runs `job` inside, on a thread of its own.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<JoinHandle<Result<T, Error>>, Error> {
+        let file = self.file.try_clone().map_err(Error::io("failed to copy a descriptor"))?;
+        Ok(thread::spawn(move || {
+            setns(file, CloneFlags::CLONE_NEWNET)
+                .map_err(Error::system("failed to enter a network namespace"))?;
+            job()
+        }))
+    }
+
+    /// Runs `job` inside and waits for it.
+    pub fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.spawn(job)?.join().map_err(|_| Error::Panicked("namespace"))?
+    }
+}

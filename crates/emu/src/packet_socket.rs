@@ -1,0 +1,125 @@
+//! A packet socket on one interface: frames in with their arrival times, frames out past the queueing discipline.
+//!
+//! Source: packet(7). Each frame is preceded by a `virtio_net_hdr`, so that neither the sender's segmentation nor its checksums are undone
+//! by the kernel on the way.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use libc::c_int;
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, recvmsg,
+    sendmsg, socket,
+};
+use units::Time;
+
+use crate::Error;
+use crate::clock::Clock;
+use crate::offload::{Frame, VnetHeader};
+use crate::sockopt;
+
+/// The largest frame: 64 KB of segmented data and its headers.
+const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
+/// Superpackets that may wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
+const RECEIVE_MEMORY: c_int = 32 << 20;
+
+/// A frame as it arrived, perhaps larger than the MTU.
+pub(crate) struct Arrival<'a> {
+    pub(crate) at: Time,
+    pub(crate) header: VnetHeader,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// The emulator's end of a wire.
+pub(crate) struct PacketSocket {
+    fd: OwnedFd,
+    buffer: Vec<u8>,
+    control: Vec<u8>,
+}
+
+impl PacketSocket {
+    /// Opens one on an interface of the calling thread's namespace.
+    pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
+        // Protocol 0: nothing arrives before the socket is bound.
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)
+            .map_err(Error::system("failed to open a packet socket (needs CAP_NET_RAW)"))?;
+        configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;
+        let index = if_nametoindex(interface)
+            .map_err(Error::system("failed to find the emulator's interface"))?;
+        bind(&fd, index).map_err(Error::system("failed to bind a packet socket"))?;
+        let control = nix::cmsg_space!(nix::sys::time::TimeSpec);
+        Ok(PacketSocket { fd, buffer: vec![0; BUFFER_BYTES], control })
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// The next frame that came in, if there is one.
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival<'_>>, Error> {
+        let mut slices = [IoSliceMut::new(&mut self.buffer)];
+        let control = Some(&mut self.control[..]);
+        let received =
+            recvmsg::<()>(self.fd.as_raw_fd(), &mut slices, control, MsgFlags::MSG_DONTWAIT);
+        let (len, stamp) = match received {
+            Ok(message) => {
+                let stamp = message.cmsgs().ok().and_then(|mut messages| {
+                    messages.find_map(|message| match message {
+                        ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
+                        _ => None,
+                    })
+                });
+                (message.bytes, stamp)
+            }
+            Err(Errno::EAGAIN) => return Ok(None),
+            Err(errno) => return Err(Error::System { what: "failed to receive a packet", errno }),
+        };
+        let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
+        let Some((header, bytes)) = self.buffer[..len].split_first_chunk() else {
+            return Ok(None);
+        };
+        Ok(Some(Arrival { at, header: VnetHeader::from_bytes(*header), bytes }))
+    }
+
+    /// Puts a frame on the wire at once.
+    pub(crate) fn send(&self, frame: &Frame) -> Result<(), Error> {
+        let header = frame.header.to_bytes();
+        let slices = [IoSlice::new(&header), IoSlice::new(&frame.bytes)];
+        sendmsg::<()>(self.fd.as_raw_fd(), &slices, &[], MsgFlags::MSG_DONTWAIT, None)
+            .map(drop)
+            .map_err(Error::system("failed to send a packet"))
+    }
+
+    /// Frames lost since the last call because nobody took them.
+    pub(crate) fn overruns(&self) -> Result<u32, Error> {
+        sockopt::get::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)
+            .map(|statistics| statistics.tp_drops)
+            .map_err(Error::system("failed to read a packet socket's statistics"))
+    }
+}
+
+fn configure(fd: &OwnedFd) -> Result<(), Errno> {
+    let on: c_int = 1;
+    sockopt::set(fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, on)?;
+    sockopt::set(fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, on)?;
+    sockopt::set(fd, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, on)?;
+    sockopt::set(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, on)?;
+    sockopt::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_MEMORY)
+        .or_else(|_| sockopt::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_MEMORY))
+}
+
+fn bind(fd: &OwnedFd, index: u32) -> Result<(), Errno> {
+    // SAFETY: a structure of integers, for which zeros are a value.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index as c_int;
+    let len = mem::size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the address is good for `len` bytes during the call, which only reads it.
+    let result = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) };
+    Errno::result(result).map(drop)
+}

@@ -1,0 +1,107 @@
+//! The proof of a network: ping, loss test and speed test in virtual time, delivered beside configured.
+//!
+//! Each test runs in a world of its own, over links made from the network's description in the same way as those of a
+//! page load, with traffic that knows nothing of the links: datagrams and one TCP flow. What it measures at the
+//! far end is compared with what was asked for.
+
+mod bulk;
+mod loss;
+mod ping;
+mod speed;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use chance::Source;
+use net::Network;
+use world::sim::{NodeId, Plan};
+
+pub use self::bulk::Bulk;
+pub use self::loss::Loss;
+pub use self::ping::Ping;
+pub use self::speed::Speed;
+
+/// What the tests found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkTest {
+    /// Round trips on the idle network.
+    pub ping: Ping,
+    /// From the server to the client.
+    pub down: Direction,
+    /// From the client to the server.
+    pub up: Direction,
+}
+
+/// What the tests found in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// What a flood of full packets gets through; `None` where no rate is set.
+    pub speed: Option<Speed>,
+    /// Datagrams lost while nothing queues.
+    pub loss: Loss,
+    /// One TCP flow; `None` where no rate is set.
+    pub bulk: Option<Bulk>,
+}
+
+/// Which way the tested packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Down,
+    Up,
+}
+
+/// Tests `network`; the same seed finds the same.
+pub fn run(network: &Network, seed: u64) -> LinkTest {
+    let bench = Bench { network, seed };
+    let direction = |way| Direction {
+        speed: speed::measure(&bench, way),
+        loss: loss::measure(&bench, way),
+        bulk: bulk::measure(&bench, way),
+    };
+    LinkTest { ping: ping::measure(&bench), down: direction(Way::Down), up: direction(Way::Up) }
+}
+
+/// The network under test.
+pub(crate) struct Bench<'a> {
+    pub(crate) network: &'a Network,
+    seed: u64,
+}
+
+/// A fresh world with two nodes and the network between them.
+pub(crate) struct Setup {
+    pub(crate) plan: Plan,
+    pub(crate) sender: NodeId,
+    pub(crate) receiver: NodeId,
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+}
+
+impl Bench<'_> {
+    /// The link that packets of a direction cross.
+    pub(crate) fn link(&self, way: Way) -> &net::LinkConfig {
+        match way {
+            Way::Down => &self.network.down,
+            Way::Up => &self.network.up,
+        }
+    }
+
+    /// A world for one test, in which the sender's packets to the receiver go `way`.
+    pub(crate) fn set_up(&self, way: Way) -> Setup {
+        let mut plan = Plan::new(Source::new(self.seed, 0));
+        let tcp = Arc::new(tcp::Config::default());
+        let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
+        let [client, server] = addresses.map(|address| plan.node(address, Arc::clone(&tcp)));
+        let (ups, downs) = crate::simulate::links(&mut plan, self.network);
+        plan.route(client, server, &ups);
+        plan.route(server, client, &downs);
+        let [client_at, server_at] = addresses.map(|address| SocketAddr::new(address, 7));
+        match way {
+            Way::Up => {
+                Setup { plan, sender: client, receiver: server, from: client_at, to: server_at }
+            }
+            Way::Down => {
+                Setup { plan, sender: server, receiver: client, from: server_at, to: client_at }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! When a receiver acknowledges, by operating system.
+
+use std::time::Duration;
+
+/// When the receiver acknowledges (`__tcp_ack_snd_check`, `tcp_event_data_recv`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// Segments acknowledged at once at the start and after a long pause, at least and at most
+    /// (`tcp_incr_quickack`, `TCP_MAX_QUICKACKS`).
+    pub quick_acks: (u32, u32),
+    /// Shortest delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
+    pub min_delay: Duration,
+    /// Longest delay (`TCP_DELACK_MAX`).
+    pub max_delay: Duration,
+    /// Replies within the delay that make a connection interactive, which ends quick acknowledgements
+    /// (`tcp_pingpong_thresh`).
+    pub interactive_after: u32,
+    /// The longest that acknowledgements of out-of-order data are held back after the first three
+    /// (`tcp_comp_sack_delay_ns`); zero: never.
+    pub compression_delay: Duration,
+    /// At most so many are held back (`tcp_comp_sack_nr`).
+    pub compression_limit: u32,
+}
+
+impl AckPolicy {
+    /// Acknowledges every segment at once.
+    pub const EVERY_SEGMENT: AckPolicy = AckPolicy {
+        quick_acks: (u32::MAX, u32::MAX),
+        interactive_after: u32::MAX,
+        compression_delay: Duration::ZERO,
+        ..AckPolicy::LINUX
+    };
+    /// Linux 6.
+    pub const LINUX: AckPolicy = AckPolicy {
+        quick_acks: (2, 16),
+        min_delay: Duration::from_millis(40),
+        max_delay: Duration::from_millis(200),
+        interactive_after: 1,
+        compression_delay: Duration::from_millis(1),
+        compression_limit: 44,
+    };
+    /// Linux 2.6.32 to 3.10: the same, but out-of-order data is always acknowledged at once (compression came
+    /// with Linux 4.18).
+    pub const LINUX_3: AckPolicy =
+        AckPolicy { compression_delay: Duration::ZERO, ..AckPolicy::LINUX };
+    /// Windows 7: every second segment, or after 200 ms (`TcpAckFrequency` 2, `TcpDelAckTicks` 2 in its
+    /// documentation). Whether the delay is shorter at the start of a connection is not documented: it is not, here.
+    pub const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
+    /// iOS 9: every second segment, or after 100 ms (`net.inet.tcp.delayed_ack=3` of its kernel, whose detector of
+    /// streams, which stretches acknowledgements of bulk transfers, is left out).
+    pub const IOS_9: AckPolicy = AckPolicy::plain(Duration::from_millis(100));
+
+    /// RFC 1122 section 4.2.3.2: every second full segment, or after `delay`.
+    const fn plain(delay: Duration) -> AckPolicy {
+        AckPolicy {
+            quick_acks: (0, 0),
+            min_delay: delay,
+            max_delay: delay,
+            interactive_after: 0,
+            compression_delay: Duration::ZERO,
+            compression_limit: 0,
+        }
+    }
+
+    /// The policies that have names in configuration text.
+    pub(crate) const NAMED: [(AckPolicy, &str); 5] = [
+        (AckPolicy::LINUX, "linux-6"),
+        (AckPolicy::LINUX_3, "linux-3"),
+        (AckPolicy::WINDOWS_7, "windows-7"),
+        (AckPolicy::IOS_9, "ios-9"),
+        (AckPolicy::EVERY_SEGMENT, "every-segment"),
+    ];
+}
+
+impl Default for AckPolicy {
+    fn default() -> AckPolicy {
+        AckPolicy::LINUX
+    }
+}

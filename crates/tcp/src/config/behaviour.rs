@@ -1,0 +1,180 @@
+//! The choices in which generations of Linux differ, each a knob of its own.
+//!
+//! Sources: Linux 2.6.32, 3.0.27, 3.2, 3.10.17 and 6.18.2, `net/ipv4/tcp_{input,output,timer,cong,metrics}.c`.
+
+use crate::config::named::names;
+
+/// How losses are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// By time: what was sent well before something that arrived (RFC 8985; all there is since Linux 6.17).
+    Rack,
+    /// By distance from the highest data that arrived, holes included, until reordering is seen
+    /// (Mathis and Mahdavi 1996; `tcp_fack=1`, up to Linux 4.14).
+    Fack,
+    /// By the count of segments that arrived out of order (RFC 6675; `tcp_fack=0`).
+    Duplicates,
+}
+
+names!(LossDetection { Rack => "rack", Fack => "fack", Duplicates => "duplicates" });
+
+/// How the window comes down during a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// By one on every second acknowledgement (`tcp_cwnd_down`, up to Linux 3.1).
+    RateHalving,
+    /// Proportionally in fast recovery (RFC 6937); rate halving elsewhere (Linux 3.2 to 3.6).
+    Prr32,
+    /// Proportionally everywhere, one segment of slack below the threshold (Linux 3.7 to 4.5).
+    Prr310,
+    /// Proportionally; below the threshold slow start only while no more is lost
+    /// (RFC 9937's bound as Linux 6 has it).
+    Prr6,
+}
+
+names!(Reduction {
+    RateHalving => "rate-halving",
+    Prr32 => "prr-3.2",
+    Prr310 => "prr-3.10",
+    Prr6 => "prr-6",
+});
+
+/// How a timeout is tested for having been spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frto {
+    /// Not at all (`tcp_frto=0`).
+    Off,
+    /// Appendix B of RFC 4138: two acknowledgements decide before anything is marked lost
+    /// (`tcp_enter_frto`, up to Linux 3.9).
+    Rfc4138,
+    /// RFC 5682, within the Loss state (`tcp_process_loss`, since Linux 3.10).
+    Rfc5682,
+}
+
+names!(Frto { Off => "off", Rfc4138 => "rfc4138", Rfc5682 => "rfc5682" });
+
+/// What follows when [`Frto::Rfc4138`] finds a timeout spurious (`tcp_frto_response`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpuriousResponse {
+    /// Down to the threshold, which stays reduced, by rate halving (0, the kernel's default).
+    RateHalving,
+    /// Down to the threshold at once (1).
+    Conservative,
+    /// Back to what was before (2).
+    Undo,
+}
+
+names!(SpuriousResponse {
+    RateHalving => "rate-halving",
+    Conservative => "conservative",
+    Undo => "undo",
+});
+
+/// The window after a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossWindow {
+    /// One segment, everything marked lost (RFC 5681; Linux 3).
+    One,
+    /// One more than what may still be in flight (Linux 6).
+    InFlightPlusOne,
+}
+
+names!(LossWindow { One => "one", InFlightPlusOne => "in-flight-plus-one" });
+
+/// Whether a lost tail is probed for, and after how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailLossProbe {
+    /// Never: a lost tail costs a timeout.
+    Off,
+    /// Two round trips, at least 10 ms; alone in flight, 1.5 round trips and 200 ms if that is longer;
+    /// in Open only (Linux 3.10).
+    Linux310,
+    /// Two round trips and 2 ms; alone in flight, 200 ms more; in Open and Cwr (RFC 8985 section 7).
+    Linux6,
+}
+
+names!(TailLossProbe { Off => "off", Linux310 => "linux-3.10", Linux6 => "linux-6" });
+
+/// Where samples of the round trip come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// From the echoed timestamp of every acknowledgement that advances, retransmissions or not;
+    /// without timestamps from what was sent once only (`tcp_ack_saw_tstamp`, Linux 3).
+    Echo,
+    /// From what was sent once only, selectively acknowledged data included; from the echo where
+    /// there is nothing such (`tcp_ack_update_rtt`, Linux 6).
+    Transmissions,
+}
+
+names!(RttSampling { Echo => "echo", Transmissions => "transmissions" });
+
+/// What lets the window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Each acknowledgement of new data counts one, before losses are looked at; the window must have
+    /// been nearly full when it arrived (`tcp_is_cwnd_limited(in_flight)`, `tcp_abc=0`, up to Linux 3.12).
+    PerAck,
+    /// Each segment delivered counts; the window must have been full at some time in the round trip, or half
+    /// used in slow start (Linux 6).
+    PerSegment,
+}
+
+names!(Growth { PerAck => "per-ack", PerSegment => "per-segment" });
+
+/// When a window that lay idle is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// When the application writes, before anything leaves (`tcp_slow_start_after_idle_check`, Linux 6).
+    AtWrite,
+    /// When the first burst of up to 64 KB has left under the old window (`tcp_event_data_sent`, Linux 3).
+    AfterFirstBurst,
+}
+
+names!(IdleRestart { AtWrite => "at-write", AfterFirstBurst => "after-first-burst" });
+
+/// What the loss of the SYN or SYN-ACK costs beyond its timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SynLossWindow {
+    /// Nothing (up to Linux 3.0).
+    Keep,
+    /// A window of one segment after more than one loss (RFC 6298; since Linux 3.1).
+    OneAfterTwo,
+}
+
+names!(SynLossWindow { Keep => "keep", OneAfterTwo => "one-after-two" });
+
+/// What the handshake's round trip is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeRtt {
+    /// Forgotten without timestamps, where it would give less than the initial timeout: that stands until
+    /// data is acknowledged (`tcp_init_metrics`, label `reset`, up to Linux 3.0).
+    NeedsTimestamps,
+    /// The first sample; without one the timeout is 3 s (since Linux 3.1).
+    Counts,
+}
+
+names!(HandshakeRtt { NeedsTimestamps => "needs-timestamps", Counts => "counts" });
+
+/// What a connection takes from, and leaves for, others to the same peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsUse {
+    /// Nothing (`tcp_no_metrics_save=1`, and nothing cached).
+    Off,
+    /// Round trip, deviation, threshold and reordering (up to Linux 5.5).
+    Linux3,
+    /// The first timeout and reordering; no threshold (`tcp_no_ssthresh_metrics_save=1`, since Linux 5.6).
+    Linux6,
+}
+
+names!(MetricsUse { Off => "off", Linux3 => "linux-3", Linux6 => "linux-6" });
+
+/// How the receive buffer follows the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveTuning {
+    /// Twice what the application took in a round trip (`tcp_rcv_space_adjust`, Linux 3).
+    Linux3,
+    /// The same and an allowance for a sender in slow start and for data behind gaps (Linux 6).
+    Linux6,
+}
+
+names!(ReceiveTuning { Linux3 => "linux-3", Linux6 => "linux-6" });

@@ -1,0 +1,89 @@
+//! The kernel's tick ("jiffy"): the grain of its timers and, in old kernels, of the round trip.
+//!
+//! A timer expires on the first tick at or after its due time. Ticks are counted from time zero; a real
+//! machine's ticks stand in any phase to the simulation's clock.
+
+use std::time::Duration;
+
+use units::Time;
+
+/// What the machine's clock resolves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Ticks a second (`CONFIG_HZ`: 100, 250, 1000); zero: timers are exact.
+    hz: u32,
+    /// Round trips are counted in ticks, at least one (before Linux 3.15).
+    rtt_in_ticks: bool,
+}
+
+impl Clock {
+    /// No grain at all.
+    pub const EXACT: Clock = Clock { hz: 0, rtt_in_ticks: false };
+
+    /// Timers and round trips in ticks, `hz` a second.
+    pub const fn ticks(hz: u32) -> Clock {
+        Clock { hz, rtt_in_ticks: true }
+    }
+
+    /// Ticks a second, if there are any.
+    pub const fn hz(self) -> Option<u32> {
+        if self.hz == 0 { None } else { Some(self.hz) }
+    }
+
+    /// The same kind of clock with another tick; none: no grain.
+    #[must_use]
+    pub const fn with_hz(self, hz: Option<u32>) -> Clock {
+        let hz = match hz {
+            Some(hz) => hz,
+            None => 0,
+        };
+        Clock { hz, rtt_in_ticks: self.rtt_in_ticks }
+    }
+
+    /// When a timer due at `at` expires.
+    pub(crate) fn expiry(self, at: Time) -> Time {
+        if self.hz == 0 || at == Time::NEVER {
+            return at;
+        }
+        Time::from_nanos(at.as_nanos().next_multiple_of(self.tick()))
+    }
+
+    /// What a measurement from `sent` to `now` gives.
+    pub(crate) fn span(self, sent: Time, now: Time) -> Duration {
+        if self.hz == 0 || !self.rtt_in_ticks {
+            return now - sent;
+        }
+        let ticks = (now.as_nanos() / self.tick()).saturating_sub(sent.as_nanos() / self.tick());
+        // `tcp_rtt_estimator`: a round trip of no tick counts as one.
+        Duration::from_nanos(ticks.max(1) * self.tick())
+    }
+
+    fn tick(self) -> u64 {
+        1_000_000_000 / u64::from(self.hz)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_expire_on_the_next_tick() {
+        let clock = Clock::ticks(250);
+        assert_eq!(clock.expiry(Time::from_millis(201)), Time::from_millis(204));
+        assert_eq!(clock.expiry(Time::from_millis(204)), Time::from_millis(204));
+        assert_eq!(clock.expiry(Time::NEVER), Time::NEVER);
+        assert_eq!(Clock::EXACT.expiry(Time::from_millis(201)), Time::from_millis(201));
+    }
+
+    #[test]
+    fn a_round_trip_is_the_difference_of_two_ticks() {
+        let clock = Clock::ticks(250);
+        let span = |from: u64, to: u64| clock.span(Time::from_millis(from), Time::from_millis(to));
+        assert_eq!(span(3, 5), Duration::from_millis(4));
+        assert_eq!(span(4, 7), Duration::from_millis(4), "no tick counts as one");
+        assert_eq!(span(1, 152), Duration::from_millis(152));
+        let exact = Clock::EXACT.span(Time::from_millis(1), Time::from_millis(152));
+        assert_eq!(exact, Duration::from_millis(151));
+    }
+}

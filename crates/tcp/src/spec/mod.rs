@@ -1,0 +1,215 @@
+//! A transport in one line of text: `linux-3.2,iw=3,cc=reno,hz=250`.
+//!
+//! A generation, whose defaults hold, and knobs that differ from them. [`Config::parse`] reads it; `Display` of a
+//! [`Config`] writes the canonical form: the generation, then whatever differs, in the order of [`Knob::all`]. Both go
+//! by one table, so whatever can be set can be shown. The size of a segment is no knob: it is the path's.
+
+mod knobs;
+mod values;
+
+use std::fmt;
+
+use crate::config::named::Named;
+use crate::config::{Config, Generation};
+
+pub use knobs::Knob;
+
+/// A text that is no transport.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// The first word is no generation.
+    #[error(
+        "no TCP generation is called `{name}`{}; there are {}",
+        hint(suggestion),
+        generations()
+    )]
+    UnknownGeneration {
+        /// What was written.
+        name: String,
+        /// The nearest that exists.
+        suggestion: Option<&'static str>,
+    },
+    /// There is no such knob.
+    #[error("no TCP knob is called `{name}`{}", hint(suggestion))]
+    UnknownKnob {
+        /// What was written.
+        name: String,
+        /// The nearest that exists.
+        suggestion: Option<&'static str>,
+    },
+    /// A knob without a value.
+    #[error("the TCP knob `{knob}` wants a value: `{knob}={}`", Knob::find(knob).map_or("", |knob| knob.values()))]
+    NoValue {
+        /// The knob.
+        knob: &'static str,
+    },
+    /// A value that the knob does not take.
+    #[error("the TCP knob `{knob}` cannot be `{value}`: it takes {expected}")]
+    BadValue {
+        /// The knob.
+        knob: &'static str,
+        /// What was written.
+        value: String,
+        /// What may be written.
+        expected: String,
+    },
+    /// A knob is set twice.
+    #[error("the TCP knob `{knob}` is set twice; keep one")]
+    Twice {
+        /// The knob.
+        knob: &'static str,
+    },
+}
+
+impl Config {
+    /// Reads a transport: a generation and then knobs, or knobs of the default generation, separated by commas.
+    pub fn parse(text: &str) -> Result<Config, SpecError> {
+        let mut items = text.split(',').map(str::trim).filter(|item| !item.is_empty()).peekable();
+        let generation = match items.next_if(|item| !item.contains('=')) {
+            Some(name) => generation(name)?,
+            None => Generation::default(),
+        };
+        let mut config = generation.config();
+        let mut seen = Vec::new();
+        for item in items {
+            let (name, value) = item.split_once('=').unwrap_or((item, ""));
+            let knob = config.set(name.trim(), value.trim())?;
+            if seen.contains(&knob) {
+                return Err(SpecError::Twice { knob });
+            }
+            seen.push(knob);
+        }
+        Ok(config)
+    }
+
+    /// Turns one knob; returns its name.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<&'static str, SpecError> {
+        let knob = Knob::find(name).ok_or_else(|| SpecError::UnknownKnob {
+            name: name.to_owned(),
+            suggestion: nearest(name, Knob::all().iter().map(Knob::name)),
+        })?;
+        if value.is_empty() {
+            return Err(SpecError::NoValue { knob: knob.name() });
+        }
+        knob.set(self, value).map_err(|expected| SpecError::BadValue {
+            knob: knob.name(),
+            value: value.to_owned(),
+            expected,
+        })?;
+        Ok(knob.name())
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.generation)?;
+        let defaults = self.generation.config();
+        for knob in Knob::all() {
+            let value = knob.get(self);
+            if value != knob.get(&defaults) {
+                write!(f, ",{}={value}", knob.name())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn generation(name: &str) -> Result<Generation, SpecError> {
+    name.parse().map_err(|_| match Knob::find(name) {
+        Some(knob) => SpecError::NoValue { knob: knob.name() },
+        None => SpecError::UnknownGeneration {
+            name: name.to_owned(),
+            suggestion: nearest(name, Generation::ALL.map(Generation::name)),
+        },
+    })
+}
+
+fn generations() -> String {
+    Generation::ALL.map(Generation::name).join(", ")
+}
+
+fn hint(suggestion: &Option<&'static str>) -> String {
+    suggestion.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+}
+
+/// The name most like `text`, if any is near enough to have been meant.
+fn nearest(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    const NEAR_ENOUGH: f64 = 0.75;
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(text, name), name))
+        .filter(|(likeness, _)| *likeness >= NEAR_ENOUGH)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_generation_and_what_differs() {
+        let config = Config::parse("linux-3.2, iw=3, cc=reno, hz=1000, min-rto=50ms").unwrap();
+        assert_eq!(config.generation, Generation::Linux3_2);
+        assert_eq!((config.initial_window, config.clock.hz()), (3, Some(1000)));
+        assert_eq!(config.min_rto, Duration::from_millis(50));
+        assert_eq!(config.to_string(), "linux-3.2,iw=3,cc=reno,min-rto=50ms,hz=1000");
+    }
+
+    #[test]
+    fn defaults_are_written_as_their_generation() {
+        assert_eq!(Config::parse("").unwrap(), Config::default());
+        for generation in Generation::ALL {
+            assert_eq!(generation.config().to_string(), generation.name());
+        }
+        assert_eq!(Config::parse("linux-3.0,iw=10").unwrap().to_string(), "linux-3.0");
+    }
+
+    #[test]
+    fn mistakes_are_named_and_the_nearest_is_suggested() {
+        let error = |text: &str| Config::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error("linux-3.2,inital-rto=1s"),
+            "no TCP knob is called `inital-rto` (did you mean `initial-rto`?)"
+        );
+        assert_eq!(
+            error("linux-3.3"),
+            "no TCP generation is called `linux-3.3` (did you mean `linux-3.2`?); there are \
+             linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
+        );
+        assert_eq!(error("frto"), "the TCP knob `frto` wants a value: `frto=off|rfc4138|rfc5682`");
+        assert_eq!(
+            error("iw=0"),
+            "the TCP knob `iw` cannot be `0`: it takes a number from 1 to 1000"
+        );
+        assert_eq!(error("iw=3,iw=4"), "the TCP knob `iw` is set twice; keep one");
+        assert!(error("min-rto=5").contains("such as 600ms"), "{}", error("min-rto=5"));
+    }
+
+    #[test]
+    fn every_knob_shows_what_it_was_set_to() {
+        for generation in Generation::ALL {
+            let defaults = generation.config();
+            for knob in Knob::all() {
+                let mut config = Generation::Linux6.config();
+                let value = knob.get(&defaults);
+                knob.set(&mut config, &value)
+                    .unwrap_or_else(|expected| panic!("{}={value}: {expected}", knob.name()));
+                assert_eq!(knob.get(&config), value, "{}", knob.name());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[a-z0-9=,. -]{0,60}") {
+            if let Ok(config) = Config::parse(&text) {
+                prop_assert_eq!(Config::parse(&config.to_string()), Ok(config));
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Between a connection's own numbers and those on the wire.
+//!
+//! A [`Segment`] counts bytes from 0 in 64 bits, states its window in bytes and stamps instants. On the wire a sequence
+//! number has 32 bits and starts anywhere (RFC 9293 section 3.4.1), a window has 16 and is scaled (RFC 7323 section 2),
+//! and a timestamp counts ticks from anywhere (RFC 7323 section 5.4). Writing needs to know where both ends began; reading
+//! back needs to know, too, roughly where in the connection the packet belongs.
+
+use std::ops::Range;
+
+use tcp::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
+use units::Time;
+
+use crate::options::TcpOptions;
+use crate::packet::TcpPacket;
+
+/// A tick of timestamps: 1 ms, Linux's (`TCP_TS_HZ`).
+const TICK_NANOS: u64 = 1_000_000;
+
+/// What a SYN without the option means (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
+
+/// How one end of a connection numbers what it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbering {
+    /// The SYN's number.
+    pub isn: u32,
+    /// What its clock shows at the world's beginning, in ticks.
+    pub timestamp_offset: u32,
+    /// The scale that its SYN offered, if it did.
+    pub window_scale: Option<u8>,
+}
+
+/// One direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direction {
+    /// The end that sends.
+    pub sender: Numbering,
+    /// The end that receives.
+    pub receiver: Numbering,
+}
+
+/// Where in a connection a packet belongs: what is read is the nearest to this that the wire's bits allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// A sequence number of the sender.
+    pub seq: u64,
+    /// A sequence number of the receiver.
+    pub ack: u64,
+    /// An instant.
+    pub now: Time,
+}
+
+impl Direction {
+    /// `segment` on the wire, between these ports.
+    pub fn write(&self, source_port: u16, destination_port: u16, segment: &Segment) -> TcpPacket {
+        let acknowledges = segment.is(Flags::ACK);
+        TcpPacket {
+            source_port,
+            destination_port,
+            seq: number(self.sender.isn, segment.seq),
+            ack: if acknowledges { number(self.receiver.isn, segment.ack) } else { 0 },
+            flags: segment.flags,
+            window: self.shrink(segment),
+            options: self.options(segment),
+            payload: segment.payload.clone(),
+        }
+    }
+
+    /// The segment that `packet` stands for, unmarked: marks are in the IP header. Timestamps come back in whole ticks, and a window that did not fit as what fitted.
+    pub fn read(&self, packet: &TcpPacket, near: &Reference) -> Segment {
+        let acknowledges = packet.flags.contains(Flags::ACK);
+        let ack = if acknowledges { count(self.receiver.isn, packet.ack, near.ack) } else { 0 };
+        let shift = if packet.flags.contains(Flags::SYN) { 0 } else { self.shift() };
+        let mut sack = SackBlocks::NONE;
+        for block in &packet.options.sack {
+            let start = count(self.receiver.isn, block.start, near.ack);
+            sack.push(start..count(self.receiver.isn, block.end, near.ack));
+        }
+        Segment {
+            seq: count(self.sender.isn, packet.seq, near.seq),
+            ack,
+            flags: packet.flags,
+            window_bytes: u64::from(packet.window) << shift,
+            payload: packet.payload.clone(),
+            sack,
+            timestamps: packet.options.timestamps.map(|(value, echo)| Timestamps {
+                value: instant(self.sender.timestamp_offset, value, near.now),
+                echo: match acknowledges {
+                    true => instant(self.receiver.timestamp_offset, echo, near.now),
+                    false => Time::ZERO,
+                },
+            }),
+            syn: packet.flags.contains(Flags::SYN).then(|| syn_options(&packet.options)),
+            ecn: tcp::Ecn::NotEct,
+        }
+    }
+
+    /// By how many bits the sender's windows are shifted: if both ends offered to (RFC 7323 section 2.2).
+    fn shift(&self) -> u32 {
+        let offered = self.receiver.window_scale.and(self.sender.window_scale);
+        // RFC 7323 section 2.3: no more than 14.
+        u32::from(offered.unwrap_or(0).min(14))
+    }
+
+    fn shrink(&self, segment: &Segment) -> u16 {
+        // RFC 7323 section 2.2: the window of a SYN is never scaled.
+        let shift = if segment.is(Flags::SYN) { 0 } else { self.shift() };
+        u16::try_from(segment.window_bytes >> shift).unwrap_or(u16::MAX)
+    }
+
+    fn options(&self, segment: &Segment) -> TcpOptions {
+        let acknowledges = segment.is(Flags::ACK);
+        let block = |block: Range<u64>| {
+            number(self.receiver.isn, block.start)..number(self.receiver.isn, block.end)
+        };
+        TcpOptions {
+            maximum_segment_size: segment.syn.map(|syn| u16::try_from(syn.mss).unwrap_or(u16::MAX)),
+            window_scale: segment.syn.map(|syn| syn.window_scale),
+            sack_permitted: segment.syn.is_some_and(|syn| syn.sack),
+            timestamps: segment.timestamps.map(|stamps| {
+                let value = ticks(self.sender.timestamp_offset, stamps.value);
+                // RFC 7323 section 3.2: without an acknowledgement there is nothing to echo.
+                let echo = if acknowledges {
+                    ticks(self.receiver.timestamp_offset, stamps.echo)
+                } else {
+                    0
+                };
+                (value, echo)
+            }),
+            sack: segment.sack.iter().map(block).collect(),
+        }
+    }
+}
+
+fn syn_options(options: &TcpOptions) -> SynOptions {
+    SynOptions {
+        mss: options.maximum_segment_size.map_or(DEFAULT_MSS, u32::from),
+        window_scale: options.window_scale.unwrap_or(0),
+        sack: options.sack_permitted,
+    }
+}
+
+fn number(isn: u32, count: u64) -> u32 {
+    isn.wrapping_add(count as u32)
+}
+
+fn count(isn: u32, number: u32, near: u64) -> u64 {
+    nearest(number.wrapping_sub(isn), near)
+}
+
+fn ticks(offset: u32, at: Time) -> u32 {
+    offset.wrapping_add((at.as_nanos() / TICK_NANOS) as u32)
+}
+
+fn instant(offset: u32, value: u32, near: Time) -> Time {
+    let ticks = nearest(value.wrapping_sub(offset), near.as_nanos() / TICK_NANOS);
+    Time::from_nanos(ticks.saturating_mul(TICK_NANOS))
+}
+
+/// The number nearest to `near` whose low 32 bits are `low`.
+fn nearest(low: u32, near: u64) -> u64 {
+    let ahead = low.wrapping_sub(near as u32) as i32;
+    // Before the beginning there is nothing: then it is the one ahead.
+    near.checked_add_signed(ahead.into()).unwrap_or(u64::from(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_wrap_and_come_back() {
+        for near in [0, 5, 1 << 31, (1 << 32) - 1, 1 << 32, 77 << 32] {
+            for distance in [-3_i64, -1, 0, 1, 1_000_000, i64::from(i32::MAX)] {
+                let Some(at) = u64::checked_add_signed(near, distance) else { continue };
+                assert_eq!(count(4_000_000_000, number(4_000_000_000, at), near), at);
+            }
+        }
+    }
+
+    #[test]
+    fn windows_are_scaled_if_both_ends_offered() {
+        let scaled = Numbering { window_scale: Some(7), ..Numbering::default() };
+        let plain = Numbering::default();
+        let mut segment = Segment {
+            seq: 1,
+            ack: 1,
+            flags: Flags::ACK,
+            window_bytes: 128_000,
+            payload: tcp::Payload::new(),
+            sack: SackBlocks::NONE,
+            timestamps: None,
+            syn: None,
+            ecn: tcp::Ecn::NotEct,
+        };
+        let both = Direction { sender: scaled, receiver: scaled };
+        assert_eq!(both.write(1, 2, &segment).window, 1000);
+        let one = Direction { sender: scaled, receiver: plain };
+        assert_eq!(one.write(1, 2, &segment).window, 65_535);
+        segment.flags = Flags::SYN;
+        assert_eq!(both.write(1, 2, &segment).window, 65_535);
+    }
+}

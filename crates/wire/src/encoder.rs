@@ -1,0 +1,125 @@
+//! All that a world sends, as bytes: connections get initial numbers, packets their IPv4 identification.
+//!
+//! What a host would draw from its secret (RFC 6528, RFC 7323 section 5.4, Linux `secure_tcp_ts_off`) comes from a seeded
+//! source here, so that the same world gives the same bytes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use chance::Source;
+use tcp::{Flags, Segment};
+
+use crate::direction::{Direction, Numbering};
+use crate::ip::{Addresses, Ecn, Ip};
+use crate::packet::{Body, Packet, UdpPacket};
+
+/// Linux's default (`IPDEFTTL`). Links here are no routers: it arrives as it left.
+const HOP_LIMIT: u8 = 64;
+
+/// What goes from one socket to another.
+type Flow = (SocketAddr, SocketAddr);
+
+/// Turns what a world sends into bytes.
+#[derive(Debug)]
+pub struct Encoder {
+    source: Source,
+    /// How each end of each connection counts.
+    numberings: BTreeMap<Flow, Numbering>,
+    /// The identification of a flow's next packet (`inet_id`).
+    identifications: BTreeMap<Flow, u16>,
+    /// The identification of each packet, by its place in the order of sending.
+    sent: BTreeMap<u64, u16>,
+}
+
+/// Which packet is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// Its number among all packets of the world. One packet may be seen twice, where it leaves and where it arrives.
+    pub serial: u64,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// For whom it is.
+    pub to: SocketAddr,
+}
+
+impl Encoder {
+    /// An encoder that has seen nothing.
+    pub fn new(source: Source) -> Encoder {
+        Encoder {
+            source,
+            numberings: BTreeMap::new(),
+            identifications: BTreeMap::new(),
+            sent: BTreeMap::new(),
+        }
+    }
+
+    /// The bytes of a TCP segment.
+    ///
+    /// # Panics
+    /// If the addresses are of two families, or the segment longer than IP allows: no world sends such.
+    pub fn tcp(&mut self, seen: Sighting, segment: &Segment) -> Vec<u8> {
+        if segment.is(Flags::SYN) {
+            self.begin((seen.from, seen.to), segment);
+        }
+        let of = |flow| self.numberings.get(&flow).copied().unwrap_or_default();
+        let direction =
+            Direction { sender: of((seen.from, seen.to)), receiver: of((seen.to, seen.from)) };
+        let packet = direction.write(seen.from.port(), seen.to.port(), segment);
+        self.packet(seen, segment.ecn.into(), Body::Tcp(packet))
+    }
+
+    /// The bytes of a UDP datagram.
+    ///
+    /// # Panics
+    /// If the addresses are of two families, or the datagram longer than IP allows: no world sends such.
+    pub fn udp(&mut self, seen: Sighting, payload: &Bytes) -> Vec<u8> {
+        let datagram = UdpPacket {
+            source_port: seen.from.port(),
+            destination_port: seen.to.port(),
+            payload: payload.clone(),
+        };
+        self.packet(seen, Ecn::NotEct, Body::Udp(datagram))
+    }
+
+    /// A SYN: what numbers its sender will use.
+    fn begin(&mut self, flow: Flow, syn: &Segment) {
+        let drawn = self.draw("numbers", flow);
+        self.numberings.insert(
+            flow,
+            Numbering {
+                isn: drawn as u32,
+                timestamp_offset: (drawn >> 32) as u32,
+                window_scale: syn.syn.map(|options| options.window_scale),
+            },
+        );
+    }
+
+    fn packet(&mut self, seen: Sighting, ecn: Ecn, body: Body) -> Vec<u8> {
+        let addresses = Addresses::new(seen.from.ip(), seen.to.ip())
+            .expect("a packet's two addresses are of one family");
+        let identification = match addresses {
+            Addresses::V4 { .. } => self.identification(seen),
+            Addresses::V6 { .. } => 0,
+        };
+        let ip = Ip { addresses, identification, hop_limit: HOP_LIMIT, ecn };
+        Packet { ip, body }.encode().expect("a world's packets fit into their headers")
+    }
+
+    fn identification(&mut self, seen: Sighting) -> u16 {
+        if let Some(known) = self.sent.get(&seen.serial) {
+            return *known;
+        }
+        let flow = (seen.from, seen.to);
+        let first = self.draw("identification", flow) as u16;
+        let next = self.identifications.entry(flow).or_insert(first);
+        let identification = *next;
+        *next = next.wrapping_add(1);
+        self.sent.insert(seen.serial, identification);
+        identification
+    }
+
+    fn draw(&self, what: &str, (from, to): Flow) -> u64 {
+        self.source.stream(&format!("wire/{what}/{from}/{to}")).next_u64()
+    }
+}

@@ -1,0 +1,189 @@
+//! What matters of an IP header: from where, where to, and the marks of congestion.
+//!
+//! Sources: RFC 791, RFC 8200, RFC 3168.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, Ipv6Header};
+
+use crate::error::EncodeError;
+
+/// What matters of an IP header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ip {
+    /// From where to where.
+    pub addresses: Addresses,
+    /// IPv4's number of the packet; IPv6 has none, and there it is 0.
+    pub identification: u16,
+    /// Time to live, or hop limit.
+    pub hop_limit: u8,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
+}
+
+/// Source and destination, of one family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// From where.
+        source: Ipv4Addr,
+        /// Where to.
+        destination: Ipv4Addr,
+    },
+    /// IPv6.
+    V6 {
+        /// From where.
+        source: Ipv6Addr,
+        /// Where to.
+        destination: Ipv6Addr,
+    },
+}
+
+/// The codepoint of explicit congestion notification (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The transport does not take part.
+    #[default]
+    NotEct,
+    /// It does, codepoint 1.
+    Ect1,
+    /// It does, codepoint 0: what TCP uses.
+    Ect0,
+    /// A queue on the way was filling.
+    CongestionExperienced,
+}
+
+impl Addresses {
+    /// The pair, if both are of one family.
+    pub fn new(source: IpAddr, destination: IpAddr) -> Option<Addresses> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                Some(Addresses::V4 { source, destination })
+            }
+            (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                Some(Addresses::V6 { source, destination })
+            }
+            _ => None,
+        }
+    }
+
+    /// From where.
+    pub fn source(&self) -> IpAddr {
+        match self {
+            Addresses::V4 { source, .. } => IpAddr::V4(*source),
+            Addresses::V6 { source, .. } => IpAddr::V6(*source),
+        }
+    }
+
+    /// Where to.
+    pub fn destination(&self) -> IpAddr {
+        match self {
+            Addresses::V4 { destination, .. } => IpAddr::V4(*destination),
+            Addresses::V6 { destination, .. } => IpAddr::V6(*destination),
+        }
+    }
+
+    /// The sum over the pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1) and `payload`.
+    pub(crate) fn sum(&self, protocol: IpNumber, payload: &[u8]) -> Sum16BitWords {
+        let mut sum = Sum16BitWords::new();
+        sum = match self {
+            Addresses::V4 { source, destination } => {
+                sum.add_4bytes(source.octets()).add_4bytes(destination.octets())
+            }
+            Addresses::V6 { source, destination } => {
+                sum.add_16bytes(source.octets()).add_16bytes(destination.octets())
+            }
+        };
+        sum.add_2bytes([0, protocol.0])
+            .add_4bytes((payload.len() as u32).to_be_bytes())
+            .add_slice(payload)
+    }
+}
+
+impl Ip {
+    pub(crate) fn of(headers: &IpHeaders) -> Ip {
+        match headers {
+            IpHeaders::Ipv4(header, _) => Ip {
+                addresses: Addresses::V4 {
+                    source: header.source.into(),
+                    destination: header.destination.into(),
+                },
+                identification: header.identification,
+                hop_limit: header.time_to_live,
+                ecn: header.ecn.into(),
+            },
+            IpHeaders::Ipv6(header, _) => Ip {
+                addresses: Addresses::V6 {
+                    source: header.source.into(),
+                    destination: header.destination.into(),
+                },
+                identification: 0,
+                hop_limit: header.hop_limit,
+                ecn: header.ecn().into(),
+            },
+        }
+    }
+
+    pub(crate) fn encode(&self, protocol: IpNumber, len: usize) -> Result<Vec<u8>, EncodeError> {
+        let short = u16::try_from(len).map_err(|_| EncodeError::TooLong { bytes: len })?;
+        match self.addresses {
+            Addresses::V4 { source, destination } => {
+                let (source, destination) = (source.octets(), destination.octets());
+                let mut header =
+                    Ipv4Header::new(short, self.hop_limit, protocol, source, destination)
+                        .map_err(|_| EncodeError::TooLong { bytes: len + Ipv4Header::MIN_LEN })?;
+                header.identification = self.identification;
+                header.dont_fragment = true;
+                header.ecn = self.ecn.into();
+                header.header_checksum = header.calc_header_checksum();
+                Ok(header.to_bytes().to_vec())
+            }
+            Addresses::V6 { source, destination } => {
+                let mut header = Ipv6Header {
+                    payload_length: short,
+                    next_header: protocol,
+                    hop_limit: self.hop_limit,
+                    source: source.octets(),
+                    destination: destination.octets(),
+                    ..Ipv6Header::default()
+                };
+                header.set_ecn(self.ecn.into());
+                Ok(header.to_bytes().to_vec())
+            }
+        }
+    }
+}
+
+impl From<tcp::Ecn> for Ecn {
+    fn from(ecn: tcp::Ecn) -> Ecn {
+        match ecn {
+            tcp::Ecn::NotEct => Ecn::NotEct,
+            tcp::Ecn::Ect0 => Ecn::Ect0,
+            tcp::Ecn::Ce => Ecn::CongestionExperienced,
+        }
+    }
+}
+
+impl From<Ecn> for IpEcn {
+    fn from(ecn: Ecn) -> IpEcn {
+        match ecn {
+            Ecn::NotEct => IpEcn::NotEct,
+            Ecn::Ect1 => IpEcn::Ect1,
+            Ecn::Ect0 => IpEcn::Ect0,
+            Ecn::CongestionExperienced => IpEcn::CongestionExperienced,
+        }
+    }
+}
+
+impl From<IpEcn> for Ecn {
+    fn from(ecn: IpEcn) -> Ecn {
+        match ecn {
+            IpEcn::NotEct => Ecn::NotEct,
+            IpEcn::Ect1 => Ecn::Ect1,
+            IpEcn::Ect0 => Ecn::Ect0,
+            IpEcn::CongestionExperienced => Ecn::CongestionExperienced,
+        }
+    }
+}
