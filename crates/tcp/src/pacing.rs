@@ -168,9 +168,12 @@ impl Sender {
     /// Follows the window, or what the controller asks for, after an acknowledgement
     /// (`tcp_update_pacing_rate`).
     pub(crate) fn update_pacing(&mut self) {
-        if !self.is_paced() {
-            return;
+        if self.is_paced() {
+            self.set_pacing_rate();
         }
+    }
+
+    fn set_pacing_rate(&mut self) {
         self.pacer.rate = match (self.cwnd.controller.pace(), self.config.pacing) {
             (Some(pace), _) => {
                 self.pacer.least_burst = pace.least_burst;

@@ -32,10 +32,21 @@ const BETA_SCALE: u64 = 1024;
 /// After a recovery began, delays still show the old queue for so long.
 const DELAY_HOLDOFF: Duration = Duration::from_secs(1);
 
+/// When the curve was last looked at.
+#[derive(Debug, Clone, Copy)]
+struct Update {
+    cwnd: u32,
+    at: Time,
+    /// The end of that jiffy.
+    jiffy_ends: Time,
+}
+
 /// The CUBIC controller.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     settings: Settings,
+    /// Nothing is recomputed this soon while the window stands still (`HZ / 32`).
+    throttle: Duration,
     epoch: Option<Epoch>,
     /// The window at the last reduction; none before the first (`last_max_cwnd`).
     last_max: Option<u32>,
@@ -43,7 +54,7 @@ pub struct Cubic {
     before_loss: u32,
     /// Deliveries, or acknowledgements, needed for the next segment of growth (`cnt`).
     per_increase: u64,
-    updated: Option<(u32, Time)>,
+    updated: Option<Update>,
     smallest_rtt: Option<Duration>,
     ack_ratio: AckRatio,
     hystart: Option<Hystart>,
@@ -59,6 +70,7 @@ impl Cubic {
     pub fn without_hystart(settings: &Settings) -> Cubic {
         Cubic {
             settings: *settings,
+            throttle: throttle(settings.tick),
             epoch: None,
             last_max: None,
             before_loss: 0,
@@ -78,18 +90,8 @@ impl Cubic {
     fn stamp(&self, now: Time) -> Time {
         match self.era() {
             Era::Linux6 => now,
-            _ => Time::from_nanos(now.as_nanos() - now.as_nanos() % self.tick()),
+            _ => Time::from_nanos(now.as_nanos() - now.as_nanos() % nanos(self.settings.tick)),
         }
-    }
-
-    fn tick(&self) -> u64 {
-        (self.settings.tick.as_nanos() as u64).max(1)
-    }
-
-    /// Nothing is recomputed this soon while the window stands still (`HZ / 32`).
-    fn throttle(&self) -> Duration {
-        let hertz = 1_000_000_000 / self.tick();
-        Duration::from_nanos(hertz / 32 * self.tick())
     }
 
     /// How far ahead of now the cubic function is read: one smallest round trip.
@@ -99,7 +101,7 @@ impl Cubic {
             Era::Linux6 => rtt,
             _ => {
                 let millis = Duration::from_millis(rtt.as_millis() as u64).as_nanos() as u64;
-                Duration::from_nanos(millis.next_multiple_of(self.tick()))
+                Duration::from_nanos(millis.next_multiple_of(nanos(self.settings.tick)))
             }
         }
     }
@@ -137,19 +139,20 @@ impl Cubic {
             epoch.acked += u64::from(acked);
         }
         let stamp = self.stamp(now);
-        if let Some((window, at)) = self.updated
+        if let Some(last) = self.updated
             && (self.epoch.is_some() || self.era() != Era::Linux6)
         {
-            if window == cwnd && stamp - at <= self.throttle() {
+            if last.cwnd == cwnd && stamp - last.at <= self.throttle {
                 return;
             }
-            let same_jiffy = now.as_nanos() / self.tick() == at.as_nanos() / self.tick();
-            if self.era() == Era::Linux6 && same_jiffy {
+            if self.era() == Era::Linux6 && now < last.jiffy_ends {
                 self.bound_increase(cwnd);
                 return;
             }
         }
-        self.updated = Some((cwnd, stamp));
+        let tick = nanos(self.settings.tick);
+        let jiffy_ends = Time::from_nanos((now.as_nanos() / tick + 1) * tick);
+        self.updated = Some(Update { cwnd, at: stamp, jiffy_ends });
         let (last_max, look_ahead) = (self.last_max, self.look_ahead());
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(stamp, cwnd, acked, last_max));
         let target = epoch.target(stamp, look_ahead);
@@ -210,6 +213,16 @@ impl Cubic {
     fn per(&self) -> u32 {
         u32::try_from(self.per_increase).unwrap_or(u32::MAX)
     }
+}
+
+fn nanos(tick: Duration) -> u64 {
+    (tick.as_nanos() as u64).max(1)
+}
+
+/// `HZ / 32`, in ticks that are whole.
+fn throttle(tick: Duration) -> Duration {
+    let tick = nanos(tick);
+    Duration::from_nanos(1_000_000_000 / tick / 32 * tick)
 }
 
 impl Controller for Cubic {
@@ -429,17 +442,16 @@ mod tests {
     #[test]
     fn linux_3_recomputes_every_eighth_tick_at_most() {
         let mut cubic = of(Era::Linux3_0);
-        assert_eq!(cubic.throttle(), Duration::from_millis(28));
+        assert_eq!(cubic.throttle, Duration::from_millis(28));
         let mut recomputed = Vec::new();
         for ms in 1000..1100 {
             cubic.update(Time::from_millis(ms), 100, 1);
-            let (_, at) = cubic.updated.expect("updated");
+            let Update { at, .. } = cubic.updated.expect("updated");
             if recomputed.last() != Some(&at) {
                 recomputed.push(at);
             }
         }
         assert_eq!(recomputed, [1000, 1032, 1064, 1096].map(Time::from_millis));
-        assert_eq!(of(Era::Linux6).throttle(), Duration::from_millis(28));
-        assert_eq!(linux6().throttle(), Duration::from_millis(31));
+        assert_eq!(linux6().throttle, Duration::from_millis(31));
     }
 }
