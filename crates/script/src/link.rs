@@ -6,7 +6,7 @@ mod settings;
 use std::collections::VecDeque;
 use std::fmt;
 
-use net::{DropCause, Link, LinkConfig, Verdict};
+use net::{DropCause, Link, LinkConfig, Packet, Verdict};
 use units::Time;
 
 use crate::subject::Subject;
@@ -35,9 +35,10 @@ pub(crate) enum Fate {
 }
 
 /// The causes and their names in scripts.
-const CAUSES: [(&str, DropCause); 3] = [
+const CAUSES: [(&str, DropCause); 4] = [
     ("loss", DropCause::Loss),
     ("queue-full", DropCause::QueueFull),
+    ("managed", DropCause::Managed),
     ("too-big", DropCause::TooBig),
 ];
 
@@ -67,9 +68,15 @@ pub(crate) struct Wire {
 
 impl Wire {
     fn new(config: LinkConfig, seed: u64) -> Wire {
-        let source = chance::Source::new(seed, 0);
-        let link = Link::new(config, source.stream("link/loss"), source.stream("link/jitter"));
+        let link = Link::new(config, &chance::Source::new(seed, 0), "script");
         Wire { link, dropped: VecDeque::new() }
+    }
+
+    /// Packets that were accepted and then dropped, by queue management or to make room.
+    fn note_fallen(&mut self) {
+        while let Some(fallen) = self.link.fallen() {
+            self.dropped.push_back(Fate::Drop { id: fallen.body, cause: fallen.cause });
+        }
     }
 }
 
@@ -89,10 +96,11 @@ impl Subject for Wire {
     type Left = Fate;
 
     fn apply(&mut self, now: Time, entry: &Entry) -> Result<(), String> {
-        match self.link.handle(now, entry.bytes, entry.id) {
+        match self.link.handle(now, Packet::new(entry.bytes), entry.id) {
             Verdict::Queued => {}
             Verdict::Dropped(cause) => self.dropped.push_back(Fate::Drop { id: entry.id, cause }),
         }
+        self.note_fallen();
         Ok(())
     }
 
@@ -103,8 +111,12 @@ impl Subject for Wire {
     fn handle_timeout(&mut self, _now: Time) {}
 
     fn poll(&mut self, now: Time) -> Option<Fate> {
-        let arrived = || self.link.poll(now).map(|(_, id)| Fate::Out { id });
-        self.dropped.pop_front().or_else(arrived)
+        if let Some(fate) = self.dropped.pop_front() {
+            return Some(fate);
+        }
+        let arrived = self.link.poll(now).map(|packet| Fate::Out { id: packet.body });
+        self.note_fallen();
+        arrived.or_else(|| self.dropped.pop_front())
     }
 
     fn compare(&mut self, expected: &Fate, left: &Fate) -> Result<(), String> {
