@@ -63,21 +63,19 @@ impl fmt::Display for Fate {
 /// The link under test.
 pub(crate) struct Wire {
     link: Link<u64>,
-    /// What is to be told, dropped packets before those that arrived.
-    fates: VecDeque<Fate>,
+    dropped: VecDeque<Fate>,
 }
 
 impl Wire {
     fn new(config: LinkConfig, seed: u64) -> Wire {
-        let source = chance::Source::new(seed, 0);
-        let link = Link::new(config, &source, "script");
-        Wire { link, fates: VecDeque::new() }
+        let link = Link::new(config, &chance::Source::new(seed, 0), "script");
+        Wire { link, dropped: VecDeque::new() }
     }
 
-    /// Queue management drops packets that it had accepted.
+    /// Packets that were accepted and then dropped, by queue management or to make room.
     fn note_fallen(&mut self) {
         while let Some(fallen) = self.link.fallen() {
-            self.fates.push_back(Fate::Drop { id: fallen.body, cause: fallen.cause });
+            self.dropped.push_back(Fate::Drop { id: fallen.body, cause: fallen.cause });
         }
     }
 }
@@ -100,7 +98,7 @@ impl Subject for Wire {
     fn apply(&mut self, now: Time, entry: &Entry) -> Result<(), String> {
         match self.link.handle(now, Packet::new(entry.bytes), entry.id) {
             Verdict::Queued => {}
-            Verdict::Dropped(cause) => self.fates.push_back(Fate::Drop { id: entry.id, cause }),
+            Verdict::Dropped(cause) => self.dropped.push_back(Fate::Drop { id: entry.id, cause }),
         }
         self.note_fallen();
         Ok(())
@@ -113,13 +111,12 @@ impl Subject for Wire {
     fn handle_timeout(&mut self, _now: Time) {}
 
     fn poll(&mut self, now: Time) -> Option<Fate> {
-        if let Some(dropped) = self.fates.pop_front() {
-            return Some(dropped);
+        if let Some(fate) = self.dropped.pop_front() {
+            return Some(fate);
         }
         let arrived = self.link.poll(now).map(|packet| Fate::Out { id: packet.body });
         self.note_fallen();
-        self.fates.extend(arrived);
-        self.fates.pop_front()
+        arrived.or_else(|| self.dropped.pop_front())
     }
 
     fn compare(&mut self, expected: &Fate, left: &Fate) -> Result<(), String> {
