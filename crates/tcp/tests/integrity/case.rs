@@ -28,6 +28,7 @@ pub struct Path {
     pub loss: f64,
     pub burst: Option<f64>,
     pub duplicate: f64,
+    pub mark: f64,
     pub jitter_ms: u64,
     pub queue: usize,
     pub rate_kbit: u64,
@@ -89,12 +90,13 @@ fn path() -> impl Strategy<Value = Path> {
     let burst = prop::option::of(0.0..0.7);
     let duplicate = prop_oneof![2 => Just(0.0), 1 => 0.0..0.3];
     let jitter_ms = prop_oneof![1 => Just(0u64), 1 => 0u64..120];
-    let drops = prop::collection::vec(0u64..60, 0..6);
-    (loss, burst, duplicate, jitter_ms, 1usize..60, 200u64..20_000, drops).prop_map(
-        |(loss, burst, duplicate, jitter_ms, queue, rate_kbit, drops)| Path {
+    let line = (1usize..60, 200u64..20_000, prop::collection::vec(0u64..60, 0..6));
+    (loss, burst, duplicate, 0.0..0.3, jitter_ms, line).prop_map(
+        |(loss, burst, duplicate, mark, jitter_ms, (queue, rate_kbit, drops))| Path {
             loss,
             burst,
             duplicate,
+            mark,
             jitter_ms,
             queue,
             rate_kbit,

@@ -23,6 +23,7 @@ impl Path {
         pipe.loss = self.loss;
         pipe.burst = self.burst;
         pipe.duplicate = self.duplicate;
+        pipe.mark = self.mark;
         pipe.jitter = Duration::from_millis(self.jitter_ms);
         pipe.drops = self.drops.clone();
     }
