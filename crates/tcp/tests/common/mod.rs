@@ -136,6 +136,8 @@ pub struct World {
     arrivals: BinaryHeap<Reverse<Arrival>>,
     order: u64,
     pub tap: Option<Box<dyn Tap>>,
+    /// When an application wants to act again if nothing happens before.
+    pub wake: Option<Time>,
     /// What the server has sent: time, segment without its payload's bytes kept alive.
     pub server_log: Vec<(Time, u64, usize)>,
     /// What the client has acknowledged, by time.
@@ -154,6 +156,7 @@ impl World {
             arrivals: BinaryHeap::new(),
             order: 0,
             tap: None,
+            wake: None,
             server_log: Vec::new(),
             client_log: Vec::new(),
         }
@@ -205,12 +208,19 @@ impl World {
         let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(arrival)| arrival.at);
         let server = self.server.as_ref().and_then(Connection::deadline);
         let timer = self.client.deadline().into_iter().chain(server).min().unwrap_or(Time::NEVER);
-        let next = arrival.min(timer);
+        let wake = self.wake.unwrap_or(Time::NEVER);
+        let next = arrival.min(timer).min(wake);
         if next > until || next == Time::NEVER {
             self.now = if until == Time::NEVER { self.now } else { until.max(self.now) };
             return false;
         }
         self.now = next.max(self.now);
+        if wake <= self.now {
+            self.wake = None;
+        }
+        if arrival.min(timer) > next {
+            return true;
+        }
         if arrival <= timer {
             let Some(Reverse(arrival)) = self.arrivals.pop() else { return false };
             if let Some(tap) = &mut self.tap {

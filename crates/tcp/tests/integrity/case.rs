@@ -1,8 +1,12 @@
 //! A random case: two endpoints, two applications, two directions of a bad path.
 
+use std::time::Duration;
+
 use farlink_tcp::{Config, Generation, Knob};
 use proptest::prelude::*;
 use proptest::sample::Index;
+
+use crate::application::Pace;
 
 /// One exchange to be tried.
 #[derive(Debug, Clone)]
@@ -17,8 +21,7 @@ pub struct Case {
     pub down: Path,
     /// The applications write so much at a time.
     pub chunk: usize,
-    /// And read at most so much at a time.
-    pub read: usize,
+    pub pace: Pace,
     pub closing: Closing,
 }
 
@@ -64,10 +67,10 @@ const PATIENCE: &str = "syn-retries=127,syn-ack-retries=127,retries=100,max-rto=
 pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
     let ends = (transport(Just(server)), transport(prop::sample::select(Generation::ALL.to_vec())));
     let bytes = (0usize..12_000, prop_oneof![3 => 0usize..30_000, 1 => 0usize..150_000]);
-    let application = (1usize..20_000, 200usize..30_000, closing());
+    let application = (1usize..20_000, pace(), closing());
     (any::<u64>(), ends, bytes, 0u64..150, (path(), path()), application).prop_map(
         |(seed, (server, client), (up_bytes, down_bytes), delay_ms, (up, down), application)| {
-            let (chunk, read, closing) = application;
+            let (chunk, pace, closing) = application;
             Case {
                 seed,
                 client,
@@ -78,7 +81,7 @@ pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
                 up,
                 down,
                 chunk,
-                read,
+                pace,
                 closing,
             }
         },
@@ -103,6 +106,14 @@ fn path() -> impl Strategy<Value = Path> {
             drops,
         },
     )
+}
+
+/// Mostly at once; else so slowly that the window closes.
+fn pace() -> impl Strategy<Value = Pace> {
+    let eager = Just((1 << 16, 0u64));
+    let slow = (500usize..20_000, 1u64..2_000);
+    prop_oneof![2 => eager, 1 => slow]
+        .prop_map(|(most, rest_ms)| Pace { most, rest: Duration::from_millis(rest_ms) })
 }
 
 fn closing() -> impl Strategy<Value = Closing> {
