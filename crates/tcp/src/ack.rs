@@ -203,6 +203,7 @@ impl Sender {
             // The network, not we, made the copy.
             return;
         }
+        self.retransmits.judge_duplicate(&block);
         if of_probe {
             progress.probe_was_needless = true;
         } else {
@@ -230,6 +231,7 @@ impl Sender {
             }
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
+                self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
                 if !sent.sacked {
@@ -295,6 +297,7 @@ impl Sender {
 
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+        self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
         if self.cwnd.is_rate_based() {
             // The controller needs no leave to grow and no help to shrink.

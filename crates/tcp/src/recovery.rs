@@ -466,6 +466,9 @@ impl Sender {
     fn try_undo_loss(&mut self, now: Time, echo: Option<Time>, spurious: bool) -> bool {
         let undo = spurious || self.recovery.may_undo(echo);
         if undo {
+            if spurious {
+                self.retransmits.judge_timeout(self.recovery.first_retransmission);
+            }
             self.undo(now, true);
             self.timeouts = 0;
             self.recovery.state = CongestionState::Open;

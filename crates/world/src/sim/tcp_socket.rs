@@ -43,8 +43,6 @@ struct Socket {
     connection: tcp::Connection,
     active: bool,
     opened_at: Time,
-    /// What the connection has told of its retransmissions so far.
-    retransmits: Vec<tcp::Retransmit>,
     /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
     armed: Time,
     /// The listener that waits for the handshake of a passive connection.
@@ -317,8 +315,8 @@ impl TcpSockets {
     }
 
     /// The live sockets' accounts, in slot order.
-    pub(super) fn endpoints(&mut self, topology: &Topology) -> Vec<Endpoint> {
-        let sockets = self.slots.iter_mut().filter_map(|(_, socket)| socket.as_mut());
+    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
+        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
         sockets.map(|socket| socket.account(topology, None)).collect()
     }
 }
@@ -332,7 +330,6 @@ impl Socket {
             connection,
             active: false,
             opened_at: now,
-            retransmits: Vec::new(),
             armed: Time::NEVER,
             listener: None,
             owned: true,
@@ -341,8 +338,7 @@ impl Socket {
         }
     }
 
-    fn account(&mut self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
-        self.retransmits.extend(self.connection.take_retransmits());
+    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
         Endpoint {
             local: topology.address(self.here),
             peer: topology.address(self.there),
@@ -350,7 +346,8 @@ impl Socket {
             opened_at: self.opened_at,
             closed_at,
             stats: self.connection.stats(),
-            retransmits: self.retransmits.clone(),
+            retransmits: self.connection.retransmits().to_vec(),
+            series: self.connection.series().to_vec(),
         }
     }
 
@@ -387,6 +384,7 @@ impl State {
         let mut connection = tcp::Connection::connect(config, self.now);
         connection.draw_from(self.now, chances(here, there));
         let mut socket = Socket::new(here, there, route, connection, self.now);
+        self.trace.watch(&mut socket.connection);
         socket.active = true;
         let id = self.tcp.insert(socket);
         self.demux.add_tcp(here, there, id.slot);
@@ -421,6 +419,7 @@ impl State {
                 let mut connection = tcp::Connection::accept(config, self.now, segment);
                 connection.draw_from(self.now, chances(to, from));
                 let mut socket = Socket::new(to, from, route, connection, self.now);
+                self.trace.watch(&mut socket.connection);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);
                 self.demux.add_tcp(to, from, id.slot);
