@@ -50,7 +50,7 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<Wire>>, Problem> {
         "in" => {
             let wire_bytes = small(cursor, "a size in bytes")?;
             let ids = packets(cursor)?;
-            let flow = if cursor.eat_word("flow") { small(cursor, "a flow's number")? } else { 0 };
+            let flow = if cursor.eat_word("flow") { flow(cursor)? } else { 0 };
             let ect = cursor.eat_word("ect");
             let packet = Packet { wire_bytes, flow, ect };
             ids.map(|id| Event::Input(Entry { packet, id })).collect()
