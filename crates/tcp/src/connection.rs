@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use chance::Stream;
 use units::Time;
 
 use crate::config::Config;
+use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::payload::Payload;
@@ -80,6 +82,12 @@ impl Connection {
         self.sender.set_notsent_lowat(bytes);
     }
 
+    /// Lets what the connection draws at random (BBR's probing) come from `chance`. Call it first of all;
+    /// without it all connections draw the same.
+    pub fn draw_from(&mut self, now: Time, chance: Stream) {
+        self.sender.draw_from(chance, now);
+    }
+
     // ---- the network's side
 
     /// Takes a segment that arrived.
@@ -127,6 +135,11 @@ impl Connection {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.sender.mss = self.config.advertised_mss().min(offered).saturating_sub(options).max(1);
         self.receiver.establish(now, syn);
+        let ecn = match self.handshake.role {
+            Role::Client => self.config.ecn.is_granted(syn),
+            Role::Server => self.config.ecn.grants(syn),
+        };
+        (self.sender.ecn.agreed, self.receiver.ecn.agreed) = (ecn, ecn);
     }
 
     /// The handshake is complete; `answer` completed it.
@@ -169,6 +182,9 @@ impl Connection {
             return;
         }
         self.receiver.update_echo(&segment);
+        if self.receiver.ecn.on_segment(&segment) {
+            self.receiver.acks.demand();
+        }
         if segment.is(Flags::ACK) {
             self.sender.on_ack(now, &segment, &mut self.timers);
             if self.sender.fin_acknowledged() {
@@ -254,7 +270,8 @@ impl Connection {
             sack: true,
         };
         let flags = match self.handshake.role {
-            Role::Client => Flags::SYN,
+            Role::Client => Flags::SYN.with(self.config.ecn.request(again)),
+            Role::Server if self.sender.ecn.agreed => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             Role::Server => Flags::SYN.with(Flags::ACK),
         };
         Segment {
@@ -266,6 +283,7 @@ impl Connection {
             sack: SackBlocks::NONE,
             timestamps: self.stamp(now),
             syn: Some(options),
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -288,8 +306,10 @@ impl Connection {
         if out.push && !out.payload.is_empty() {
             flags = flags.with(Flags::PSH);
         }
+        let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags, out.payload, sack);
+        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        let segment = Segment { ecn, ..segment };
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);
@@ -329,12 +349,13 @@ impl Connection {
         Segment {
             seq,
             ack: self.receiver.queue.next(),
-            flags,
+            flags: flags.with(self.receiver.ecn.echo()),
             window_bytes: self.receiver.advertise(),
             payload,
             sack,
             timestamps: self.stamp(now),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -379,6 +400,7 @@ impl Connection {
                 self.receiver.acks.on_compression_over();
                 false
             }
+            Timer::Pacing => false,
             Timer::TimeWait => {
                 self.enter(State::Closed, now);
                 false

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use farlink_tcp::{
-    Config, Connection, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps,
+    Config, Connection, Ecn, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps,
 };
 use units::Time;
 
@@ -90,6 +90,7 @@ impl Shape {
             sack,
             timestamps: Some(Timestamps { value: now, echo }),
             syn: syn.then_some(SynOptions { mss: 1460, window_scale: 7, sack: true }),
+            ecn: Ecn::NotEct,
         }
     }
 }
