@@ -239,6 +239,7 @@ impl Sender {
             // The network, not we, made the copy.
             return;
         }
+        self.retransmits.judge_duplicate(&block);
         if of_probe {
             progress.probe_was_needless = true;
         } else {
@@ -268,6 +269,7 @@ impl Sender {
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
                 progress.covered.later_retransmission |= popped > 1;
+                self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
                 if !sent.sacked {
@@ -359,6 +361,7 @@ impl Sender {
 
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+        self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
         if self.cwnd.is_rate_based() {
             // The controller needs no leave to grow and no help to shrink.

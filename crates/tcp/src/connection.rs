@@ -12,12 +12,14 @@ use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::payload::Payload;
 use crate::receiver::Receiver;
+use crate::retransmits::{Cause, Retransmit};
 use crate::segment::{
     Flags, SackBlocks, Segment, SynOptions, TIMESTAMPS_BYTES, Timestamps, sack_bytes,
 };
 use crate::sender::{Outgoing, Sender};
+use crate::series::{Sample, Series, Trigger};
 use crate::state::State;
-use crate::stats::{Cause, Limit, Retransmit, Stats};
+use crate::stats::{Limit, Stats};
 use crate::timers::{Timer, Timers};
 
 /// A TCP endpoint without a network: it is handed segments and the time, and hands segments out.
@@ -42,6 +44,8 @@ pub struct Connection {
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
+    /// Its samples, if somebody wants them.
+    series: Option<Box<Series>>,
 }
 
 impl Connection {
@@ -73,6 +77,7 @@ impl Connection {
             segments_sent: 0,
             segments_received: 0,
             handshake_retransmissions: 0,
+            series: None,
             config,
         }
     }
@@ -93,6 +98,7 @@ impl Connection {
     /// Takes a segment that arrived.
     pub fn handle(&mut self, now: Time, segment: Segment) {
         self.segments_received += 1;
+        self.note(Trigger::Segment);
         match self.state {
             State::Closed => {}
             State::SynSent => self.handle_in_syn_sent(now, &segment),
@@ -154,6 +160,8 @@ impl Connection {
             self.sender.rtt.sample(rtt, 0, 1);
             self.sender.rtt.observe_min(now, rtt);
         }
+        let echo = answer.timestamps.map(|timestamps| timestamps.echo);
+        self.sender.retransmits.judge_acknowledged(&(0..1), echo);
         let cautious = self.config.syn_loss_window == SynLossWindow::OneAfterTwo
             && self.handshake.is_cautious(answer);
         self.handshake.due = false;
@@ -246,9 +254,12 @@ impl Connection {
 
     /// The next segment to put on the wire. Call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        self.segments_sent += 1;
-        Some(segment)
+        let segment = self.next_segment(now);
+        match segment {
+            Some(_) => self.segments_sent += 1,
+            None => self.sample(now),
+        }
+        segment
     }
 
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
@@ -268,7 +279,7 @@ impl Connection {
         self.timers.arm_sender(Timer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
-            self.sender.retransmits.push(Retransmit { at: now, seq: 0, cause: Cause::Handshake });
+            self.sender.retransmits.add(now, 0, Cause::Handshake);
         }
         let options = SynOptions {
             mss: self.config.advertised_mss(),
@@ -385,6 +396,11 @@ impl Connection {
     }
 
     fn on_timer(&mut self, now: Time, timer: Timer) {
+        self.note(match timer {
+            Timer::Retransmit => Trigger::Timeout,
+            Timer::LossProbe => Trigger::LossProbe,
+            _ => Trigger::Timer,
+        });
         let timers = &mut self.timers;
         let rto = self.sender.rtt.rto();
         let given_up = match timer {
@@ -424,11 +440,13 @@ impl Connection {
 
     /// Copies from `data` into the send buffer; returns how much, 0 when it is full or closed.
     pub fn write(&mut self, now: Time, data: &[u8]) -> usize {
+        self.note(Trigger::Write);
         if self.error.is_some() { 0 } else { self.sender.write(now, data) }
     }
 
     /// Like [`write`](Connection::write) without copying.
     pub fn write_bytes(&mut self, now: Time, data: Bytes) -> usize {
+        self.note(Trigger::Write);
         if self.error.is_some() { 0 } else { self.sender.write_bytes(now, data) }
     }
 
@@ -446,6 +464,7 @@ impl Connection {
     /// Ends writing: a FIN follows what was written. Reading goes on.
     pub fn close(&mut self, _now: Time) {
         if !self.closing && self.state != State::Closed {
+            self.note(Trigger::Close);
             self.closing = true;
             self.sender.close();
             self.state = self.state.closed_here();
@@ -457,6 +476,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
+        self.note(Trigger::Close);
         if self.state.is_synchronised() && self.state != State::TimeWait {
             self.reset_due = Some(self.sender.nxt);
         }
@@ -500,9 +520,35 @@ impl Connection {
         self.state
     }
 
-    /// Takes the retransmissions since the last call. They are kept until somebody does.
-    pub fn take_retransmits(&mut self) -> Vec<Retransmit> {
-        std::mem::take(&mut self.sender.retransmits)
+    /// What was sent again so far, in time's order. What is said of one may change as more becomes known.
+    pub fn retransmits(&self) -> &[Retransmit] {
+        self.sender.retransmits.as_slice()
+    }
+
+    /// From now on keeps a [`Sample`] of everything that happens. Without this nothing is kept and nothing spent.
+    pub fn record_series(&mut self) {
+        self.series.get_or_insert_default();
+    }
+
+    /// The samples so far, if they are [kept](Connection::record_series).
+    pub fn series(&self) -> &[Sample] {
+        self.series.as_ref().map_or(&[], |series| &series.samples)
+    }
+
+    fn note(&mut self, trigger: Trigger) {
+        if let Some(series) = &mut self.series {
+            series.note(trigger);
+        }
+    }
+
+    /// What happened is dealt with.
+    fn sample(&mut self, now: Time) {
+        let Some(series) = &mut self.series else { return };
+        let Some(trigger) = series.pending.take() else { return };
+        let sample = Sample { at: now, trigger, state: self.state, stats: self.stats() };
+        if let Some(series) = &mut self.series {
+            series.samples.push(sample);
+        }
     }
 
     /// Counters and estimates.
@@ -517,6 +563,7 @@ impl Connection {
             retransmitted_segments: sender.stats.retransmitted_segments
                 + self.handshake_retransmissions,
             retransmitted_bytes: sender.stats.retransmitted_bytes,
+            delivered_segments: sender.stats.delivered,
             timeouts: sender.stats.timeouts,
             undone_reductions: sender.stats.undone,
             srtt: sender.rtt.srtt(),

@@ -22,10 +22,11 @@ use crate::payload::Payload;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, Recovery};
+use crate::retransmits::{Cause, Retransmits};
 use crate::rtt::{FALLBACK_RTO, RttEstimator};
 use crate::scoreboard::{Id, Scoreboard};
 use crate::send_buffer::SendBuffer;
-use crate::stats::{Cause, Limit, LimitClock, Retransmit};
+use crate::stats::{Limit, LimitClock};
 use crate::timers::{Timer, Timers};
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
@@ -82,6 +83,8 @@ pub(crate) struct SenderStats {
     pub(crate) bytes: u64,
     pub(crate) retransmitted_segments: u64,
     pub(crate) retransmitted_bytes: u64,
+    /// Segments reported as arrived (`tp->delivered`).
+    pub(crate) delivered: u64,
     pub(crate) timeouts: u64,
     pub(crate) undone: u64,
 }
@@ -122,7 +125,7 @@ pub(crate) struct Sender {
     /// The round trip of the newest segment that the latest acknowledgement covered.
     pub(crate) latest_rtt: Option<Duration>,
     pub(crate) stats: SenderStats,
-    pub(crate) retransmits: Vec<Retransmit>,
+    pub(crate) retransmits: Retransmits,
     pub(crate) limit: LimitClock,
     /// A FIN follows the data.
     closing: bool,
@@ -171,7 +174,7 @@ impl Sender {
             duplicates: 0,
             latest_rtt: None,
             stats: SenderStats::default(),
-            retransmits: Vec::new(),
+            retransmits: Retransmits::default(),
             limit: LimitClock::new(now),
             closing: false,
             forced: None,
@@ -426,7 +429,7 @@ impl Sender {
         let payload = self.buffer.cut(seq - 1, len);
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += len as u64;
-        self.retransmits.push(Retransmit { at: now, seq, cause });
+        self.retransmits.add(now, seq, cause);
         self.note_paced(now, len);
         if let Some(rate) = &mut self.rate {
             rate.on_sent_again(sent.seq);

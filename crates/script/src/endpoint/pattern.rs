@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use tcp::{Ecn, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
+use tcp::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
 use units::Time;
 
 use super::{Peer, wire_text};
@@ -62,7 +62,7 @@ impl Pattern {
             sack: self.sack_blocks()?,
             timestamps: self.arriving_timestamps(now, peer),
             syn: self.flags.contains(Flags::SYN).then(|| self.syn_options()),
-            ecn: Ecn::NotEct,
+            ecn: tcp::Ecn::NotEct,
         };
         peer.next = peer.next.max(segment.end());
         Ok(segment)

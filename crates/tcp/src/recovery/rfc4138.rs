@@ -154,6 +154,7 @@ impl Sender {
     }
 
     fn respond_to_spurious_timeout(&mut self, now: Time) {
+        self.retransmits.judge_timeout(self.recovery.first_retransmission);
         match self.config.spurious_response {
             SpuriousResponse::RateHalving => self.halve_after_spurious_timeout(),
             SpuriousResponse::Conservative => {

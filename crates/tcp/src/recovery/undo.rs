@@ -68,6 +68,9 @@ impl Sender {
     pub(super) fn try_undo_loss(&mut self, now: Time, echo: Option<Time>, spurious: bool) -> bool {
         let undo = spurious || self.recovery.may_undo(echo);
         if undo {
+            if spurious {
+                self.retransmits.judge_timeout(self.recovery.first_retransmission);
+            }
             self.undo(now, true);
             self.timeouts = 0;
             if spurious || self.sack {

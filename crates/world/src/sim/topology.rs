@@ -27,6 +27,8 @@ pub(super) struct Packet {
     /// Index of its route, and of the link of the route that it is on or comes to next.
     route: u32,
     hop: u32,
+    /// Its number in the capture, if there is one.
+    pub(super) serial: u64,
     pub(super) body: Body,
 }
 
@@ -134,7 +136,7 @@ impl Topology {
     }
 
     pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
-        Packet { from, to, route, hop: 0, body }
+        Packet { from, to, route, hop: 0, serial: 0, body }
     }
 
     /// Whether `packet` has crossed the last link of its route.
@@ -148,8 +150,13 @@ impl Topology {
         now: Time,
         agenda: &mut Agenda,
         trace: &mut Trace,
-        packet: Packet,
+        mut packet: Packet,
     ) {
+        if packet.hop == 0
+            && let Some(capture) = &mut trace.capture
+        {
+            capture.left(now, &mut packet);
+        }
         let Some(&link) = self.routes[packet.route as usize].get(packet.hop as usize) else {
             self.local.push_back(packet);
             agenda.plan(now, Event::Local);
