@@ -9,6 +9,7 @@ use crate::ack::Progress;
 use crate::config::{Frto, LossDetection, LossWindow, Reduction};
 use crate::rack::DUPLICATE_THRESHOLD;
 use crate::recovery::CongestionState;
+use crate::scoreboard::Id;
 use crate::sender::Sender;
 
 /// What RFC 5682 makes of an acknowledgement.
@@ -104,12 +105,20 @@ impl Sender {
         }
     }
 
-    pub(super) fn mark_all(&mut self) {
+    /// Marks everything lost, and takes it that no retransmission is under way.
+    fn mark_all(&mut self) {
         for id in self.board.ids() {
-            if !self.board.get(id).sacked {
-                self.board.mark_lost(id);
-                self.losses += 1;
-            }
+            self.mark_afresh(id);
+        }
+    }
+
+    pub(super) fn mark_afresh(&mut self, id: Id) {
+        if self.board.get(id).sacked {
+            // One that was sent again without having been thought lost still counts as in flight.
+            self.board.forget_retransmission(id);
+        } else {
+            self.board.mark_lost(id);
+            self.losses += 1;
         }
     }
 

@@ -142,10 +142,7 @@ impl Sender {
             if sent.ever_retransmitted {
                 self.recovery.undo_from = None;
             }
-            if !sent.sacked {
-                self.board.mark_lost(id);
-                self.losses += 1;
-            }
+            self.mark_afresh(id);
         }
         self.cwnd.window.cwnd = self.board.in_flight() + allowed;
         self.rack.forget_reordering();
