@@ -95,6 +95,7 @@ impl Loss {
 
     /// Whether the next packet, which comes at `now`, is lost. Draws as often whatever the
     /// probabilities are, so that networks that differ in them alone see the same numbers.
+    #[inline]
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
