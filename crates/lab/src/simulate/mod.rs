@@ -3,6 +3,7 @@
 mod account;
 mod catalogue;
 mod limits;
+mod links;
 mod ready;
 mod stage;
 
@@ -159,4 +160,9 @@ async fn visit(
 /// The world's own account so far.
 fn report() -> sim::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
+}
+
+/// A span as records hold it.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
