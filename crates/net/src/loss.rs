@@ -99,6 +99,13 @@ impl Loss {
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
+            _ => self.strikes_by_model(now),
+        }
+    }
+
+    fn strikes_by_model(&mut self, now: Time) -> bool {
+        match &self.model {
+            LossModel::Random(probability) => self.stream.happens(*probability),
             LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),
             LossModel::Listed(list) => {
                 self.offered += 1;
