@@ -45,6 +45,19 @@ pub enum CongestionState {
     Loss,
 }
 
+impl CongestionState {
+    /// Its name, as the kernel writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CongestionState::Open => "open",
+            CongestionState::Disorder => "disorder",
+            CongestionState::Cwr => "cwr",
+            CongestionState::Recovery => "recovery",
+            CongestionState::Loss => "loss",
+        }
+    }
+}
+
 /// What a recovery must remember.
 #[derive(Debug)]
 pub(crate) struct Recovery {

@@ -12,7 +12,7 @@ use units::Time;
 use world::sim::{Endpoint, Report};
 
 use super::stage::{DOWN, UP};
-use super::{links, nanos};
+use super::{nanos, proof};
 use crate::scenario::View;
 
 /// A visit's account: opened before it, closed after it.
@@ -49,7 +49,7 @@ impl Account {
             outcome: outcome(&visited),
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
-            links: links::records(&self.before, &after),
+            links: proof::links(&self.before, &after),
             events: events(&visited, drops, &after),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
