@@ -328,8 +328,8 @@ impl Connection {
         }
         let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
-        let segment = Segment { ecn, ..segment };
+        let mut segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        segment.ecn = ecn;
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);
