@@ -25,6 +25,7 @@ mod ecn;
 mod error;
 mod handshake;
 mod idle;
+mod metrics;
 mod pacing;
 mod payload;
 mod rack;
@@ -56,6 +57,7 @@ pub use config::{
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};
 pub use error::Error;
+pub use metrics::{CachedMetrics, Lesson, MetricsCache};
 pub use pacing::Pacing;
 pub use payload::Payload;
 pub use recovery::CongestionState;
