@@ -1,6 +1,6 @@
 //! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: how `docs/validation.md` is made.
 //!
-//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY]`
+//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY] [--autotuned]`
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use congestion::Algorithm;
 use farlink_emu::flow::{
-    Comparison, Divergence, Exchange, Flow, Measurement, Trace, measure, simulate,
+    Comparison, Divergence, Exchange, Flow, Measurement, Receiver, Trace, measure, simulate,
 };
 use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
@@ -157,20 +157,21 @@ const SETTINGS: [Setting; 12] = [
 ];
 
 impl Setting {
-    fn flow(&self, congestion: Algorithm) -> Flow {
+    fn flow(&self, congestion: Algorithm, receiver: Receiver) -> Flow {
         Flow {
             rate: BitsPerSec::mbit(self.mbit),
             rtt: Duration::from_millis(self.rtt_ms),
             queue: self.queue,
             drops: self.drops.to_vec(),
+            receiver,
             congestion,
             exchanges: self.exchanges.to_vec(),
         }
     }
 }
 
-#[derive(Default)]
 struct Arguments {
+    receiver: Receiver,
     only: Option<String>,
     out: Option<PathBuf>,
     series: Option<PathBuf>,
@@ -179,11 +180,18 @@ struct Arguments {
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-        let mut arguments = Arguments::default();
+        let mut arguments = Arguments {
+            receiver: Receiver::Fixed,
+            only: None,
+            out: None,
+            series: None,
+            inside: false,
+        };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--only" => arguments.only = Some(value()?),
+                "--autotuned" => arguments.receiver = Receiver::Autotuned,
                 "--out" => arguments.out = Some(value()?.into()),
                 "--series" => arguments.series = Some(value()?.into()),
                 INSIDE => arguments.inside = true,
@@ -227,7 +235,7 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
             if arguments.only.as_ref().is_some_and(|only| !name.starts_with(only)) {
                 continue;
             }
-            let flow = setting.flow(congestion);
+            let flow = setting.flow(congestion, arguments.receiver);
             let measured = measure_patiently(&name, &flow)?;
             let simulated = simulate(&flow, &Config::default());
             let comparison = Comparison {

@@ -37,10 +37,22 @@ pub struct Flow {
     pub queue: QueueLimit,
     /// Numbers of the data packets towards the client that are dropped (see [`Drops`]).
     pub drops: Vec<u64>,
+    /// How the ends' receive buffers behave.
+    pub receiver: Receiver,
     /// The server's congestion control.
     pub congestion: Algorithm,
     /// What the client asks for, one after the other.
     pub exchanges: Vec<Exchange>,
+}
+
+/// How much a receiver takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// A buffer that grows, as Linux has it. It grows once a round trip of its own estimate, in milliseconds of a clock of any phase; each
+    /// growth brings more acknowledgements. So the kernel does not repeat itself to the packet.
+    Autotuned,
+    /// A buffer of 16 MB from the start: acknowledgements depend on arrivals alone.
+    Fixed,
 }
 
 /// A request and its response.

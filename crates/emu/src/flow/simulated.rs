@@ -7,11 +7,13 @@ use bytes::Bytes;
 use tcp::{Config, Connection, Segment};
 use units::Time;
 
-use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
+use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Receiver, Trace};
 use crate::Path;
 
 /// A flow that takes longer is given up.
 const LIMIT: Time = Time::from_millis(600_000);
+/// Half of the kernel's memory.
+const FIXED_WINDOW_BYTES: u64 = 8 << 20;
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 
 /// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control.
@@ -58,7 +60,11 @@ struct Application {
 impl Simulation {
     fn new(flow: &Flow, config: &Config) -> Simulation {
         // Neither end sets TCP_NODELAY.
-        let config = Config { nagle: true, ..config.clone() };
+        let mut config = Config { nagle: true, ..config.clone() };
+        if flow.receiver == Receiver::Fixed {
+            config.receive_buffer.initial_bytes = FIXED_WINDOW_BYTES;
+            config.receive_buffer.max_bytes = FIXED_WINDOW_BYTES;
+        }
         let server_config = Config { congestion: flow.congestion, ..config.clone() };
         let exchanges = flow.exchanges.iter().rev();
         let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
