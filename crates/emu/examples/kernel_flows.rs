@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use congestion::Algorithm;
 use farlink_emu::flow::{
-    Comparison, Divergence, Exchange, Flow, Measurement, Receiver, Trace, measure, simulate,
+    Buffers, Comparison, Divergence, Exchange, Flow, Measurement, Trace, measure, simulate,
 };
 use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
@@ -157,13 +157,13 @@ const SETTINGS: [Setting; 12] = [
 ];
 
 impl Setting {
-    fn flow(&self, congestion: Algorithm, receiver: Receiver) -> Flow {
+    fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {
         Flow {
             rate: BitsPerSec::mbit(self.mbit),
             rtt: Duration::from_millis(self.rtt_ms),
             queue: self.queue,
             drops: self.drops.to_vec(),
-            receiver,
+            buffers,
             congestion,
             exchanges: self.exchanges.to_vec(),
         }
@@ -171,7 +171,7 @@ impl Setting {
 }
 
 struct Arguments {
-    receiver: Receiver,
+    buffers: Buffers,
     only: Option<String>,
     out: Option<PathBuf>,
     series: Option<PathBuf>,
@@ -181,7 +181,7 @@ struct Arguments {
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut arguments = Arguments {
-            receiver: Receiver::Fixed,
+            buffers: Buffers::Ample,
             only: None,
             out: None,
             series: None,
@@ -191,7 +191,7 @@ impl Arguments {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--only" => arguments.only = Some(value()?),
-                "--autotuned" => arguments.receiver = Receiver::Autotuned,
+                "--autotuned" => arguments.buffers = Buffers::Autotuned,
                 "--out" => arguments.out = Some(value()?.into()),
                 "--series" => arguments.series = Some(value()?.into()),
                 INSIDE => arguments.inside = true,
@@ -235,7 +235,7 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
             if arguments.only.as_ref().is_some_and(|only| !name.starts_with(only)) {
                 continue;
             }
-            let flow = setting.flow(congestion, arguments.receiver);
+            let flow = setting.flow(congestion, arguments.buffers);
             let measured = measure_patiently(&name, &flow)?;
             let simulated = simulate(&flow, &Config::default());
             let comparison = Comparison {

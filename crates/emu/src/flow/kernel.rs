@@ -11,7 +11,7 @@ use congestion::Algorithm;
 use units::Time;
 
 use super::{
-    Acknowledgement, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Receiver, Trace,
+    Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace,
 };
 use crate::{
     Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
@@ -40,8 +40,9 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
     let testbed = &Testbed::new()?;
     // What earlier flows to the same address met must not matter.
     testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
-    if flow.receiver == Receiver::Fixed {
+    if flow.buffers == Buffers::Ample {
         testbed.set_sysctl("ipv4/tcp_rmem", "4096 16777216 16777216")?;
+        testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
     }
     let (up, down) = (flow.up(), flow.down());
     let emulator = testbed.middle().run(move || Emulator::new(up, down))?;
