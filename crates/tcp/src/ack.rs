@@ -3,9 +3,10 @@
 //! Source: Linux 6.18 `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_process_tlp_ack`,
 //! `tcp_cong_control`.
 
-use congestion::Ack;
+use congestion::{Ack, RateSample};
 use units::Time;
 
+use crate::rate::Circumstances;
 use crate::samples::Covered;
 use crate::segment::Segment;
 use crate::sender::Sender;
@@ -38,6 +39,14 @@ pub(crate) struct Progress {
     pub(crate) echo: Option<Time>,
     /// Segments delivered, in order or not, duplicates included.
     delivered: u32,
+    /// Of these, acknowledged in order.
+    in_order: u32,
+    /// In flight before it.
+    prior_in_flight: u32,
+    /// The peer probably delayed it.
+    pub(crate) maybe_delayed: bool,
+    /// It reports a congestion mark (`FLAG_ECE`).
+    pub(crate) congestion_marked: bool,
     pub(crate) covered: Covered,
     /// The lowest data that arrived late without having been sent again.
     reordered: Option<u64>,
@@ -57,6 +66,7 @@ impl Sender {
             prior_highest: self.board.highest_sacked().unwrap_or(self.una),
             advanced: segment.ack > self.una,
             echo: segment.timestamps.map(|timestamps| timestamps.echo),
+            prior_in_flight: self.board.in_flight(),
             ..Progress::default()
         };
         self.recovery.new_data_first = false;
@@ -65,9 +75,11 @@ impl Sender {
             if !segment.sack.is_empty() {
                 self.take_sack(now, segment, &mut progress);
                 self.alert(now, &mut progress, timers);
+                self.add_unsampled(&progress);
             }
             return;
         }
+        progress.congestion_marked = self.ecn.is_echoed_by(segment);
         let window_changed = self.update_window(segment);
         if progress.advanced {
             self.una = segment.ack;
@@ -91,6 +103,7 @@ impl Sender {
         let plain = !progress.is_duplicate
             && !progress.sacked
             && !progress.reports_duplicate
+            && !progress.congestion_marked
             && self.recovery.state == crate::CongestionState::Open;
         if !plain {
             self.alert(now, &mut progress, timers);
@@ -105,6 +118,7 @@ impl Sender {
     fn ack_while_idle(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
         if progress.reports_duplicate {
             self.alert(now, progress, timers);
+            self.add_unsampled(progress);
         }
         if self.has_unsent() && timers.is_armed(Timer::Persist) {
             timers.stop_sender();
@@ -151,9 +165,12 @@ impl Sender {
         let min_rtt = self.min_rtt();
         for block in blocks.filter(|block| block.end <= self.nxt) {
             let highest = self.board.highest_sacked().unwrap_or(una);
-            let rack = &mut self.rack;
+            let (rack, rate) = (&mut self.rack, &mut self.rate);
             self.board.sack(block.start.max(una)..block.end, |sent| {
                 rack.advance(now, sent, min_rtt);
+                if let Some(rate) = rate {
+                    rate.on_delivered(sent);
+                }
                 progress.sacked = true;
                 progress.delivered += 1;
                 if sent.ever_retransmitted {
@@ -186,6 +203,7 @@ impl Sender {
             // The network, not we, made the copy.
             return;
         }
+        self.retransmits.judge_duplicate(&block);
         if of_probe {
             progress.probe_was_needless = true;
         } else {
@@ -208,8 +226,12 @@ impl Sender {
         let mut popped = 0;
         while let Some(sent) = self.board.pop_acked(self.una) {
             popped += 1;
+            if let Some(rate) = &mut self.rate {
+                rate.on_delivered(&sent);
+            }
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
+                self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
                 if !sent.sacked {
@@ -231,11 +253,15 @@ impl Sender {
         self.board.trim_covered(self.una);
         if progress.advanced {
             self.buffer.release(self.una - 1);
+            if let Some(rate) = &mut self.rate {
+                rate.release(self.una);
+            }
         }
+        progress.in_order = popped;
         let lone =
             popped == 1 && prior_sacked == 0 && self.una - progress.prior_una < u64::from(self.mss);
-        let sample =
-            self.sample_rtt(now, progress, lone && progress.delivered == 1 && !progress.sacked);
+        progress.maybe_delayed = lone && progress.delivered == 1 && !progress.sacked;
+        let sample = self.sample_rtt(now, progress);
         if popped > 0 {
             progress.rearm = true;
             if let Some(lowest) =
@@ -271,15 +297,60 @@ impl Sender {
 
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+        self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
-        if self.recovery.is_reducing() {
+        if self.cwnd.is_rate_based() {
+            // The controller needs no leave to grow and no help to shrink.
+        } else if self.recovery.is_reducing() {
             self.reduce(progress.delivered, newly_lost, progress.advanced);
         } else if self.may_grow(progress) {
             growth = if self.cwnd.is_limiting() { progress.delivered } else { 0 };
             self.cwnd.touch(now);
         }
-        let ack = Ack { now, rtt: self.latest_rtt, growth, acknowledged: self.una, next: self.nxt };
+        let sample = self.sample_rate(now, progress, newly_lost);
+        let ack = Ack {
+            now,
+            rtt: self.latest_rtt,
+            growth,
+            acked: progress.in_order,
+            phase: self.recovery.phase(),
+            acknowledged: self.una,
+            next: self.nxt,
+            rate: sample.as_ref(),
+        };
         self.cwnd.controller.on_ack(&mut self.cwnd.window, &ack);
+        self.update_pacing();
+    }
+
+    /// The rate of delivery, for a controller that asks (`tcp_rate_gen`).
+    fn sample_rate(
+        &mut self,
+        now: Time,
+        progress: &Progress,
+        newly_lost: u64,
+    ) -> Option<RateSample> {
+        let rate = self.rate.as_mut()?;
+        Some(rate.sample(
+            now,
+            &Circumstances {
+                newly_delivered: progress.delivered,
+                newly_lost: u32::try_from(newly_lost).unwrap_or(u32::MAX),
+                lost: self.losses,
+                prior_in_flight: progress.prior_in_flight,
+                in_flight: self.board.in_flight(),
+                is_ack_delayed: progress.maybe_delayed,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min(),
+                departure: self.pacer.departure(now),
+            },
+        ))
+    }
+
+    /// Counts what an acknowledgement delivers that gives no sample.
+    fn add_unsampled(&mut self, progress: &Progress) {
+        if let Some(rate) = &mut self.rate {
+            rate.add(progress.delivered);
+        }
     }
 
     /// `tcp_may_raise_cwnd`: on in-order delivery, or on any where reordering is common.

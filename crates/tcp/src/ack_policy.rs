@@ -143,6 +143,13 @@ impl AckClock {
         self.delay = Some(self.policy.min_delay);
     }
 
+    /// A congestion mark arrived: the sender's window may be small (`tcp_enter_quickack_mode` with 2).
+    pub(crate) fn on_mark(&mut self) {
+        self.quick = self.quick.max(2);
+        self.answers = 0;
+        self.delay = Some(self.policy.min_delay);
+    }
+
     /// The window opened: one more at once (`tcp_grow_window`).
     pub(crate) fn on_growth(&mut self) {
         self.quick |= 1;
@@ -217,7 +224,7 @@ impl AckClock {
         if !timers.is_armed(Timer::CompressedAck) {
             let twentieth = situation.rtt.unwrap_or_default() / 20;
             let wait = twentieth.min(self.policy.compression_delay);
-            timers.arm(Timer::CompressedAck, now + wait);
+            timers.arm(now, Timer::CompressedAck, now + wait);
         }
     }
 
@@ -233,12 +240,12 @@ impl AckClock {
             delay = delay.min(most);
         }
         delay = delay.min(self.policy.max_delay);
-        let pending = timers.expiry(Timer::DelayedAck);
+        let pending = timers.due(Timer::DelayedAck);
         if pending != Time::NEVER && pending <= now + delay / 4 {
             self.due = true;
             return;
         }
-        timers.arm(Timer::DelayedAck, pending.min(now + delay));
+        timers.arm(now, Timer::DelayedAck, pending.min(now + delay));
     }
 
     /// The delay is over (`tcp_delack_timer_handler`).

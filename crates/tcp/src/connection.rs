@@ -3,19 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use chance::Stream;
 use units::Time;
 
 use crate::config::Config;
+use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::payload::Payload;
 use crate::receiver::Receiver;
+use crate::retransmits::{Cause, Retransmit};
 use crate::segment::{
     Flags, SackBlocks, Segment, SynOptions, TIMESTAMPS_BYTES, Timestamps, sack_bytes,
 };
 use crate::sender::{Outgoing, Sender};
+use crate::series::{Sample, Series, Trigger};
 use crate::state::State;
-use crate::stats::{Cause, Limit, Retransmit, Stats};
+use crate::stats::{Limit, Stats};
 use crate::timers::{Timer, Timers};
 
 /// A TCP endpoint without a network: it is handed segments and the time, and hands segments out.
@@ -40,6 +44,8 @@ pub struct Connection {
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
+    /// Its samples, if somebody wants them.
+    series: Option<Box<Series>>,
 }
 
 impl Connection {
@@ -71,6 +77,7 @@ impl Connection {
             segments_sent: 0,
             segments_received: 0,
             handshake_retransmissions: 0,
+            series: None,
             config,
         }
     }
@@ -80,11 +87,18 @@ impl Connection {
         self.sender.set_notsent_lowat(bytes);
     }
 
+    /// Lets what the connection draws at random (BBR's probing) come from `chance`. Call it first of all;
+    /// without it all connections draw the same.
+    pub fn draw_from(&mut self, now: Time, chance: Stream) {
+        self.sender.draw_from(chance, now);
+    }
+
     // ---- the network's side
 
     /// Takes a segment that arrived.
     pub fn handle(&mut self, now: Time, segment: Segment) {
         self.segments_received += 1;
+        self.note(Trigger::Segment);
         match self.state {
             State::Closed => {}
             State::SynSent => self.handle_in_syn_sent(now, &segment),
@@ -127,6 +141,11 @@ impl Connection {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.sender.mss = self.config.advertised_mss().min(offered).saturating_sub(options).max(1);
         self.receiver.establish(now, syn);
+        let ecn = match self.handshake.role {
+            Role::Client => self.config.ecn.is_granted(syn),
+            Role::Server => self.config.ecn.grants(syn),
+        };
+        (self.sender.ecn.agreed, self.receiver.ecn.agreed) = (ecn, ecn);
     }
 
     /// The handshake is complete; `answer` completed it.
@@ -136,6 +155,8 @@ impl Connection {
             self.sender.rtt.sample(rtt, 0, 1);
             self.sender.rtt.observe_min(now, rtt);
         }
+        let echo = answer.timestamps.map(|timestamps| timestamps.echo);
+        self.sender.retransmits.judge_acknowledged(&(0..1), echo);
         let cautious = self.handshake.is_cautious(answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
@@ -152,7 +173,7 @@ impl Connection {
         } else if segment.seq < segment.end() {
             // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
             self.receiver.refuse(segment);
-            self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+            self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
         }
     }
 
@@ -169,6 +190,9 @@ impl Connection {
             return;
         }
         self.receiver.update_echo(&segment);
+        if self.receiver.ecn.on_segment(&segment) {
+            self.receiver.acks.demand();
+        }
         if segment.is(Flags::ACK) {
             self.sender.on_ack(now, &segment, &mut self.timers);
             if self.sender.fin_acknowledged() {
@@ -204,7 +228,7 @@ impl Connection {
             State::TimeWait => {
                 self.sender.clear();
                 self.timers.stop_sender();
-                self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+                self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
             }
             State::Closed => {
                 self.sender.clear();
@@ -224,9 +248,12 @@ impl Connection {
 
     /// The next segment to put on the wire. Call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        self.segments_sent += 1;
-        Some(segment)
+        let segment = self.next_segment(now);
+        match segment {
+            Some(_) => self.segments_sent += 1,
+            None => self.sample(now),
+        }
+        segment
     }
 
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
@@ -243,10 +270,10 @@ impl Connection {
 
     fn send_syn(&mut self, now: Time) -> Segment {
         let (again_at, again) = self.handshake.sent(now);
-        self.timers.arm_sender(Timer::Retransmit, again_at);
+        self.timers.arm_sender(now, Timer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
-            self.sender.retransmits.push(Retransmit { at: now, seq: 0, cause: Cause::Handshake });
+            self.sender.retransmits.add(now, 0, Cause::Handshake);
         }
         let options = SynOptions {
             mss: self.config.advertised_mss(),
@@ -254,7 +281,8 @@ impl Connection {
             sack: true,
         };
         let flags = match self.handshake.role {
-            Role::Client => Flags::SYN,
+            Role::Client => Flags::SYN.with(self.config.ecn.request(again)),
+            Role::Server if self.sender.ecn.agreed => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             Role::Server => Flags::SYN.with(Flags::ACK),
         };
         Segment {
@@ -266,6 +294,7 @@ impl Connection {
             sack: SackBlocks::NONE,
             timestamps: self.stamp(now),
             syn: Some(options),
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -288,8 +317,10 @@ impl Connection {
         if out.push && !out.payload.is_empty() {
             flags = flags.with(Flags::PSH);
         }
+        let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags, out.payload, sack);
+        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        let segment = Segment { ecn, ..segment };
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);
@@ -329,12 +360,13 @@ impl Connection {
         Segment {
             seq,
             ack: self.receiver.queue.next(),
-            flags,
+            flags: flags.with(self.receiver.ecn.echo()),
             window_bytes: self.receiver.advertise(),
             payload,
             sack,
             timestamps: self.stamp(now),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -355,6 +387,11 @@ impl Connection {
     }
 
     fn on_timer(&mut self, now: Time, timer: Timer) {
+        self.note(match timer {
+            Timer::Retransmit => Trigger::Timeout,
+            Timer::LossProbe => Trigger::LossProbe,
+            _ => Trigger::Timer,
+        });
         let timers = &mut self.timers;
         let rto = self.sender.rtt.rto();
         let given_up = match timer {
@@ -379,6 +416,7 @@ impl Connection {
                 self.receiver.acks.on_compression_over();
                 false
             }
+            Timer::Pacing => false,
             Timer::TimeWait => {
                 self.enter(State::Closed, now);
                 false
@@ -393,11 +431,13 @@ impl Connection {
 
     /// Copies from `data` into the send buffer; returns how much, 0 when it is full or closed.
     pub fn write(&mut self, now: Time, data: &[u8]) -> usize {
+        self.note(Trigger::Write);
         if self.error.is_some() { 0 } else { self.sender.write(now, data) }
     }
 
     /// Like [`write`](Connection::write) without copying.
     pub fn write_bytes(&mut self, now: Time, data: Bytes) -> usize {
+        self.note(Trigger::Write);
         if self.error.is_some() { 0 } else { self.sender.write_bytes(now, data) }
     }
 
@@ -415,6 +455,7 @@ impl Connection {
     /// Ends writing: a FIN follows what was written. Reading goes on.
     pub fn close(&mut self, _now: Time) {
         if !self.closing && self.state != State::Closed {
+            self.note(Trigger::Close);
             self.closing = true;
             self.sender.close();
             self.state = self.state.closed_here();
@@ -426,6 +467,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
+        self.note(Trigger::Close);
         if self.state.is_synchronised() && self.state != State::TimeWait {
             self.reset_due = Some(self.sender.nxt);
         }
@@ -469,9 +511,35 @@ impl Connection {
         self.state
     }
 
-    /// Takes the retransmissions since the last call. They are kept until somebody does.
-    pub fn take_retransmits(&mut self) -> Vec<Retransmit> {
-        std::mem::take(&mut self.sender.retransmits)
+    /// What was sent again so far, in time's order. What is said of one may change as more becomes known.
+    pub fn retransmits(&self) -> &[Retransmit] {
+        self.sender.retransmits.as_slice()
+    }
+
+    /// From now on keeps a [`Sample`] of everything that happens. Without this nothing is kept and nothing spent.
+    pub fn record_series(&mut self) {
+        self.series.get_or_insert_default();
+    }
+
+    /// The samples so far, if they are [kept](Connection::record_series).
+    pub fn series(&self) -> &[Sample] {
+        self.series.as_ref().map_or(&[], |series| &series.samples)
+    }
+
+    fn note(&mut self, trigger: Trigger) {
+        if let Some(series) = &mut self.series {
+            series.note(trigger);
+        }
+    }
+
+    /// What happened is dealt with.
+    fn sample(&mut self, now: Time) {
+        let Some(series) = &mut self.series else { return };
+        let Some(trigger) = series.pending.take() else { return };
+        let sample = Sample { at: now, trigger, state: self.state, stats: self.stats() };
+        if let Some(series) = &mut self.series {
+            series.samples.push(sample);
+        }
     }
 
     /// Counters and estimates.
@@ -486,6 +554,7 @@ impl Connection {
             retransmitted_segments: sender.stats.retransmitted_segments
                 + self.handshake_retransmissions,
             retransmitted_bytes: sender.stats.retransmitted_bytes,
+            delivered_segments: sender.stats.delivered,
             timeouts: sender.stats.timeouts,
             undone_reductions: sender.stats.undone,
             srtt: sender.rtt.srtt(),

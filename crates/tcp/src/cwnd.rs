@@ -5,8 +5,14 @@
 
 use std::time::Duration;
 
-use congestion::{Algorithm, Controller, Window};
+use chance::Stream;
+use congestion::{Controller, Settings, Window};
 use units::Time;
+
+use crate::{Config, Pacing};
+
+/// The tick of a machine whose timers are taken as exact (`CONFIG_HZ=1000`).
+const JIFFY: Duration = Duration::from_millis(1);
 
 /// The window, its controller and its use.
 #[derive(Debug)]
@@ -14,6 +20,8 @@ pub(crate) struct CongestionWindow {
     pub(crate) window: Window,
     pub(crate) controller: Box<dyn Controller>,
     initial: u32,
+    /// The controller sets the window by itself ([`Controller::is_rate_based`]).
+    rate_based: bool,
     /// The window was full at some time in this round (`is_cwnd_limited`).
     filled: bool,
     /// The most that was out in this round, if it was not full (`max_packets_out`).
@@ -27,11 +35,19 @@ pub(crate) struct CongestionWindow {
 }
 
 impl CongestionWindow {
-    pub(crate) fn new(algorithm: Algorithm, initial: u32, now: Time) -> CongestionWindow {
+    /// What the controller draws at random comes from `chance`.
+    pub(crate) fn new(config: &Config, chance: Stream, now: Time) -> CongestionWindow {
+        let settings = Settings {
+            era: config.congestion_era,
+            tick: config.clock.hz().map_or(JIFFY, |hz| Duration::from_secs(1) / hz),
+            paced: config.pacing != Pacing::Off,
+        };
+        let controller = config.congestion.controller(&settings, chance);
         CongestionWindow {
-            window: Window::new(initial),
-            controller: algorithm.controller(),
-            initial,
+            window: Window::new(config.initial_window),
+            rate_based: controller.is_rate_based(),
+            controller,
+            initial: config.initial_window,
             filled: false,
             most_sent: 0,
             round_ends: 0,
@@ -42,6 +58,11 @@ impl CongestionWindow {
 
     pub(crate) fn cwnd(&self) -> u32 {
         self.window.cwnd
+    }
+
+    /// The controller alone moves the window.
+    pub(crate) fn is_rate_based(&self) -> bool {
+        self.rate_based
     }
 
     pub(crate) fn touch(&mut self, now: Time) {
@@ -102,7 +123,14 @@ pub(crate) struct Burst {
 
 #[cfg(test)]
 mod tests {
+    use congestion::Algorithm;
+
     use super::*;
+
+    fn reno() -> CongestionWindow {
+        let config = Config { congestion: Algorithm::Reno, ..Config::default() };
+        CongestionWindow::new(&config, chance::Source::new(0, 0).stream("test"), Time::ZERO)
+    }
 
     fn burst(full: bool, sent: u32, acknowledged: u64) -> Burst {
         Burst { full, sent, acknowledged, next: acknowledged + u64::from(sent) }
@@ -110,7 +138,7 @@ mod tests {
 
     #[test]
     fn slow_start_grows_while_half_of_the_window_is_used() {
-        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        let mut cwnd = reno();
         assert!(!cwnd.is_limiting());
         cwnd.validate(Time::ZERO, &burst(false, 5, 0), Duration::from_secs(1));
         assert!(!cwnd.is_limiting());
@@ -128,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_goes_unused_for_a_timeout_is_half_given_up() {
-        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        let mut cwnd = reno();
         (cwnd.window.cwnd, cwnd.window.ssthresh) = (40, 20);
         let patience = Duration::from_millis(300);
         assert!(!cwnd.validate(Time::from_millis(299), &burst(false, 14, 0), patience));

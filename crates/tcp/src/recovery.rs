@@ -7,12 +7,14 @@
 //!    |  +------------------------+--------------------------+-------+
 //!    |  |  timeout in any state: Loss, left the same way
 //!    +--+  a tail loss probe repaired a loss: Cwr, left at once
+//!          a congestion mark was echoed: Cwr, left when a round trip's worth is acknowledged
 //! ```
 //!
 //! Source: Linux 6.18 `tcp_fastretrans_alert`, `tcp_cwnd_reduction` (RFC 6937), `tcp_process_loss`
 //! (RFC 5682), `tcp_try_undo_*` (RFC 3522, RFC 2883). Left out: SACK reneging (our receiver never takes
-//! back what it reported), ECN, path MTU probing.
+//! back what it reported), path MTU probing.
 
+use congestion::{Phase, Timeout};
 use units::Time;
 
 use crate::ack::Progress;
@@ -80,6 +82,16 @@ impl Recovery {
         matches!(self.state, CongestionState::Cwr | CongestionState::Recovery)
     }
 
+    /// The state as congestion controllers name it.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.state {
+            CongestionState::Open => Phase::Open,
+            CongestionState::Disorder | CongestionState::Cwr => Phase::Disturbed,
+            CongestionState::Recovery => Phase::Recovery,
+            CongestionState::Loss => Phase::Loss,
+        }
+    }
+
     /// A retransmission left.
     pub(crate) fn note_retransmission(&mut self, now: Time) {
         self.first_retransmission.get_or_insert(now);
@@ -120,6 +132,10 @@ impl Sender {
     pub(crate) fn alert(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
         use CongestionState::{Cwr, Loss, Open, Recovery};
 
+        if progress.congestion_marked {
+            // The reduction is called for: it is not to be undone.
+            self.recovery.prior_ssthresh = None;
+        }
         if self.recovery.state == Open {
             self.recovery.first_retransmission = None;
         } else if self.una >= self.recovery.ends {
@@ -141,18 +157,18 @@ impl Sender {
                     return;
                 }
                 if self.try_undo_duplicates(now) {
-                    self.settle();
+                    self.settle(progress);
                 }
                 self.find_losses(now, progress, timers);
                 if self.recovery.state != Recovery && self.board.lost() > 0 {
-                    self.enter_recovery(now);
+                    self.enter_recovery(progress.congestion_marked);
                 }
             }
             Loss => {
                 self.process_loss(now, progress);
                 self.find_losses(now, progress, timers);
                 if self.recovery.state == Open || progress.lost_again {
-                    self.recover_or_settle(now);
+                    self.recover_or_settle(progress);
                 }
             }
             _ => {
@@ -160,16 +176,16 @@ impl Sender {
                     self.try_undo_duplicates(now);
                 }
                 self.find_losses(now, progress, timers);
-                self.recover_or_settle(now);
+                self.recover_or_settle(progress);
             }
         }
     }
 
-    fn recover_or_settle(&mut self, now: Time) {
+    fn recover_or_settle(&mut self, progress: &Progress) {
         if self.board.lost() > 0 {
-            self.enter_recovery(now);
+            self.enter_recovery(progress.congestion_marked);
         } else {
-            self.settle();
+            self.settle(progress);
         }
     }
 
@@ -200,21 +216,23 @@ impl Sender {
         let (in_flight, losses) = (self.board.in_flight(), self.losses);
         self.mark_overdue(now);
         if in_flight != self.board.in_flight() && self.recovery.state != CongestionState::Recovery {
-            self.enter_recovery(now);
-            self.reduce(1, self.losses - losses, false);
+            self.enter_recovery(false);
+            if !self.cwnd.is_rate_based() {
+                self.reduce(1, self.losses - losses, false);
+            }
         }
         self.rearm_retransmission(now, timers);
     }
 
-    /// `tcp_enter_recovery`
-    fn enter_recovery(&mut self, _now: Time) {
+    /// `tcp_enter_recovery`; a reduction that a congestion mark asks for is not undone.
+    fn enter_recovery(&mut self, congestion_marked: bool) {
         if !self.any_retransmission() {
             self.recovery.first_retransmission = None;
         }
         self.recovery.prior_ssthresh = None;
         self.arm_undo();
         if !self.recovery.is_reducing() {
-            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
+            self.recovery.prior_ssthresh = (!congestion_marked).then(|| self.current_ssthresh());
             self.begin_reduction();
         }
         self.recovery.state = CongestionState::Recovery;
@@ -234,6 +252,18 @@ impl Sender {
         (self.recovery.prr_delivered, self.recovery.prr_sent) = (0, 0);
         window.restart_counting();
         window.ssthresh = self.cwnd.controller.on_congestion(window);
+        self.ecn.on_reduction();
+    }
+
+    /// A router marked a segment: the window is reduced once a round trip (`tcp_enter_cwr`; RFC 3168
+    /// section 6.1.2).
+    fn enter_cwr(&mut self) {
+        self.recovery.prior_ssthresh = None;
+        if self.recovery.state < CongestionState::Cwr {
+            self.recovery.undo_from = None;
+            self.begin_reduction();
+            self.recovery.state = CongestionState::Cwr;
+        }
     }
 
     /// Proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`).
@@ -261,6 +291,9 @@ impl Sender {
 
     /// `tcp_end_cwnd_reduction`
     fn end_reduction(&mut self, now: Time) {
+        if self.cwnd.is_rate_based() {
+            return;
+        }
         let window = &mut self.cwnd.window;
         let stands =
             self.recovery.state == CongestionState::Cwr || self.recovery.undo_from.is_some();
@@ -279,9 +312,12 @@ impl Sender {
     }
 
     /// `tcp_try_to_open`
-    fn settle(&mut self) {
+    fn settle(&mut self, progress: &Progress) {
         if !self.any_retransmission() {
             self.recovery.first_retransmission = None;
+        }
+        if progress.congestion_marked {
+            self.enter_cwr();
         }
         if self.recovery.state != CongestionState::Cwr {
             self.keep_open();
@@ -335,7 +371,9 @@ impl Sender {
             self.rack.forget_reordering();
         }
         self.recovery.state = CongestionState::Loss;
-        self.cwnd.controller.on_timeout(now, self.nxt);
+        let timeout = Timeout { now, next: self.nxt, lost: self.losses };
+        self.cwnd.controller.on_timeout(&timeout);
+        self.ecn.on_reduction();
         self.recovery.ends = self.nxt;
         self.probe = None;
         self.recovery.frto = state < CongestionState::Recovery || self.timeouts > 0;
@@ -396,7 +434,10 @@ impl Sender {
         if let Some(prior) = self.recovery.prior_ssthresh {
             let window = &mut self.cwnd.window;
             window.cwnd = self.cwnd.controller.undo(window, self.recovery.prior_cwnd);
-            window.ssthresh = window.ssthresh.max(prior);
+            if prior > window.ssthresh {
+                window.ssthresh = prior;
+                self.ecn.on_undo();
+            }
         }
         self.cwnd.touch(now);
         self.recovery.undo_from = None;
@@ -425,6 +466,9 @@ impl Sender {
     fn try_undo_loss(&mut self, now: Time, echo: Option<Time>, spurious: bool) -> bool {
         let undo = spurious || self.recovery.may_undo(echo);
         if undo {
+            if spurious {
+                self.retransmits.judge_timeout(self.recovery.first_retransmission);
+            }
             self.undo(now, true);
             self.timeouts = 0;
             self.recovery.state = CongestionState::Open;
@@ -451,6 +495,6 @@ impl Sender {
 
     fn arm_reordering(&mut self, now: Time, wait: std::time::Duration, timers: &mut Timers) {
         let wait = (wait + crate::sender::TIMER_SLACK).min(self.rtt.rto());
-        timers.arm_sender(Timer::Reordering, now + wait);
+        timers.arm_sender(now, Timer::Reordering, now + wait);
     }
 }

@@ -48,12 +48,7 @@ pub(crate) struct Covered {
 
 impl Sender {
     /// Updates the estimators; returns the sample that was taken.
-    pub(crate) fn sample_rtt(
-        &mut self,
-        now: Time,
-        progress: &Progress,
-        maybe_delayed: bool,
-    ) -> Option<Duration> {
+    pub(crate) fn sample_rtt(&mut self, now: Time, progress: &Progress) -> Option<Duration> {
         let (sample, newest) = match self.config.rtt_sampling {
             RttSampling::Transmissions => self.time_transmissions(now, progress),
             RttSampling::Echo => self.time_echo(now, progress),
@@ -61,7 +56,7 @@ impl Sender {
         self.latest_rtt = newest;
         let sample = sample?;
         if let Some(newest) = newest
-            && !(maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
+            && !(progress.maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
         {
             self.rtt.observe_min(now, newest);
         }

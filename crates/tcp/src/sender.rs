@@ -9,17 +9,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use chance::Stream;
+use congestion::{Resume, Start};
 use units::Time;
 
 use crate::config::Config;
 use crate::cwnd::{Burst, CongestionWindow};
+use crate::ecn::EcnSender;
+use crate::pacing::Pacer;
 use crate::payload::Payload;
 use crate::rack::Rack;
+use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, Recovery};
+use crate::retransmits::{Cause, Retransmits};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Id, Scoreboard};
 use crate::send_buffer::SendBuffer;
-use crate::stats::{Cause, Limit, LimitClock, Retransmit};
+use crate::stats::{Limit, LimitClock};
 use crate::timers::{Timer, Timers};
 use crate::tso::Bursts;
 
@@ -65,6 +71,8 @@ pub(crate) struct Outgoing {
     pub(crate) payload: Payload,
     pub(crate) fin: bool,
     pub(crate) push: bool,
+    /// It leaves for the first time.
+    pub(crate) is_new: bool,
 }
 
 /// Counters of the sender.
@@ -73,6 +81,8 @@ pub(crate) struct SenderStats {
     pub(crate) bytes: u64,
     pub(crate) retransmitted_segments: u64,
     pub(crate) retransmitted_bytes: u64,
+    /// Segments reported as arrived (`tp->delivered`).
+    pub(crate) delivered: u64,
     pub(crate) timeouts: u64,
     pub(crate) undone: u64,
 }
@@ -87,6 +97,10 @@ pub(crate) struct Sender {
     pub(crate) rack: Rack,
     pub(crate) recovery: Recovery,
     pub(crate) cwnd: CongestionWindow,
+    /// Delivery rates, for a controller that asks.
+    pub(crate) rate: Option<Box<RateEstimator>>,
+    pub(crate) pacer: Pacer,
+    pub(crate) ecn: EcnSender,
     pub(crate) peer: PeerWindow,
     pub(crate) probe: Option<Probe>,
     /// The lowest number not acknowledged (`snd_una`).
@@ -107,7 +121,7 @@ pub(crate) struct Sender {
     /// The round trip of the newest segment that the latest acknowledgement covered.
     pub(crate) latest_rtt: Option<Duration>,
     pub(crate) stats: SenderStats,
-    pub(crate) retransmits: Vec<Retransmit>,
+    pub(crate) retransmits: Retransmits,
     pub(crate) limit: LimitClock,
     /// A FIN follows the data.
     closing: bool,
@@ -127,15 +141,24 @@ pub(crate) struct Sender {
     starved: bool,
 }
 
+/// What a connection draws from that was given no stream of its own.
+fn fixed_chance() -> Stream {
+    chance::Source::new(0, 0).stream("tcp/congestion")
+}
+
 impl Sender {
     pub(crate) fn new(config: Arc<Config>, now: Time) -> Sender {
+        let cwnd = CongestionWindow::new(&config, fixed_chance(), now);
         Sender {
             buffer: SendBuffer::default(),
             board: Scoreboard::new(),
             rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
             rack: Rack::new(),
             recovery: Recovery::new(),
-            cwnd: CongestionWindow::new(config.congestion, config.initial_window, now),
+            rate: cwnd.is_rate_based().then(|| Box::new(RateEstimator::new())),
+            cwnd,
+            pacer: Pacer::new(),
+            ecn: EcnSender::default(),
             peer: PeerWindow { bytes: 0, updated_by: 0, most: 0 },
             probe: None,
             una: 0,
@@ -148,7 +171,7 @@ impl Sender {
             duplicates: 0,
             latest_rtt: None,
             stats: SenderStats::default(),
-            retransmits: Vec::new(),
+            retransmits: Retransmits::default(),
             limit: LimitClock::new(now),
             closing: false,
             forced: None,
@@ -162,6 +185,11 @@ impl Sender {
             starved: false,
             config,
         }
+    }
+
+    /// Lets the congestion controller draw from `chance`. Before the handshake is over.
+    pub(crate) fn draw_from(&mut self, chance: Stream, now: Time) {
+        self.cwnd = CongestionWindow::new(&self.config, chance, now);
     }
 
     /// Opens for data once the SYN is acknowledged.
@@ -184,6 +212,9 @@ impl Sender {
         if self.config.send_buffer.expands_at_start {
             self.expand_buffer();
         }
+        let start = Start { now, rtt: self.rtt.srtt(), segment_bytes: self.mss };
+        self.cwnd.controller.start(&self.cwnd.window, &start);
+        self.update_pacing();
     }
 
     // ---- the application's side
@@ -242,16 +273,31 @@ impl Sender {
             return 0;
         }
         self.restart_after_idle(now);
+        self.note_idle_path();
         self.limit.set(now, Limit::Network);
         let unsent = self.unsent_bytes();
         let filled = (unsent + space).next_multiple_of(mss) - unsent;
         wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
+    /// Before more is written: what there was did not fill the path (`tcp_rate_check_app_limited`).
+    fn note_idle_path(&mut self) {
+        let board = &self.board;
+        let in_flight = board.in_flight();
+        if let Some(rate) = &mut self.rate
+            && self.nxt + u64::from(self.mss) > 1 + self.buffer.end()
+            && in_flight < self.cwnd.cwnd()
+            && board.lost() <= board.retransmitted()
+        {
+            rate.limit(in_flight);
+        }
+    }
+
     /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.
     fn restart_after_idle(&mut self, now: Time) {
         let idle = now - self.last_sent;
-        if self.config.slow_start_after_idle && self.board.is_empty() && idle > self.rtt.rto() {
+        let decays = self.config.slow_start_after_idle && !self.cwnd.is_rate_based();
+        if decays && self.board.is_empty() && idle > self.rtt.rto() {
             let ssthresh = self.current_ssthresh();
             self.cwnd.restart(now, idle, self.rtt.rto(), ssthresh);
         }
@@ -274,6 +320,9 @@ impl Sender {
         self.bursts.revoke();
         self.board.clear();
         self.buffer.clear();
+        if let Some(rate) = &mut self.rate {
+            rate.clear();
+        }
     }
 
     // ---- what may leave
@@ -321,7 +370,7 @@ impl Sender {
             return Some(out);
         }
         if self.recovery.new_data_first {
-            if let Some(out) = self.send_new(now) {
+            if let Some(out) = self.send_new(now, timers) {
                 return Some(out);
             }
             if self.nxt > self.recovery.ends {
@@ -333,7 +382,7 @@ impl Sender {
         if let Some(out) = self.send_lost(now, timers) {
             return Some(out);
         }
-        if let Some(out) = self.send_new(now) {
+        if let Some(out) = self.send_new(now, timers) {
             return Some(out);
         }
         self.end_burst(now, timers);
@@ -350,9 +399,16 @@ impl Sender {
         if seq >= self.window_end() && seq > self.una {
             return None;
         }
+        if self.is_held_back(now, timers) {
+            return None;
+        }
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
         if is_head && !timers.is_armed(Timer::Reordering) {
-            timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+            timers.arm_sender(
+                now,
+                Timer::Retransmit,
+                now + self.rtt.rto() + self.pacing_delay(now),
+            );
         }
         let cause = match self.recovery.state {
             CongestionState::Loss => Cause::Timeout,
@@ -373,13 +429,22 @@ impl Sender {
         let payload = self.buffer.cut(seq - 1, len);
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += len as u64;
-        self.retransmits.push(Retransmit { at: now, seq, cause });
-        Outgoing { seq, payload, fin: sent.end > data_end, push: data_end == self.stream_end() }
+        self.retransmits.add(now, seq, cause);
+        self.note_paced(now, len);
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent_again(sent.seq);
+        }
+        let push = data_end == self.stream_end();
+        Outgoing { seq, payload, fin: sent.end > data_end, push, is_new: false }
     }
 
     /// The next new segment, if both windows let it out.
-    fn send_new(&mut self, now: Time) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
         let end = self.next_granted(now)?;
+        if self.is_held_back(now, timers) {
+            self.bursts.revoke();
+            return None;
+        }
         let out = self.send_up_to(now, end);
         if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
             // `tcp_event_new_data_sent`: the buffer, not the window, may be the next limit.
@@ -407,6 +472,9 @@ impl Sender {
             self.burst = true;
             self.burst_from_idle = self.board.is_empty();
         }
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent(seq, now, self.board.is_empty());
+        }
         self.board.push(seq..end, now);
         self.nxt = end;
         if len < self.mss as usize {
@@ -414,13 +482,20 @@ impl Sender {
         }
         self.recovery.prr_sent += u32::from(self.recovery.is_reducing());
         self.stats.bytes += len as u64;
-        Outgoing { seq, payload, fin: end > data_end, push: data_end == self.stream_end() }
+        self.note_paced(now, len);
+        let push = data_end == self.stream_end();
+        Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
     }
 
     /// `tcp_event_data_sent`
     fn note_sending(&mut self, now: Time) {
         if self.board.in_flight() == 0 {
-            self.cwnd.controller.on_resume(now, now - self.last_sent);
+            let app_limited = self.rate.as_ref().is_some_and(|rate| rate.is_app_limited());
+            let resume = Resume { now, idle: now - self.last_sent, app_limited };
+            self.cwnd.controller.on_resume(&mut self.cwnd.window, &resume);
+            if app_limited {
+                self.update_pacing();
+            }
         }
         self.last_sent = now;
     }
@@ -444,8 +519,8 @@ impl Sender {
             }
             Forced::WindowProbe => {
                 // An old number is answered at once (`tcp_xmit_probe_skb`).
-                let seq = self.una - 1;
-                return Some(Outgoing { seq, payload: Payload::new(), fin: false, push: false });
+                let (seq, payload) = (self.una - 1, Payload::new());
+                return Some(Outgoing { seq, payload, fin: false, push: false, is_new: false });
             }
         };
         // The timeout runs already; new data must not put another probe in its place.
@@ -456,6 +531,7 @@ impl Sender {
 
     /// Nothing more may leave: sets the timers and judges the use of the window.
     fn end_burst(&mut self, now: Time, timers: &mut Timers) {
+        self.pacer.end_burst();
         let full = self.deferred || self.board.in_flight() >= self.cwnd.cwnd();
         if self.burst || (full && self.has_unsent()) {
             self.validate_window(now, full);
@@ -476,7 +552,7 @@ impl Sender {
     fn validate_window(&mut self, now: Time, full: bool) {
         let burst = Burst { full, sent: self.board.sent(), acknowledged: self.una, next: self.nxt };
         let unused = self.cwnd.validate(now, &burst, self.rtt.rto());
-        if unused && self.config.slow_start_after_idle {
+        if unused && self.config.slow_start_after_idle && !self.cwnd.is_rate_based() {
             let open = self.recovery.state == CongestionState::Open && !self.starved;
             self.cwnd.give_up_unused(now, open);
         }
@@ -498,11 +574,14 @@ impl Sender {
         self.limit.set(now, limit);
     }
 
-    /// Twice the memory of a window's segments (`tcp_sndbuf_expand`).
+    /// Twice the memory of a window's segments (`tcp_sndbuf_expand`); three times if the controller may send faster
+    /// than that even in recovery (`bbr_sndbuf_expand`).
     fn expand_buffer(&mut self) {
         let segments =
             self.cwnd.cwnd().max(self.config.initial_window).max(self.rack.reordering() + 1);
-        let wanted = 2 * u64::from(segments) * self.config.send_buffer.segment_memory_bytes;
+        let windows = if self.cwnd.is_rate_based() { 3 } else { 2 };
+        let memory = self.config.send_buffer.segment_memory_bytes;
+        let wanted = windows * u64::from(segments) * memory;
         let limit = wanted.min(self.config.send_buffer.max_bytes);
         self.buffer_limit = self.buffer_limit.max(limit);
     }

@@ -1,6 +1,5 @@
 //! What a connection tells about itself (`struct tcp_info`).
 
-use std::fmt;
 use std::time::Duration;
 
 use units::Time;
@@ -22,6 +21,8 @@ pub struct Stats {
     pub retransmitted_segments: u64,
     /// Payload sent again.
     pub retransmitted_bytes: u64,
+    /// Segments that the peer has reported as arrived, selectively or not, duplicates included (`tp->delivered`).
+    pub delivered_segments: u64,
     /// Expiries of the retransmission timer, those of the SYN included.
     pub timeouts: u64,
     /// Window reductions taken back as mistakes.
@@ -57,41 +58,6 @@ pub struct Stats {
     pub rwnd_limited: Duration,
     /// Of that, held back by the send buffer.
     pub sndbuf_limited: Duration,
-}
-
-/// Why something was sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Loss was inferred from what arrived later (RFC 8985).
-    FastRetransmit,
-    /// The retransmission timer expired, or what it marked lost followed.
-    Timeout,
-    /// The last segment, to provoke an acknowledgement (RFC 8985 section 7).
-    TailLossProbe,
-    /// A SYN or SYN-ACK went unanswered.
-    Handshake,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Cause::FastRetransmit => "loss inferred from later arrivals",
-            Cause::Timeout => "timeout",
-            Cause::TailLossProbe => "tail loss probe",
-            Cause::Handshake => "handshake unanswered",
-        })
-    }
-}
-
-/// One retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retransmit {
-    /// When it left.
-    pub at: Time,
-    /// Its first sequence number.
-    pub seq: u64,
-    /// Why.
-    pub cause: Cause,
 }
 
 /// What keeps a sender from going faster (`enum tcp_chrono`).

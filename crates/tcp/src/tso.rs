@@ -5,7 +5,8 @@
 //! earlier than segments one by one.
 //!
 //! Source: Linux 6.18 `tcp_write_xmit`, `tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_tso_should_defer`,
-//! `tcp_sendmsg_locked`. Left out: small queues (`tcp_small_queue_check`), for nothing waits in a device here; corking.
+//! `tcp_sendmsg_locked`. Left out: small queues (`tcp_small_queue_check`), for nothing waits in a device here; corking. The bursts
+//! of a paced connection are the pacer's.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -118,7 +119,7 @@ impl Sender {
         if !self.has_unsent() || in_flight >= cwnd || self.next_end() > self.window_end() {
             return Verdict::Wait;
         }
-        if self.config.tso_segments == TsoSegments::One {
+        if self.config.tso_segments == TsoSegments::One || self.is_paced() {
             return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
         }
         let mss = u64::from(self.mss);

@@ -51,7 +51,7 @@ impl Account {
             events: events(&visited, drops, &after),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
-            queue_drops: drops_by(DropCause::QueueFull),
+            queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
             losses: drops_by(DropCause::Loss),
             trace_digest: Some(after.digest),
             objects: visited.objects,
@@ -87,7 +87,7 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
     for drop in drops {
         let kind = match drop.cause {
             DropCause::Loss => EventKind::Loss,
-            DropCause::QueueFull | DropCause::TooBig => EventKind::QueueDrop,
+            DropCause::QueueFull | DropCause::Managed | DropCause::TooBig => EventKind::QueueDrop,
         };
         let link = &report.links[drop.link].0;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));

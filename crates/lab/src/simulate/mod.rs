@@ -22,6 +22,7 @@ pub use self::catalogue::{file_digest, page_digest};
 use self::limits::Limits;
 use self::ready::Pages;
 use self::stage::Stage;
+pub(crate) use self::stage::links;
 use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, Tcp, View};

@@ -12,7 +12,9 @@ pub(crate) mod named;
 
 use std::time::Duration;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Era};
+
+use crate::{EcnPolicy, Pacing};
 
 pub use acks::AckPolicy;
 pub use behaviour::{
@@ -62,6 +64,12 @@ pub struct Config {
 
     /// Congestion control.
     pub congestion: Algorithm,
+    /// Whose arithmetic it follows.
+    pub congestion_era: Era,
+    /// Whether segments are spaced where the controller does not ask for it.
+    pub pacing: Pacing,
+    /// Explicit congestion notification (`tcp_ecn`, RFC 3168).
+    pub ecn: EcnPolicy,
     /// Segments that may be sent before the first acknowledgement (`TCP_INIT_CWND`, RFC 6928).
     pub initial_window: u32,
     /// What lets the window grow.

@@ -8,6 +8,7 @@
 //! What it leaves out: hosts process packets in no time (client compute is the loader's business),
 //! addresses are resolved without packets, and IP has no options, fragments or ICMP.
 
+mod capture;
 pub(crate) mod clock;
 mod demux;
 mod event;
@@ -20,6 +21,7 @@ mod trace;
 mod udp_socket;
 mod waker;
 
+pub use capture::{Content, Crossing, Sighting, take_sightings};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub use trace::{Drop, Endpoint, Report, report};

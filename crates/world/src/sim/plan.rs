@@ -10,9 +10,11 @@ use chance::Source;
 use thiserror::Error;
 use units::Time;
 
+use super::capture::Capture;
 use super::executor::{self, Task};
 use super::state::{self, State};
 use super::topology::Topology;
+use super::trace::Trace;
 use crate::ambient::{self, Common, Kind};
 
 /// A host in the plan.
@@ -30,6 +32,7 @@ pub struct Plan {
     hosts: BTreeMap<String, IpAddr>,
     tasks: Vec<(NodeId, Task)>,
     limit: Duration,
+    trace: Trace,
 }
 
 /// Why a world ended without its main task being done.
@@ -58,12 +61,23 @@ impl Plan {
             hosts: BTreeMap::new(),
             tasks: Vec::new(),
             limit: Duration::from_secs(3600),
+            trace: Trace::default(),
         }
     }
 
     /// How much virtual time the world may take (an hour unless said otherwise).
     pub fn limit(&mut self, limit: Duration) {
         self.limit = limit;
+    }
+
+    /// Keeps a copy of every packet for [`take_sightings`](super::take_sightings).
+    pub fn capture(&mut self) {
+        self.trace.capture = Some(Capture::default());
+    }
+
+    /// Lets every TCP connection record its series, for its [`Endpoint`](super::Endpoint).
+    pub fn record_series(&mut self) {
+        self.trace.series = true;
     }
 
     /// A host at `address` whose connections use `tcp`.
@@ -76,9 +90,7 @@ impl Plan {
 
     /// One direction of a link. Its name keys its random streams (`link/NAME/loss`) and its report.
     pub fn link(&mut self, name: &str, config: net::LinkConfig) -> LinkId {
-        let loss = self.source.stream(&format!("link/{name}/loss"));
-        let jitter = self.source.stream(&format!("link/{name}/jitter"));
-        self.topology.add_link(name, config, loss, jitter)
+        self.topology.add_link(name, config, &self.source)
     }
 
     /// Packets from one node to another cross these links in this order.
@@ -110,7 +122,7 @@ impl Plan {
     {
         let common = Common { source: self.source, hosts: self.hosts };
         let _entered = ambient::enter(Kind::Sim, common);
-        state::install(State::new(self.topology));
+        state::install(State::new(self.topology, self.trace));
         let _running = Running;
         for (node, task) in self.tasks {
             executor::spawn_on(node, task);

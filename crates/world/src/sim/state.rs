@@ -55,7 +55,7 @@ pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
 }
 
 impl State {
-    pub(super) fn new(topology: Topology) -> State {
+    pub(super) fn new(topology: Topology, trace: Trace) -> State {
         State {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -64,7 +64,7 @@ impl State {
             demux: Demux::default(),
             tcp: TcpSockets::default(),
             udp: UdpSockets::default(),
-            trace: Trace::default(),
+            trace,
         }
     }
 
@@ -79,7 +79,8 @@ impl State {
                     waker.wake();
                 }
             }
-            Event::Link(link) => self.arrivals(link),
+            Event::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
+            Event::Link(_) => {}
             Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
             Event::Local => {
                 if let Some(packet) = self.topology.next_local() {
@@ -109,6 +110,9 @@ impl State {
     }
 
     fn deliver(&mut self, packet: Packet) {
+        if let Some(capture) = &mut self.trace.capture {
+            capture.reached(self.now, &packet);
+        }
         let Packet { from, to, body, .. } = packet;
         match body {
             Body::Tcp(segment) => self.tcp_arrived(from, to, segment),

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
+use chance::Stream;
 use tokio::io::ReadBuf;
 use units::Time;
 
@@ -42,8 +43,6 @@ struct Socket {
     connection: tcp::Connection,
     active: bool,
     opened_at: Time,
-    /// What the connection has told of its retransmissions so far.
-    retransmits: Vec<tcp::Retransmit>,
     /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
     armed: Time,
     /// The listener that waits for the handshake of a passive connection.
@@ -316,8 +315,8 @@ impl TcpSockets {
     }
 
     /// The live sockets' accounts, in slot order.
-    pub(super) fn endpoints(&mut self, topology: &Topology) -> Vec<Endpoint> {
-        let sockets = self.slots.iter_mut().filter_map(|(_, socket)| socket.as_mut());
+    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
+        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
         sockets.map(|socket| socket.account(topology, None)).collect()
     }
 }
@@ -331,7 +330,6 @@ impl Socket {
             connection,
             active: false,
             opened_at: now,
-            retransmits: Vec::new(),
             armed: Time::NEVER,
             listener: None,
             owned: true,
@@ -340,8 +338,7 @@ impl Socket {
         }
     }
 
-    fn account(&mut self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
-        self.retransmits.extend(self.connection.take_retransmits());
+    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
         Endpoint {
             local: topology.address(self.here),
             peer: topology.address(self.there),
@@ -349,7 +346,8 @@ impl Socket {
             opened_at: self.opened_at,
             closed_at,
             stats: self.connection.stats(),
-            retransmits: self.retransmits.clone(),
+            retransmits: self.connection.retransmits().to_vec(),
+            series: self.connection.series().to_vec(),
         }
     }
 
@@ -369,6 +367,12 @@ impl Socket {
     }
 }
 
+/// What one end of a connection draws at random.
+fn chances(here: Port, there: Port) -> Stream {
+    let (near, far) = (here.node.0, there.node.0);
+    crate::chances::stream(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+}
+
 impl State {
     fn tcp_connect(&mut self, address: SocketAddr) -> io::Result<TcpStream> {
         let there = self.remote_port(address)?;
@@ -377,8 +381,10 @@ impl State {
             self.topology.route(node, there.node).ok_or(io::ErrorKind::NetworkUnreachable)?;
         let here = self.demux.ephemeral(node);
         let config = self.topology.tcp_config(node, route);
-        let connection = tcp::Connection::connect(config, self.now);
+        let mut connection = tcp::Connection::connect(config, self.now);
+        connection.draw_from(self.now, chances(here, there));
         let mut socket = Socket::new(here, there, route, connection, self.now);
+        self.trace.watch(&mut socket.connection);
         socket.active = true;
         let id = self.tcp.insert(socket);
         self.demux.add_tcp(here, there, id.slot);
@@ -410,8 +416,10 @@ impl State {
         match self.demux.listener(to) {
             Some(listener) if segment.is(tcp::Flags::SYN) && !segment.is(tcp::Flags::ACK) => {
                 let config = self.topology.tcp_config(to.node, route);
-                let connection = tcp::Connection::accept(config, self.now, segment);
+                let mut connection = tcp::Connection::accept(config, self.now, segment);
+                connection.draw_from(self.now, chances(to, from));
                 let mut socket = Socket::new(to, from, route, connection, self.now);
+                self.trace.watch(&mut socket.connection);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);
                 self.demux.add_tcp(to, from, id.slot);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chance::Stream;
+use chance::Source;
 use net::{Link, LinkConfig, LinkStats, Verdict};
 use units::Time;
 
@@ -21,15 +21,19 @@ pub(super) struct Port {
 }
 
 /// A packet on its way.
+#[derive(Clone)]
 pub(super) struct Packet {
     pub(super) from: Port,
     pub(super) to: Port,
     /// Index of its route, and of the link of the route that it is on or comes to next.
     route: u32,
     hop: u32,
+    /// Its number in the capture, if there is one.
+    pub(super) serial: u64,
     pub(super) body: Body,
 }
 
+#[derive(Clone)]
 pub(super) enum Body {
     /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
     Tcp(Box<tcp::Segment>),
@@ -40,6 +44,15 @@ pub(super) enum Body {
 const UDP_HEADERS: u32 = 20 + 8;
 /// IPv4 and TCP headers, with the timestamp option.
 const TCP_HEADERS: u32 = 20 + 20 + 12;
+
+impl Packet {
+    /// A hash of its ends (Fibonacci hashing: Knuth, volume 3, section 6.4).
+    fn flow(&self) -> u32 {
+        let end = |port: Port| (u64::from(port.node.0) << 16) | u64::from(port.port);
+        let words = (end(self.from) << 32) | end(self.to);
+        (words.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+}
 
 impl Body {
     fn wire_bytes(&self) -> u32 {
@@ -82,15 +95,9 @@ impl Topology {
         id
     }
 
-    pub(super) fn add_link(
-        &mut self,
-        name: &str,
-        config: LinkConfig,
-        loss: Stream,
-        jitter: Stream,
-    ) -> LinkId {
+    pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
         let mtu = config.mtu;
-        let link = Link::new(config, loss, jitter);
+        let link = Link::new(config, source, name);
         self.links.push(Hop { name: name.to_owned(), mtu, link, armed: None });
         LinkId((self.links.len() - 1) as u32)
     }
@@ -134,7 +141,7 @@ impl Topology {
     }
 
     pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
-        Packet { from, to, route, hop: 0, body }
+        Packet { from, to, route, hop: 0, serial: 0, body }
     }
 
     /// Whether `packet` has crossed the last link of its route.
@@ -148,8 +155,13 @@ impl Topology {
         now: Time,
         agenda: &mut Agenda,
         trace: &mut Trace,
-        packet: Packet,
+        mut packet: Packet,
     ) {
+        if packet.hop == 0
+            && let Some(capture) = &mut trace.capture
+        {
+            capture.left(now, &mut packet);
+        }
         let Some(&link) = self.routes[packet.route as usize].get(packet.hop as usize) else {
             self.local.push_back(packet);
             agenda.plan(now, Event::Local);
@@ -157,9 +169,13 @@ impl Topology {
         };
         let hop = &mut self.links[link as usize];
         let bytes = packet.body.wire_bytes();
-        if let Verdict::Dropped(cause) = hop.link.handle(now, bytes, packet) {
+        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect: false };
+        if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, bytes, cause);
-        } else if hop.armed.is_none() {
+        }
+        Topology::note_fallen(hop, link, trace);
+        // Where packets may overtake each other, the next arrival can have come nearer.
+        if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
             Topology::arm(hop, link, agenda);
         }
     }
@@ -170,10 +186,26 @@ impl Topology {
 
     /// The next packet that has reached the far end of `link` by `now`.
     pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
-        let (bytes, mut packet) = self.links[link as usize].link.poll(now)?;
-        trace.arrived(now, link, bytes);
+        let hop = &mut self.links[link as usize];
+        let arrived = hop.link.poll(now);
+        Topology::note_fallen(hop, link, trace);
+        let arrived = arrived?;
+        trace.arrived(now, link, arrived.wire_bytes);
+        let _ = arrived.congestion_experienced;
+        let mut packet = arrived.body;
         packet.hop += 1;
         Some(packet)
+    }
+
+    /// Whether `link` has something due at `now`. An event that a nearer one has replaced is stale.
+    pub(super) fn is_due(&self, now: Time, link: u32) -> bool {
+        self.links[link as usize].armed == Some(now)
+    }
+
+    fn note_fallen(hop: &mut Hop, link: u32, trace: &mut Trace) {
+        while let Some(fallen) = hop.link.fallen() {
+            trace.dropped(fallen.at, link, fallen.wire_bytes, fallen.cause);
+        }
     }
 
     /// Plans the link's next arrival, after an arrival.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use net::{DropCause, LinkStats};
 use units::Time;
 
+use super::capture::Capture;
 use super::state;
 
 /// A packet that did not arrive.
@@ -37,6 +38,8 @@ pub struct Endpoint {
     pub stats: tcp::Stats,
     /// What it sent again, when and why.
     pub retransmits: Vec<tcp::Retransmit>,
+    /// How it moved, if the plan asked for [series](super::Plan::record_series).
+    pub series: Vec<tcp::Sample>,
 }
 
 /// The world's own account of what happened so far.
@@ -73,9 +76,20 @@ pub(super) struct Trace {
     digest: u64,
     drops: Vec<Drop>,
     pub(super) closed: Vec<Endpoint>,
+    /// Copies of packets, if somebody wants them.
+    pub(super) capture: Option<Capture>,
+    /// Whether connections record their series.
+    pub(super) series: bool,
 }
 
 impl Trace {
+    /// Lets a new connection record what the plan asks for.
+    pub(super) fn watch(&self, connection: &mut tcp::Connection) {
+        if self.series {
+            connection.record_series();
+        }
+    }
+
     pub(super) fn arrived(&mut self, at: Time, link: u32, wire_bytes: u32) {
         let words = [at.as_nanos(), (u64::from(link) << 32) | u64::from(wire_bytes)];
         for word in words {

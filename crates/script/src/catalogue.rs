@@ -1,0 +1,11 @@
+//! Lists of the words that scripts can use, for the documentation.
+
+/// What `expect` can ask of an endpoint: name and meaning.
+pub fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
+    crate::endpoint::quantities()
+}
+
+/// The causes that `drop` can name.
+pub fn causes_of_drops() -> impl Iterator<Item = &'static str> {
+    crate::link::causes()
+}

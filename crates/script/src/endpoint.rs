@@ -1,0 +1,159 @@
+//! One endpoint of TCP as a subject: segments arrive, calls are made, segments leave.
+
+mod call;
+mod condition;
+mod grammar;
+mod numbers;
+mod pattern;
+mod segments;
+mod settings;
+mod wire_text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tcp::{Config, Connection, Flags, Segment};
+use units::Time;
+
+use crate::subject::Subject;
+use call::Call;
+use condition::Condition;
+use pattern::{Expectation, Pattern};
+
+pub(crate) use condition::quantities;
+pub(crate) use grammar::steps;
+pub(crate) use settings::Settings;
+
+/// What is done to an endpoint.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A segment arrives.
+    Arrival(Pattern),
+    /// The application acts, all in one go.
+    Calls(Vec<Call>),
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Input::Arrival(pattern) => write!(f, "< {pattern}"),
+            Input::Calls(calls) => {
+                let calls: Vec<_> = calls.iter().map(Call::to_string).collect();
+                f.write_str(&calls.join("; "))
+            }
+        }
+    }
+}
+
+/// A segment that left.
+pub(crate) struct Sent(Segment);
+
+impl fmt::Display for Sent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "> {}", wire_text::show(&self.0))
+    }
+}
+
+/// The endpoint under test, and what its peer would know.
+pub(crate) struct Endpoint {
+    config: Arc<Config>,
+    connection: Option<Connection>,
+    peer: Peer,
+    expected: Expectation,
+}
+
+/// What an arriving segment carries where the script does not say.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Behind all that the peer has sent.
+    next: u64,
+    /// The acknowledgement and window that it stated last.
+    ack: u64,
+    window_bytes: u64,
+    /// The timestamp of what left the endpoint last; none without the option.
+    echo: Option<Time>,
+    /// Nothing has left the endpoint: the peer cannot know what it will offer.
+    first: bool,
+}
+
+impl Peer {
+    /// A window that never limits a script that does not mention it.
+    const WINDOW_BYTES: u64 = 1 << 20;
+
+    fn new() -> Peer {
+        Peer { next: 0, ack: 0, window_bytes: Peer::WINDOW_BYTES, echo: None, first: true }
+    }
+}
+
+impl Endpoint {
+    fn new(config: Arc<Config>) -> Endpoint {
+        Endpoint { config, connection: None, peer: Peer::new(), expected: Expectation::default() }
+    }
+
+    fn arrive(&mut self, now: Time, pattern: &Pattern) -> Result<(), String> {
+        let segment = pattern.segment(now, &mut self.peer)?;
+        match &mut self.connection {
+            Some(connection) => connection.handle(now, segment),
+            None if segment.is(Flags::SYN) && !segment.is(Flags::ACK) => {
+                let config = self.config.clone();
+                self.connection = Some(Connection::accept(config, now, &segment));
+            }
+            None => return Err("there is no connection yet: only a SYN can arrive".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, now: Time, call: Call) -> Result<(), String> {
+        match (&mut self.connection, call) {
+            (None, Call::Connect) => {
+                self.connection = Some(Connection::connect(self.config.clone(), now));
+                Ok(())
+            }
+            (Some(_), Call::Connect) => Err("there is a connection already".to_owned()),
+            (None, _) => Err("there is no connection yet".to_owned()),
+            (Some(connection), call) => call.make(now, connection),
+        }
+    }
+}
+
+impl Subject for Endpoint {
+    type Input = Input;
+    type Output = Pattern;
+    type Check = Condition;
+    type Left = Sent;
+
+    fn apply(&mut self, now: Time, input: &Input) -> Result<(), String> {
+        match input {
+            Input::Arrival(pattern) => self.arrive(now, pattern),
+            Input::Calls(calls) => calls.iter().try_for_each(|call| self.call(now, *call)),
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.connection.as_ref()?.deadline()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Sent> {
+        let segment = self.connection.as_mut()?.poll(now)?;
+        self.peer.echo = segment.timestamps.map(|stamps| stamps.value);
+        self.peer.first = false;
+        Some(Sent(segment))
+    }
+
+    fn compare(&mut self, expected: &Pattern, left: &Sent) -> Result<(), String> {
+        self.expected.compare(expected, &left.0)
+    }
+
+    fn check(&self, condition: &Condition) -> Result<(), String> {
+        match &self.connection {
+            Some(connection) => condition.check(connection),
+            None => Err("there is no connection yet".to_owned()),
+        }
+    }
+}

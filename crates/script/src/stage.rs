@@ -1,0 +1,166 @@
+//! Drives a subject through a script's events in virtual time.
+//!
+//! The clock goes from event to event and stops at each of the subject's deadlines on the way. It cannot go past
+//! anything that left the subject without being expected. Of a timer and an input in one instant the timer comes first.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+
+use units::Time;
+
+use crate::problem::Problem;
+use crate::subject::{Event, Step, Subject};
+use crate::when::{When, seconds};
+
+/// A subject whose deadline does not move for so many wake-ups will not move on at all.
+const MOST_WAKEUPS: u32 = 100_000;
+/// How much of what happened is told when something goes wrong.
+const HISTORY: usize = 12;
+
+/// A subject, its clock, and what left it and is not yet accounted for.
+pub(crate) struct Stage<S: Subject> {
+    subject: S,
+    now: Time,
+    left: VecDeque<(Time, S::Left)>,
+    /// How often the subject was woken in this very instant.
+    wakeups: u32,
+    history: VecDeque<String>,
+}
+
+impl<S: Subject> Stage<S> {
+    pub(crate) fn new(subject: S) -> Stage<S> {
+        Stage {
+            subject,
+            now: Time::ZERO,
+            left: VecDeque::new(),
+            wakeups: 0,
+            history: VecDeque::new(),
+        }
+    }
+
+    /// Performs all events; the first that is not met is the error.
+    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), Problem> {
+        for step in steps {
+            self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
+        }
+        match (self.left.front(), steps.last()) {
+            (Some((at, left)), Some(last)) => Err(self.problem(last, Wrong::extra(*at, left))),
+            _ => Ok(()),
+        }
+    }
+
+    fn problem(&self, step: &Step<S>, wrong: Wrong) -> Problem {
+        let mut events: Vec<String> = self.history.iter().cloned().collect();
+        let unseen = self.left.iter().take(HISTORY);
+        events.extend(unseen.map(|(at, left)| format!("{} {left}   (not expected)", seconds(*at))));
+        Problem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
+    }
+
+    fn perform(&mut self, step: &Step<S>) -> Result<(), Wrong> {
+        match &step.event {
+            Event::Input(input) => {
+                self.advance(step.when)?;
+                self.remember(format!("{} {input}", seconds(self.now)));
+                let done = self.subject.apply(self.now, input);
+                self.drain();
+                done.map_err(|why| Wrong::new("this cannot be done", why))
+            }
+            Event::Output(expected) => self.expect(step.when, expected),
+            Event::Check(check) => {
+                self.advance(step.when)?;
+                self.subject.check(check).map_err(|why| Wrong::new("the state is another", why))
+            }
+            Event::Quiet => self.advance(step.when),
+        }
+    }
+
+    /// Goes to the end of `when`.
+    fn advance(&mut self, when: When) -> Result<(), Wrong> {
+        let until = *when.from(self.now).end();
+        if until < self.now {
+            return Err(Wrong::new("time goes back", format!("it is {} s", seconds(self.now))));
+        }
+        self.drain();
+        while self.left.is_empty() && self.wake(until)? {}
+        match self.left.front() {
+            Some((at, left)) if *at < until => Err(Wrong::extra(*at, left)),
+            _ => {
+                // What leaves in this very instant may be expected by the lines that follow.
+                while self.wake(until)? {}
+                self.now = until;
+                Ok(())
+            }
+        }
+    }
+
+    fn expect(&mut self, when: When, expected: &S::Output) -> Result<(), Wrong> {
+        let range = when.from(self.now);
+        self.drain();
+        while self.left.is_empty() && self.wake(*range.end())? {}
+        let Some((at, left)) = self.left.front() else {
+            let by = seconds(self.now.max(*range.end()));
+            return Err(Wrong::new(
+                format!("nothing left by {by} s"),
+                format!("expected {expected}"),
+            ));
+        };
+        if let Err(difference) = self.subject.compare(expected, left) {
+            return Err(Wrong::new("something else left", difference));
+        }
+        if !range.contains(at) {
+            let side = if at < range.start() { "early" } else { "late" };
+            let message = format!("this left too {side}");
+            return Err(Wrong::new(message, format!("at {} s", seconds(*at))));
+        }
+        self.now = self.now.max(*at);
+        let line = format!("{} {left}", seconds(*at));
+        self.left.pop_front();
+        self.remember(line);
+        Ok(())
+    }
+
+    /// Wakes the subject at its next deadline if that is no later than `until`.
+    fn wake(&mut self, until: Time) -> Result<bool, Wrong> {
+        let Some(due) = self.subject.deadline().filter(|due| *due <= until) else {
+            return Ok(false);
+        };
+        self.wakeups = if due > self.now { 0 } else { self.wakeups + 1 };
+        self.now = self.now.max(due);
+        if self.wakeups > MOST_WAKEUPS {
+            let detail = format!("it stays at {} s however often it is met", seconds(self.now));
+            return Err(Wrong::new("the deadline does not move", detail));
+        }
+        self.subject.handle_timeout(self.now);
+        self.drain();
+        Ok(true)
+    }
+
+    fn drain(&mut self) {
+        while let Some(left) = self.subject.poll(self.now) {
+            self.left.push_back((self.now, left));
+        }
+    }
+
+    fn remember(&mut self, line: String) {
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(line);
+    }
+}
+
+/// What is not as the script says, and how.
+struct Wrong {
+    message: String,
+    detail: String,
+}
+
+impl Wrong {
+    fn new(message: impl Into<String>, detail: impl Into<String>) -> Wrong {
+        Wrong { message: message.into(), detail: detail.into() }
+    }
+
+    fn extra(at: Time, left: &impl Display) -> Wrong {
+        Wrong::new(format!("no line expects what left at {} s", seconds(at)), format!("{left}"))
+    }
+}

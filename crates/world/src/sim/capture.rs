@@ -1,0 +1,111 @@
+//! A copy of every packet where it leaves a host and where it reaches one, as a sniffer at each host's interface
+//! would take it.
+//!
+//! What is dropped on the way left its host all the same. Packets that a host sends to itself cross no interface and are
+//! not seen. Copies share the payload's bytes; nothing is kept unless the plan asks for it.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use units::Time;
+
+use super::state;
+use super::topology::{Body, Packet, Port, Topology};
+
+/// Which way a packet crossed a host's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// It left the host.
+    Left,
+    /// It reached the host.
+    Reached,
+}
+
+/// A packet at a host's interface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sighting {
+    /// When.
+    pub at: Time,
+    /// Whether it left its sender or reached its receiver.
+    pub crossing: Crossing,
+    /// Which packet of the world: the same number where it left and where it arrived.
+    pub serial: u64,
+    /// The sender.
+    pub from: SocketAddr,
+    /// The receiver.
+    pub to: SocketAddr,
+    /// What it carried.
+    pub content: Content,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A TCP segment.
+    Tcp(Box<tcp::Segment>),
+    /// A UDP datagram.
+    Udp(Bytes),
+}
+
+/// What was seen so far in this thread's world, in time's order, and forgets it; nothing if its plan did not ask for a
+/// [capture](super::Plan::capture).
+pub fn take_sightings() -> Vec<Sighting> {
+    let mut sightings = Vec::new();
+    state::with_if_any(|state| {
+        if let Some(capture) = &mut state.trace.capture {
+            let seen = std::mem::take(&mut capture.seen);
+            sightings = seen.into_iter().map(|seen| seen.tell(&state.topology)).collect();
+        }
+    });
+    sightings
+}
+
+/// What is kept.
+#[derive(Default)]
+pub(super) struct Capture {
+    seen: Vec<Seen>,
+    /// Packets that left so far.
+    left: u64,
+}
+
+struct Seen {
+    at: Time,
+    crossing: Crossing,
+    serial: u64,
+    from: Port,
+    to: Port,
+    content: Content,
+}
+
+impl Capture {
+    /// Gives a packet that leaves its number.
+    pub(super) fn left(&mut self, at: Time, packet: &mut Packet) {
+        packet.serial = self.left;
+        self.left += 1;
+        self.note(at, Crossing::Left, packet);
+    }
+
+    pub(super) fn reached(&mut self, at: Time, packet: &Packet) {
+        self.note(at, Crossing::Reached, packet);
+    }
+
+    fn note(&mut self, at: Time, crossing: Crossing, packet: &Packet) {
+        let Packet { from, to, serial, .. } = *packet;
+        if from.node == to.node {
+            return;
+        }
+        let content = match &packet.body {
+            Body::Tcp(segment) => Content::Tcp(segment.clone()),
+            Body::Udp(data) => Content::Udp(data.clone()),
+        };
+        self.seen.push(Seen { at, crossing, serial, from, to, content });
+    }
+}
+
+impl Seen {
+    fn tell(self, topology: &Topology) -> Sighting {
+        let Seen { at, crossing, serial, from, to, content } = self;
+        let (from, to) = (topology.address(from), topology.address(to));
+        Sighting { at, crossing, serial, from, to, content }
+    }
+}
