@@ -9,8 +9,9 @@ tools() {
   command -v chromium >/dev/null 2>&1 || apt_get chromium || true
   command -v nghttp >/dev/null 2>&1 || apt_get nghttp2-client || true
   command -v curl >/dev/null 2>&1 || apt_get curl || true
+  command -v tshark >/dev/null 2>&1 || apt_get tshark || true
   if [ "${CI:-}" = true ]; then
-    for tool in node npm chromium nghttp curl; do
+    for tool in node npm chromium nghttp curl tshark; do
       command -v "$tool" >/dev/null 2>&1 || die "$tool is missing and could not be installed"
     done
   fi
@@ -35,6 +36,7 @@ stage "cargo-deny" deny
 stage "unit and property" unit
 stage "sim integration, golden, interop" integration
 stage "HARs validate" scripts/har/check.sh
+stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh
 stage "README commands" scripts/readme.sh
 stage_times

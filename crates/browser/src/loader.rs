@@ -39,6 +39,12 @@ impl Browser {
         Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
     }
 
+    /// The same browser with other TLS sessions, and their settings.
+    #[must_use]
+    pub fn with_sessions(self, sessions: ClientSessions) -> Browser {
+        Browser { sessions, ..self }
+    }
+
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         Opening::new(address, host, arm.security, arm.protocol).sessions(&self.sessions)
     }

@@ -1,6 +1,8 @@
 //! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: how `docs/validation.md` is made.
 //!
-//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY] [--autotuned]`
+//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY] [--autotuned] [--hz TICKS]`
+//!
+//! `--hz` is the running kernel's `CONFIG_HZ`: 250 unless said otherwise.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use farlink_emu::flow::{
 };
 use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
-use tcp::Config;
+use tcp::{Clock, Config};
 use units::BitsPerSec;
 
 /// Attempts at a flow on a machine that is busy.
@@ -172,6 +174,8 @@ impl Setting {
 
 struct Arguments {
     buffers: Buffers,
+    /// Ticks a second of the running kernel.
+    hz: u32,
     only: Option<String>,
     out: Option<PathBuf>,
     series: Option<PathBuf>,
@@ -182,6 +186,7 @@ impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut arguments = Arguments {
             buffers: Buffers::Ample,
+            hz: 250,
             only: None,
             out: None,
             series: None,
@@ -192,6 +197,9 @@ impl Arguments {
             match word.as_str() {
                 "--only" => arguments.only = Some(value()?),
                 "--autotuned" => arguments.buffers = Buffers::Autotuned,
+                "--hz" => {
+                    arguments.hz = value()?.parse().map_err(|_| "--hz takes a number")?;
+                }
                 "--out" => arguments.out = Some(value()?.into()),
                 "--series" => arguments.series = Some(value()?.into()),
                 INSIDE => arguments.inside = true,
@@ -228,6 +236,7 @@ fn go_inside(words: &[String]) -> Result<(), String> {
 }
 
 fn compare_all(arguments: &Arguments) -> Result<(), String> {
+    let config = Config { clock: Clock::wheel(arguments.hz), ..Config::default() };
     let mut table = String::from(HEAD);
     for setting in &SETTINGS {
         for congestion in [Algorithm::Reno, Algorithm::Cubic] {
@@ -237,7 +246,7 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
             }
             let flow = setting.flow(congestion, arguments.buffers);
             let measured = measure_patiently(&name, &flow)?;
-            let simulated = simulate(&flow, &Config::default());
+            let simulated = simulate(&flow, &config);
             let comparison = Comparison {
                 kernel: &measured.trace,
                 simulated: &simulated,

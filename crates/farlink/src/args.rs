@@ -82,6 +82,17 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
+    /// Write the packets of the median load of each arm as pcapng, as seen at the client; those seen at the
+    /// servers go beside it (`out.pcapng` and `out.servers.pcapng`; with several arms, the arm's name goes
+    /// before that).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub pcap: Option<PathBuf>,
+
+    /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines
+    /// of JSON (docs/traces.md; with several arms, the arm's name goes before the extension).
+    #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
+    pub trace: Option<String>,
+
     /// Print one JSON object a visit, one a line, instead of the table.
     #[arg(long)]
     pub json: bool,

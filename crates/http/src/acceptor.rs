@@ -33,10 +33,14 @@ impl Acceptor {
     /// An acceptor with the usual settings, which speaks HTTP/1.1 and HTTP/2. With TLS it presents the
     /// whole Ed25519 chain.
     pub fn new(security: Security) -> Acceptor {
+        Acceptor::with_tls(security, &tls::Settings::default())
+    }
+
+    /// The same with other settings of TLS.
+    pub fn with_tls(security: Security, settings: &tls::Settings) -> Acceptor {
         let tls = security.version().map(|version| {
             let protocols = [Protocol::H2, Protocol::H1];
-            let settings = tls::Settings::default();
-            tls::Server::new(&settings, version, Identity::Ed25519, Chain::Whole, &protocols)
+            tls::Server::new(settings, version, Identity::Ed25519, Chain::Whole, &protocols)
         });
         Acceptor {
             tls,

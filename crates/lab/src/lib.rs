@@ -19,6 +19,7 @@ pub mod scenario;
 pub mod simulate;
 pub mod statistics;
 pub mod store;
+pub mod traces;
 
 mod journey;
 mod plan;

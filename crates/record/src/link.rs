@@ -11,8 +11,8 @@ pub struct LinkRecord {
     pub configured_bit_per_s: Option<u64>,
     /// The propagation of its description, one way.
     pub configured_delay_ns: u64,
-    /// The loss of its description in the long run, in packets of 10^9.
-    pub configured_loss_ppb: u64,
+    /// The loss of its description in the long run, in packets of 10^9; `None`: losses are listed.
+    pub configured_loss_ppb: Option<u64>,
     /// Packets handed to it.
     pub offered_packets: u64,
     /// Bytes handed to it.

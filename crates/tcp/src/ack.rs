@@ -6,6 +6,7 @@
 use congestion::{Ack, RateSample};
 use units::Time;
 
+use crate::config::Growth;
 use crate::rate::Circumstances;
 use crate::samples::Covered;
 use crate::segment::Segment;
@@ -38,7 +39,13 @@ pub(crate) struct Progress {
     /// The time echoed by the peer.
     pub(crate) echo: Option<Time>,
     /// Segments delivered, in order or not, duplicates included.
-    delivered: u32,
+    pub(crate) delivered: u32,
+    /// Of these, reported as duplicates.
+    repeated: u32,
+    /// A selected block ends beyond the episode.
+    selects_beyond: bool,
+    /// Fast recovery began with it.
+    pub(crate) entered_recovery: bool,
     /// Of these, acknowledged in order.
     in_order: u32,
     /// In flight before it.
@@ -50,6 +57,30 @@ pub(crate) struct Progress {
     pub(crate) covered: Covered,
     /// The lowest data that arrived late without having been sent again.
     reordered: Option<u64>,
+}
+
+impl Progress {
+    /// A timer that reckons with one delivery.
+    pub(crate) fn of_one_segment() -> Progress {
+        Progress { delivered: 1, ..Progress::default() }
+    }
+
+    /// Segments that were not known to be delivered before; Linux 3 leaves duplicates out.
+    pub(crate) fn newly_delivered(&self) -> u32 {
+        self.delivered - self.repeated
+    }
+
+    /// Something arrived, in order or not, once or twice (`FLAG_ANY_PROGRESS | FLAG_DSACKING_ACK`).
+    pub(crate) fn says_anything(&self) -> bool {
+        self.advanced || self.sacked || self.reports_duplicate
+    }
+
+    /// Something arrived, and if out of order, then only data that was sent once, before the episode's end
+    /// (`FLAG_ONLY_ORIG_SACKED`).
+    pub(crate) fn shows_only_originals(&self) -> bool {
+        let originals = !self.covered.selected.is_empty() && !self.selects_beyond;
+        (self.advanced || self.sacked) && (!self.sacked || originals)
+    }
 }
 
 impl Sender {
@@ -100,6 +131,10 @@ impl Sender {
             || !segment.payload.is_empty());
         self.rack.adapt_window(self.una, self.nxt);
         self.judge_probe(now, &progress);
+        let held = self.judge_test(now, &progress);
+        if !self.grows_by_segment() {
+            self.grow_by_ack(now, &progress, held);
+        }
         let plain = !progress.is_duplicate
             && !progress.sacked
             && !progress.reports_duplicate
@@ -164,6 +199,7 @@ impl Sender {
         let (una, episode) = (self.una, self.recovery.ends);
         let min_rtt = self.min_rtt();
         for block in blocks.filter(|block| block.end <= self.nxt) {
+            progress.selects_beyond |= block.end > episode;
             let highest = self.board.highest_sacked().unwrap_or(una);
             let (rack, rate) = (&mut self.rack, &mut self.rate);
             self.board.sack(block.start.max(una)..block.end, |sent| {
@@ -211,6 +247,7 @@ impl Sender {
         }
         progress.reports_duplicate = true;
         progress.delivered += segments;
+        progress.repeated += segments;
         if block.end <= progress.prior_una {
             self.recovery.note_duplicates(block.end, segments);
         } else {
@@ -231,6 +268,7 @@ impl Sender {
             }
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
+                progress.covered.later_retransmission |= popped > 1;
                 self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
@@ -258,6 +296,7 @@ impl Sender {
             }
         }
         progress.in_order = popped;
+        self.settle_presumed(progress, prior_sacked);
         let lone =
             popped == 1 && prior_sacked == 0 && self.una - progress.prior_una < u64::from(self.mss);
         progress.maybe_delayed = lone && progress.delivered == 1 && !progress.sacked;
@@ -273,6 +312,18 @@ impl Sender {
             // Selected data that was sent before the head's last transmission: the path lives.
             let first = progress.covered.selected.first(self.config.clock, now);
             progress.rearm = first.is_some_and(|first| first > now - head.at);
+        }
+    }
+
+    /// Without selective acknowledgements: which of these had been delivered before is known by count alone
+    /// (`tcp_remove_reno_sacks`).
+    fn settle_presumed(&mut self, progress: &mut Progress, presumed: u32) {
+        if self.sack || progress.in_order == 0 {
+            return;
+        }
+        progress.delivered = progress.in_order.saturating_sub(presumed).max(1);
+        if self.board.settle_presumed(progress.in_order) {
+            self.note_surplus();
         }
     }
 
@@ -295,6 +346,19 @@ impl Sender {
         }
     }
 
+    /// Linux 3 lets the window grow before it looks for losses (`tcp_cong_avoid`); `held`: not by this acknowledgement.
+    fn grow_by_ack(&mut self, now: Time, progress: &Progress, held: bool) {
+        let mut growth = 0;
+        if progress.in_order > 0 && !held && !self.recovery.is_reducing() {
+            let reordering = self.rack.reordering();
+            let limiting =
+                self.cwnd.was_nearly_full(progress.prior_in_flight, self.mss, reordering);
+            growth = u32::from(limiting);
+            self.cwnd.touch(now);
+        }
+        self.inform(now, progress, 0, growth);
+    }
+
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
         self.stats.delivered += u64::from(progress.delivered);
@@ -302,11 +366,23 @@ impl Sender {
         if self.cwnd.is_rate_based() {
             // The controller needs no leave to grow and no help to shrink.
         } else if self.recovery.is_reducing() {
-            self.reduce(progress.delivered, newly_lost, progress.advanced);
-        } else if self.may_grow(progress) {
+            self.reduce(progress, newly_lost);
+        } else if self.grows_by_segment() && self.may_grow(progress) {
             growth = if self.cwnd.is_limiting() { progress.delivered } else { 0 };
             self.cwnd.touch(now);
         }
+        if self.grows_by_segment() {
+            self.inform(now, progress, newly_lost, growth);
+        }
+    }
+
+    /// A controller that models the path does so in the manner of Linux 6, where it comes from.
+    fn grows_by_segment(&self) -> bool {
+        self.config.growth == Growth::PerSegment || self.cwnd.is_rate_based()
+    }
+
+    /// Tells the controller.
+    fn inform(&mut self, now: Time, progress: &Progress, newly_lost: u64, growth: u32) {
         let sample = self.sample_rate(now, progress, newly_lost);
         let ack = Ack {
             now,

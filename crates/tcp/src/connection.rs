@@ -6,7 +6,7 @@ use bytes::Bytes;
 use chance::Stream;
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, HandshakeRtt, SynLossWindow};
 use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
@@ -141,6 +141,9 @@ impl Connection {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.sender.mss = self.config.advertised_mss().min(offered).saturating_sub(options).max(1);
         self.receiver.establish(now, syn);
+        let sack = self.config.sack && syn.syn.is_none_or(|options| options.sack);
+        self.sender.sack = sack;
+        self.receiver.queue.set_reports(sack, self.config.dsack);
         let ecn = match self.handshake.role {
             Role::Client => self.config.ecn.is_granted(syn),
             Role::Server => self.config.ecn.grants(syn),
@@ -151,13 +154,16 @@ impl Connection {
     /// The handshake is complete; `answer` completed it.
     fn establish(&mut self, now: Time, answer: &Segment) {
         self.timers.stop_sender();
-        if let Some(rtt) = self.handshake.rtt(self.config.clock, now, answer) {
+        if let Some(rtt) = self.handshake.rtt(self.config.clock, now, answer)
+            && (self.timestamps || self.config.handshake_rtt == HandshakeRtt::Counts)
+        {
             self.sender.rtt.sample(rtt, 0, 1);
             self.sender.rtt.observe_min(now, rtt);
         }
         let echo = answer.timestamps.map(|timestamps| timestamps.echo);
         self.sender.retransmits.judge_acknowledged(&(0..1), echo);
-        let cautious = self.handshake.is_cautious(answer);
+        let cautious = self.config.syn_loss_window == SynLossWindow::OneAfterTwo
+            && self.handshake.is_cautious(answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
         self.state = self.state.established();
@@ -278,7 +284,10 @@ impl Connection {
         let options = SynOptions {
             mss: self.config.advertised_mss(),
             window_scale: self.receiver.window.scale(),
-            sack: true,
+            sack: match self.handshake.role {
+                Role::Client => self.config.sack,
+                Role::Server => self.sender.sack,
+            },
         };
         let flags = match self.handshake.role {
             Role::Client => Flags::SYN.with(self.config.ecn.request(again)),

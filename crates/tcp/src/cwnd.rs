@@ -14,6 +14,11 @@ use crate::{Config, Pacing};
 /// The tick of a machine whose timers are taken as exact (`CONFIG_HZ=1000`).
 const JIFFY: Duration = Duration::from_millis(1);
 
+/// Offload may hold back this fraction of the window (`tcp_tso_win_divisor`).
+const OFFLOAD_DIVISOR: u32 = 3;
+/// The largest burst of offload (`sk_gso_max_size`).
+const OFFLOAD_BYTES: u32 = 65_536;
+
 /// The window, its controller and its use.
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
@@ -72,6 +77,29 @@ impl CongestionWindow {
     /// Whether the sender uses enough of the window for it to grow (`tcp_is_cwnd_limited`).
     pub(crate) fn is_limiting(&self) -> bool {
         self.filled || (self.window.in_slow_start() && self.window.cwnd < 2 * self.most_sent)
+    }
+
+    /// Whether so much was in flight that the window may grow, in Linux 3 (`tcp_is_cwnd_limited`): what offload may hold
+    /// back for a larger burst does not count as unused.
+    pub(crate) fn was_nearly_full(&self, in_flight: u32, mss: u32, reordering: u32) -> bool {
+        let Some(left) = self.window.cwnd.checked_sub(in_flight).filter(|left| *left > 0) else {
+            return true;
+        };
+        let deferrable = left.saturating_mul(OFFLOAD_DIVISOR) < self.window.cwnd
+            && left.saturating_mul(mss) < OFFLOAD_BYTES;
+        deferrable || left <= reordering
+    }
+
+    /// Notes at the end of a burst, in Linux 3, how much is out. Returns true when the window has gone unused for
+    /// `patience`.
+    pub(crate) fn validate_by_count(&mut self, now: Time, sent: u32, patience: Duration) -> bool {
+        if sent >= self.window.cwnd {
+            self.used = 0;
+            self.stamp = now;
+            return false;
+        }
+        self.used = self.used.max(sent);
+        now - self.stamp >= patience
     }
 
     /// Notes at the end of a burst how much is out (`tcp_cwnd_validate`). Returns true when the

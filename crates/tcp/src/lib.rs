@@ -24,6 +24,7 @@ mod cwnd;
 mod ecn;
 mod error;
 mod handshake;
+mod idle;
 mod pacing;
 mod payload;
 mod rack;

@@ -28,6 +28,18 @@ pub enum Cause {
     Handshake,
 }
 
+impl Cause {
+    /// Its name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::FastRetransmit => "fast-retransmit",
+            Cause::Timeout => "timeout",
+            Cause::TailLossProbe => "tail-loss-probe",
+            Cause::Handshake => "handshake",
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -22,6 +22,10 @@ impl Samples {
         self.0 = Some((self.0.map_or(at, |(first, _)| first), at));
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+
     /// The round trip of the first.
     pub(crate) fn first(self, clock: Clock, now: Time) -> Option<Duration> {
         self.0.map(|(first, _)| clock.span(first, now))
@@ -44,6 +48,8 @@ pub(crate) struct Covered {
     pub(crate) selected: Samples,
     /// Something cumulatively acknowledged had been sent again.
     pub(crate) retransmission: bool,
+    /// Of these, one that was not the first.
+    pub(crate) later_retransmission: bool,
 }
 
 impl Sender {

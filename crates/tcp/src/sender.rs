@@ -13,16 +13,17 @@ use chance::Stream;
 use congestion::{Resume, Start};
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, Growth, HandshakeRtt};
 use crate::cwnd::{Burst, CongestionWindow};
 use crate::ecn::EcnSender;
+use crate::idle::PendingRestart;
 use crate::pacing::Pacer;
 use crate::payload::Payload;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, Recovery};
 use crate::retransmits::{Cause, Retransmits};
-use crate::rtt::RttEstimator;
+use crate::rtt::{FALLBACK_RTO, RttEstimator};
 use crate::scoreboard::{Id, Scoreboard};
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
@@ -60,6 +61,8 @@ pub(crate) enum Forced {
     Tail,
     /// What little the peer's window takes.
     PartialWindow,
+    /// The head again, to test a timeout (RFC 4138).
+    Head,
     /// Nothing, with an old number, to make the peer repeat its window.
     WindowProbe,
 }
@@ -101,6 +104,8 @@ pub(crate) struct Sender {
     pub(crate) rate: Option<Box<RateEstimator>>,
     pub(crate) pacer: Pacer,
     pub(crate) ecn: EcnSender,
+    /// Acknowledgements are selective.
+    pub(crate) sack: bool,
     pub(crate) peer: PeerWindow,
     pub(crate) probe: Option<Probe>,
     /// The lowest number not acknowledged (`snd_una`).
@@ -133,6 +138,7 @@ pub(crate) struct Sender {
     pub(crate) bursts: Bursts,
     /// A burst waits for the congestion window to open further.
     pub(crate) deferred: bool,
+    pub(crate) restart: Option<PendingRestart>,
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
     pub(crate) small_end: u64,
     /// How much the application may have unacknowledged.
@@ -159,6 +165,7 @@ impl Sender {
             cwnd,
             pacer: Pacer::new(),
             ecn: EcnSender::default(),
+            sack: config.sack,
             peer: PeerWindow { bytes: 0, updated_by: 0, most: 0 },
             probe: None,
             una: 0,
@@ -180,6 +187,7 @@ impl Sender {
             last_sent: now,
             bursts: Bursts::default(),
             deferred: false,
+            restart: None,
             small_end: 0,
             buffer_limit: config.send_buffer.initial_bytes,
             starved: false,
@@ -203,7 +211,10 @@ impl Sender {
         (self.una, self.nxt) = (1, 1);
         self.peer = PeerWindow { bytes: window_bytes, updated_by: peer_seq, most: window_bytes };
         self.timeouts = 0;
-        self.rtt.finish_handshake();
+        self.rtt.finish_handshake(match self.config.handshake_rtt {
+            HandshakeRtt::Counts => FALLBACK_RTO,
+            HandshakeRtt::NeedsTimestamps => self.config.initial_rto,
+        });
         if cautious {
             self.cwnd.window.cwnd = 1;
         }
@@ -272,7 +283,7 @@ impl Sender {
         if space == 0 || wanted == 0 {
             return 0;
         }
-        self.restart_after_idle(now);
+        self.restart_before_write(now);
         self.note_idle_path();
         self.limit.set(now, Limit::Network);
         let unsent = self.unsent_bytes();
@@ -290,16 +301,6 @@ impl Sender {
             && board.lost() <= board.retransmitted()
         {
             rate.limit(in_flight);
-        }
-    }
-
-    /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.
-    fn restart_after_idle(&mut self, now: Time) {
-        let idle = now - self.last_sent;
-        let decays = self.config.slow_start_after_idle && !self.cwnd.is_rate_based();
-        if decays && self.board.is_empty() && idle > self.rtt.rto() {
-            let ssthresh = self.current_ssthresh();
-            self.cwnd.restart(now, idle, self.rtt.rto(), ssthresh);
         }
     }
 
@@ -385,13 +386,25 @@ impl Sender {
         if let Some(out) = self.send_new(now, timers) {
             return Some(out);
         }
+        if let Some(out) = self.send_hole(now, timers) {
+            return Some(out);
+        }
         self.end_burst(now, timers);
         None
     }
 
+    /// Nothing new can leave: what is neither known to have arrived nor thought lost may be sent again.
+    fn send_hole(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+        let id = self.next_forward_retransmission()?;
+        if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
+            return None;
+        }
+        Some(self.retransmit(now, id, timers))
+    }
+
     /// `tcp_xmit_retransmit_queue`
     fn send_lost(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
-        let id = self.board.next_lost()?;
+        let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
         }
@@ -402,6 +415,12 @@ impl Sender {
         if self.is_held_back(now, timers) {
             return None;
         }
+        Some(self.retransmit(now, id, timers))
+    }
+
+    /// `tcp_retransmit_skb`
+    fn retransmit(&mut self, now: Time, id: Id, timers: &mut Timers) -> Outgoing {
+        let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
         if is_head && !timers.is_armed(Timer::Reordering) {
             timers.arm_sender(
@@ -417,7 +436,7 @@ impl Sender {
         self.note_sending(now);
         self.board.mark_retransmitted(id, now);
         self.recovery.note_retransmission(now);
-        Some(self.repeat(now, id, cause))
+        self.repeat(now, id, cause)
     }
 
     /// Cuts a segment that was sent before.
@@ -467,6 +486,7 @@ impl Sender {
         let data_end = end.min(self.stream_end());
         let len = (data_end - seq) as usize;
         let payload = self.buffer.cut(seq - 1, len);
+        self.note_idleness(now);
         self.note_sending(now);
         if !self.burst {
             self.burst = true;
@@ -477,6 +497,7 @@ impl Sender {
         }
         self.board.push(seq..end, now);
         self.nxt = end;
+        self.count_before_restart(now);
         if len < self.mss as usize {
             self.small_end = end;
         }
@@ -510,6 +531,13 @@ impl Sender {
                 self.board.note_sent_again(id, now);
                 self.repeat(now, id, Cause::TailLossProbe)
             }
+            Forced::Head => {
+                let id = self.board.first()?;
+                self.note_sending(now);
+                self.board.mark_retransmitted(id, now);
+                self.recovery.note_retransmission(now);
+                return Some(self.repeat(now, id, Cause::Timeout));
+            }
             Forced::PartialWindow => {
                 let end = self.window_end().min(self.next_end());
                 if end <= self.nxt {
@@ -532,6 +560,7 @@ impl Sender {
     /// Nothing more may leave: sets the timers and judges the use of the window.
     fn end_burst(&mut self, now: Time, timers: &mut Timers) {
         self.pacer.end_burst();
+        self.restart_after_burst(now);
         let full = self.deferred || self.board.in_flight() >= self.cwnd.cwnd();
         if self.burst || (full && self.has_unsent()) {
             self.validate_window(now, full);
@@ -551,7 +580,11 @@ impl Sender {
 
     fn validate_window(&mut self, now: Time, full: bool) {
         let burst = Burst { full, sent: self.board.sent(), acknowledged: self.una, next: self.nxt };
-        let unused = self.cwnd.validate(now, &burst, self.rtt.rto());
+        let patience = self.rtt.rto();
+        let unused = match self.config.growth {
+            Growth::PerAck => self.cwnd.validate_by_count(now, burst.sent, patience),
+            Growth::PerSegment => self.cwnd.validate(now, &burst, patience),
+        };
         if unused && self.config.slow_start_after_idle && !self.cwnd.is_rate_based() {
             let open = self.recovery.state == CongestionState::Open && !self.starved;
             self.cwnd.give_up_unused(now, open);

@@ -3,8 +3,6 @@
 //! Where `ss -i` polls and the kernel's `tcp_probe` looks at each arriving segment before it is dealt with, a sample here is
 //! taken when an event was dealt with and all that it let out has left: its `in_flight` is the window as it is used.
 
-use std::fmt;
-
 use units::Time;
 
 use crate::state::State;
@@ -27,16 +25,17 @@ pub enum Trigger {
     Timeout,
 }
 
-impl fmt::Display for Trigger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Trigger {
+    /// Its name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
             Trigger::Write => "write",
             Trigger::Close => "close",
             Trigger::Segment => "segment",
             Trigger::Timer => "timer",
             Trigger::LossProbe => "loss-probe",
             Trigger::Timeout => "timeout",
-        })
+        }
     }
 }
 

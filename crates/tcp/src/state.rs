@@ -41,6 +41,22 @@ pub enum State {
 }
 
 impl State {
+    /// Its name (RFC 9293 section 3.3.2).
+    pub fn name(self) -> &'static str {
+        match self {
+            State::SynSent => "SYN-SENT",
+            State::SynReceived => "SYN-RECEIVED",
+            State::Established => "ESTABLISHED",
+            State::FinWait1 => "FIN-WAIT-1",
+            State::FinWait2 => "FIN-WAIT-2",
+            State::CloseWait => "CLOSE-WAIT",
+            State::Closing => "CLOSING",
+            State::LastAck => "LAST-ACK",
+            State::TimeWait => "TIME-WAIT",
+            State::Closed => "CLOSED",
+        }
+    }
+
     /// Whether the handshake is over and the connection is not.
     pub fn is_synchronised(self) -> bool {
         !matches!(self, State::SynSent | State::SynReceived | State::Closed)

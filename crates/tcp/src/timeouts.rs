@@ -59,7 +59,7 @@ impl Sender {
 
     /// How long to wait before probing for a lost tail, if at all.
     fn probe_timeout(&self) -> Option<Duration> {
-        if self.board.is_empty() {
+        if self.board.is_empty() || !self.sack {
             return None;
         }
         match self.config.tail_loss_probe {

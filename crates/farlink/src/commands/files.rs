@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -21,6 +21,15 @@ pub fn check_place(path: &Path) -> Result<(), Failure> {
         .hint(format!("mkdir -p {folder}")));
     }
     Ok(())
+}
+
+/// The file for one of several: `out.har` and `h2 tls13` make `out.h2-tls13.har`.
+pub fn beside(path: &Path, which: &str) -> PathBuf {
+    let which = which.replace(' ', "-");
+    match path.extension() {
+        Some(extension) => path.with_extension(format!("{which}.{}", extension.display())),
+        None => path.with_extension(which),
+    }
 }
 
 /// Writes a file whole, and says so.

@@ -26,11 +26,11 @@ pub(super) fn provider(randomness: &Randomness) -> Arc<CryptoProvider> {
         Randomness::System => Arc::clone(SYSTEM.get_or_init(|| Arc::new(system()))),
         Randomness::Seeded(stream) => {
             let random = seeded::Random::leak(stream.clone());
-            Arc::new(CryptoProvider {
-                secure_random: random,
-                kx_groups: vec![seeded::X25519::leak(random)],
-                ..system()
-            })
+            let mut provider = system();
+            provider.secure_random = random;
+            // The others stay on offer, so that the ClientHello keeps its size; all our ends take the first.
+            provider.kx_groups[0] = seeded::X25519::leak(random);
+            Arc::new(provider)
         }
     }
 }

@@ -3,6 +3,8 @@
 mod account;
 mod catalogue;
 mod limits;
+mod observe;
+mod proof;
 mod ready;
 mod stage;
 
@@ -12,6 +14,7 @@ use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
 use chance::Source;
+use http_stack::tls::ClientSessions;
 use net::Network;
 use proxy::Meters;
 use record::VisitRecord;
@@ -20,6 +23,8 @@ use world::sim;
 use self::account::Account;
 pub use self::catalogue::{file_digest, page_digest};
 use self::limits::Limits;
+use self::observe::{Detail, Traffic};
+pub use self::observe::{Observed, ObservedVisit};
 use self::ready::Pages;
 use self::stage::Stage;
 pub(crate) use self::stage::links;
@@ -79,36 +84,57 @@ impl Simulator {
         Ok(Arc::clone(&self.pages.ready(scenario)?.page))
     }
 
-    fn run(&self, journey: &JourneyPlan) -> Result<JourneyResult, String> {
-        let scenario = &*journey.scenario;
+    /// Runs a journey with everything that crosses its wires.
+    ///
+    /// # Errors
+    /// If it cannot be run, or not to its end.
+    pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        let (result, traffic) = self.run(scenario, seed, Detail::Packets)?;
+        let hosts = &self.pages.ready(scenario)?.page.hosts;
+        let names = hosts.iter().map(|host| host.name.clone());
+        Ok(Observed {
+            scenario: Arc::new(scenario.clone()),
+            seed,
+            result,
+            hosts: names.enumerate().map(|(i, name)| (stage::origin_address(i), name)).collect(),
+            traffic,
+        })
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        detail: Detail,
+    ) -> Result<(JourneyResult, Traffic), String> {
         let ready = self.pages.ready(scenario)?;
         let network = stage::network(scenario)?;
-        let browser = Rc::new(stage::browser(scenario)?);
         let load_plan = ready.load_plan(scenario);
-        let source = Source::new(journey.seed, 0);
-        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source);
+        let source = Source::new(seed, 0);
+        let sessions = ClientSessions::new(detail.tls(source, "client"));
+        let browser = Rc::new(stage::browser(scenario)?.with_sessions(sessions));
+        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source, detail);
         let tour = tour(browser, scenario, load_plan, stage.meters);
-        let records = stage.plan.run(stage.client, tour).map_err(|error| error.to_string())?;
-        let limits = Limits::new(scenario, &ready, &network, journey.seed)?;
+        let journey = async move { (tour.await, Traffic::take(detail)) };
+        let (records, traffic) =
+            stage.plan.run(stage.client, journey).map_err(|error| error.to_string())?;
+        let limits = Limits::new(scenario, &ready, &network, seed)?;
         let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
         let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
         let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
         notes.extend(tcp.into_iter().flatten());
         notes.dedup();
-        Ok(JourneyResult {
-            visits: records.into_iter().map(measure).collect(),
-            notes,
-            failure: None,
-        })
+        let visits = records.into_iter().map(measure).collect();
+        Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
 }
 
 impl Execute for Simulator {
     fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
-        self.run(journey).unwrap_or_else(|failure| JourneyResult {
-            failure: Some(failure),
-            ..JourneyResult::default()
-        })
+        match self.run(&journey.scenario, journey.seed, Detail::Records) {
+            Ok((result, _)) => result,
+            Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
+        }
     }
 }
 
@@ -159,4 +185,9 @@ async fn visit(
 /// The world's own account so far.
 fn report() -> sim::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
+}
+
+/// A span as records hold it.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

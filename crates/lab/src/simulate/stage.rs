@@ -7,16 +7,21 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
+use http_stack::server::Acceptor;
 use net::{LinkConfig, Network, ProcessingJitter};
 use proxy::{Listen, Meters, Origin, Workers, origin};
 use world::sim::{LinkId, NodeId, Plan};
 
+use super::observe::Detail;
 use super::ready::Ready;
 use crate::scenario::{Nuisance, Origins, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(super) const UP: &str = "up";
 pub(super) const DOWN: &str = "down";
+
+/// The client's address.
+pub(super) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
 /// A world with everything in its place.
 pub(super) struct Stage {
@@ -64,12 +69,17 @@ impl Stage {
         arms: &[Arm],
         network: &Network,
         source: Source,
+        detail: Detail,
     ) -> Stage {
         let mut plan = Plan::new(source);
+        if detail == Detail::Packets {
+            plan.capture();
+            plan.record_series();
+        }
         let meters = Meters::default();
         let [client_tcp, server_tcp] = [&scenario.transport.client, &scenario.transport.server]
             .map(|tcp| Arc::new(tcp.config().clone()));
-        let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), client_tcp);
+        let client = plan.node(CLIENT, client_tcp);
         let (ups, downs) = links(&mut plan, network);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
@@ -87,7 +97,10 @@ impl Stage {
             let arm = arms[index];
             let listen = Listen {
                 address: SocketAddr::new(address, arm.port),
-                acceptor: http_stack::server::Acceptor::new(arm.security),
+                acceptor: Acceptor::with_tls(
+                    arm.security,
+                    &detail.tls(source, &format!("server/{index}")),
+                ),
             };
             let workers = Workers {
                 count: scenario.server.workers.map(|count| count as usize),
@@ -105,7 +118,7 @@ impl Stage {
 }
 
 /// Private addresses, one a host.
-fn origin_address(index: usize) -> IpAddr {
+pub(super) fn origin_address(index: usize) -> IpAddr {
     let index = index + 1;
     IpAddr::V4(Ipv4Addr::new(10, 1 + (index >> 16) as u8, (index >> 8) as u8, index as u8))
 }

@@ -7,7 +7,7 @@ CREATE TABLE link (
     name                 TEXT NOT NULL,
     configured_bit_per_s INTEGER,
     configured_delay_ns  INTEGER NOT NULL,
-    configured_loss_ppb  INTEGER NOT NULL,
+    configured_loss_ppb  INTEGER,
     offered_packets      INTEGER NOT NULL,
     offered_bytes        INTEGER NOT NULL,
     duplicated_packets   INTEGER NOT NULL,

@@ -77,6 +77,7 @@ fn linux_6() -> Config {
         mss: 1448,
         timestamps: true,
         sack: true,
+        dsack: true,
         initial_rto: Duration::from_secs(1),
         syn_retries: 6,
         syn_linear_timeouts: 4,

@@ -37,6 +37,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer selective acknowledgements (`tcp_sack`, RFC 2018). Without them duplicates are counted (RFC 6582).
     pub sack: bool,
+    /// Report data that arrived twice (`tcp_dsack`, RFC 2883).
+    pub dsack: bool,
 
     /// Retransmission timeout before the first sample (`TCP_TIMEOUT_INIT`, RFC 6298).
     pub initial_rto: Duration,

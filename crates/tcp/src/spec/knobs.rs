@@ -101,6 +101,7 @@ knobs! {
         |config, text| switch(text).map(|on| config.set_timestamps(on))
     );
     "sack" "on|off" "offer selective acknowledgements" switch(sack);
+    "dsack" "on|off" "report data that arrived twice" switch(dsack);
     "initial-rto" "TIME" "retransmission timeout before the first sample" span(initial_rto);
     "min-rto" "TIME" "smallest variance term of the timeout" span(min_rto);
     "max-rto" "TIME" "largest timeout" span(max_rto);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Stream;
-use farlink_tcp::{Config, Connection, Segment};
+use farlink_tcp::{Config, Connection, Ecn, Segment};
 use units::{BitsPerSec, Time};
 
 /// The two ends of a connection.
@@ -38,6 +38,8 @@ pub struct Pipe {
     /// The probability that the packet after a lost one is lost, too; none: as any other.
     pub burst: Option<f64>,
     pub duplicate: f64,
+    /// The probability that a packet that may be marked is marked rather than carried as it is.
+    pub mark: f64,
     /// Each packet is late by a random span up to this, which reorders.
     pub jitter: Duration,
     /// Packets to drop, counted from 0 in the order of sending.
@@ -60,6 +62,7 @@ impl Pipe {
             loss: 0.0,
             burst: None,
             duplicate: 0.0,
+            mark: 0.0,
             jitter: Duration::ZERO,
             drops: Vec::new(),
             sent: 0,
@@ -133,6 +136,8 @@ pub struct World {
     arrivals: BinaryHeap<Reverse<Arrival>>,
     order: u64,
     pub tap: Option<Box<dyn Tap>>,
+    /// When an application wants to act again if nothing happens before.
+    pub wake: Option<Time>,
     /// What the server has sent: time, segment without its payload's bytes kept alive.
     pub server_log: Vec<(Time, u64, usize)>,
     /// What the client has acknowledged, by time.
@@ -151,6 +156,7 @@ impl World {
             arrivals: BinaryHeap::new(),
             order: 0,
             tap: None,
+            wake: None,
             server_log: Vec::new(),
             client_log: Vec::new(),
         }
@@ -161,8 +167,11 @@ impl World {
         set(&mut self.down);
     }
 
-    fn launch(&mut self, to_server: bool, segment: Segment) {
+    fn launch(&mut self, to_server: bool, mut segment: Segment) {
         let pipe = if to_server { &mut self.up } else { &mut self.down };
+        if segment.ecn == Ecn::Ect0 && pipe.chance.happens(pipe.mark) {
+            segment.ecn = Ecn::Ce;
+        }
         for at in pipe.carry(self.now, u64::from(segment.wire_bytes())) {
             self.order += 1;
             let arrival = Arrival { at, order: self.order, to_server, segment: segment.clone() };
@@ -199,12 +208,19 @@ impl World {
         let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(arrival)| arrival.at);
         let server = self.server.as_ref().and_then(Connection::deadline);
         let timer = self.client.deadline().into_iter().chain(server).min().unwrap_or(Time::NEVER);
-        let next = arrival.min(timer);
+        let wake = self.wake.unwrap_or(Time::NEVER);
+        let next = arrival.min(timer).min(wake);
         if next > until || next == Time::NEVER {
             self.now = if until == Time::NEVER { self.now } else { until.max(self.now) };
             return false;
         }
         self.now = next.max(self.now);
+        if wake <= self.now {
+            self.wake = None;
+        }
+        if arrival.min(timer) > next {
+            return true;
+        }
         if arrival <= timer {
             let Some(Reverse(arrival)) = self.arrivals.pop() else { return false };
             if let Some(tap) = &mut self.tap {

@@ -1,6 +1,8 @@
 //! What the applications at both ends do, and whether they get what was sent.
 
-use farlink_tcp::{Connection, State};
+use std::time::Duration;
+
+use farlink_tcp::Connection;
 use units::Time;
 
 /// A byte of a stream that repeats only after a long time.
@@ -8,17 +10,27 @@ fn byte(direction: u8, at: usize) -> u8 {
     ((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 ^ direction
 }
 
+/// How fast an application reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// At most so much at a time.
+    pub most: usize,
+    /// Before it reads again.
+    pub rest: Duration,
+}
+
 /// One direction of the exchange, as its two applications see it.
 pub struct Stream {
     direction: u8,
     len: usize,
     written: usize,
-    pub read: usize,
+    read: usize,
+    rests_until: Time,
 }
 
 impl Stream {
     pub fn new(direction: u8, len: usize) -> Stream {
-        Stream { direction, len, written: 0, read: 0 }
+        Stream { direction, len, written: 0, read: 0, rests_until: Time::ZERO }
     }
 
     /// Writes as much as is taken.
@@ -42,11 +54,17 @@ impl Stream {
         self.written == self.len
     }
 
-    /// Takes at most so much; a slow application leaves the rest for later. Once the peer has finished it takes all:
-    /// nothing more would come to remind it.
-    pub fn read(&mut self, end: &mut Connection, now: Time, most: usize) {
-        let finished = matches!(end.state(), State::CloseWait | State::LastAck | State::TimeWait);
-        let most = if finished { self.len + 1 } else { most };
+    /// Takes at most so much, then rests for a while. Returns when it wants to go on, if there is more by now.
+    pub fn read(&mut self, end: &mut Connection, now: Time, pace: Pace) -> Option<Time> {
+        if now >= self.rests_until {
+            self.take(end, now, pace.most);
+            self.rests_until = now + pace.rest;
+        }
+        let more = end.is_readable() && !end.at_eof();
+        more.then_some(self.rests_until)
+    }
+
+    fn take(&mut self, end: &mut Connection, now: Time, most: usize) {
         let mut buf = vec![0; most];
         let n = end.read(now, &mut buf);
         for (offset, got) in buf[..n].iter().enumerate() {
@@ -58,7 +76,7 @@ impl Stream {
 
     /// Takes the rest and wants it to be everything.
     pub fn finish(&mut self, end: &mut Connection, now: Time) {
-        self.read(end, now, self.len + 1);
+        self.take(end, now, self.len + 1);
         assert_eq!(self.read, self.len, "stream {} is not whole", self.direction);
     }
 }

@@ -1,5 +1,7 @@
 //! Watches what both ends send and are sent, and holds them to the rules that are visible from outside.
 
+use std::ops::Range;
+
 use farlink_tcp::{Connection, Flags, Segment, State, Stats};
 
 use crate::common::{Side, Tap};
@@ -26,8 +28,8 @@ struct Ledger {
     /// What it acknowledged last, and the farthest that it allowed the peer.
     acknowledges: u64,
     allows: u64,
-    /// The ends of transmissions whose numbers are not all acknowledged, repetitions counted.
-    outstanding: Vec<u64>,
+    /// Transmissions that are neither acknowledged nor reported by SACK, repetitions counted.
+    outstanding: Vec<Range<u64>>,
 }
 
 impl Audit {
@@ -65,6 +67,12 @@ impl Ledger {
         if segment.is(Flags::ACK) && segment.ack <= self.next {
             self.heard = self.heard.max(segment.ack);
         }
+        // What lies before the last acknowledgement that it sent may be refused as old.
+        if segment.seq >= self.acknowledges && segment.seq <= self.allows {
+            for block in segment.sack.iter() {
+                self.outstanding.retain(|sent| sent.start < block.start || sent.end > block.end);
+            }
+        }
     }
 
     /// Takes over what the end believes to have arrived: no more than it was told.
@@ -82,13 +90,13 @@ impl Ledger {
         self.acknowledged = self.acknowledged.max(upto);
         let (acknowledged, heard) = (self.acknowledged, self.heard);
         assert!(acknowledged <= heard, "{acknowledged} is taken for arrived, {heard} was said");
-        self.outstanding.retain(|end| *end > acknowledged);
+        self.outstanding.retain(|sent| sent.end > acknowledged);
     }
 
     fn sent(&mut self, segment: &Segment, stats: &Stats) {
         self.check_order(segment);
         if segment.end() > segment.seq {
-            self.outstanding.push(segment.end());
+            self.outstanding.push(segment.seq..segment.end());
             if !segment.is(Flags::SYN) {
                 self.check_permission(segment, stats);
             }

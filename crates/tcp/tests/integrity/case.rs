@@ -1,8 +1,12 @@
 //! A random case: two endpoints, two applications, two directions of a bad path.
 
+use std::time::Duration;
+
 use farlink_tcp::{Config, Generation, Knob};
 use proptest::prelude::*;
 use proptest::sample::Index;
+
+use crate::application::Pace;
 
 /// One exchange to be tried.
 #[derive(Debug, Clone)]
@@ -17,8 +21,7 @@ pub struct Case {
     pub down: Path,
     /// The applications write so much at a time.
     pub chunk: usize,
-    /// And read at most so much at a time.
-    pub read: usize,
+    pub pace: Pace,
     pub closing: Closing,
 }
 
@@ -28,6 +31,7 @@ pub struct Path {
     pub loss: f64,
     pub burst: Option<f64>,
     pub duplicate: f64,
+    pub mark: f64,
     pub jitter_ms: u64,
     pub queue: usize,
     pub rate_kbit: u64,
@@ -63,10 +67,10 @@ const PATIENCE: &str = "syn-retries=127,syn-ack-retries=127,retries=100,max-rto=
 pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
     let ends = (transport(Just(server)), transport(prop::sample::select(Generation::ALL.to_vec())));
     let bytes = (0usize..12_000, prop_oneof![3 => 0usize..30_000, 1 => 0usize..150_000]);
-    let application = (1usize..20_000, 200usize..30_000, closing());
+    let application = (1usize..20_000, pace(), closing());
     (any::<u64>(), ends, bytes, 0u64..150, (path(), path()), application).prop_map(
         |(seed, (server, client), (up_bytes, down_bytes), delay_ms, (up, down), application)| {
-            let (chunk, read, closing) = application;
+            let (chunk, pace, closing) = application;
             Case {
                 seed,
                 client,
@@ -77,7 +81,7 @@ pub fn cases(server: Generation) -> impl Strategy<Value = Case> {
                 up,
                 down,
                 chunk,
-                read,
+                pace,
                 closing,
             }
         },
@@ -89,18 +93,27 @@ fn path() -> impl Strategy<Value = Path> {
     let burst = prop::option::of(0.0..0.7);
     let duplicate = prop_oneof![2 => Just(0.0), 1 => 0.0..0.3];
     let jitter_ms = prop_oneof![1 => Just(0u64), 1 => 0u64..120];
-    let drops = prop::collection::vec(0u64..60, 0..6);
-    (loss, burst, duplicate, jitter_ms, 1usize..60, 200u64..20_000, drops).prop_map(
-        |(loss, burst, duplicate, jitter_ms, queue, rate_kbit, drops)| Path {
+    let line = (1usize..60, 200u64..20_000, prop::collection::vec(0u64..60, 0..6));
+    (loss, burst, duplicate, 0.0..0.3, jitter_ms, line).prop_map(
+        |(loss, burst, duplicate, mark, jitter_ms, (queue, rate_kbit, drops))| Path {
             loss,
             burst,
             duplicate,
+            mark,
             jitter_ms,
             queue,
             rate_kbit,
             drops,
         },
     )
+}
+
+/// Mostly at once; else so slowly that the window closes.
+fn pace() -> impl Strategy<Value = Pace> {
+    let eager = Just((1 << 16, 0u64));
+    let slow = (500usize..20_000, 1u64..2_000);
+    prop_oneof![2 => eager, 1 => slow]
+        .prop_map(|(most, rest_ms)| Pace { most, rest: Duration::from_millis(rest_ms) })
 }
 
 fn closing() -> impl Strategy<Value = Closing> {

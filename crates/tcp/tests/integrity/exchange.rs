@@ -23,6 +23,7 @@ impl Path {
         pipe.loss = self.loss;
         pipe.burst = self.burst;
         pipe.duplicate = self.duplicate;
+        pipe.mark = self.mark;
         pipe.jitter = Duration::from_millis(self.jitter_ms);
         pipe.drops = self.drops.clone();
     }
@@ -63,13 +64,14 @@ pub fn exchange(case: &Case) {
 fn act(case: &Case, world: &mut World, up: &mut Stream, down: &mut Stream) -> bool {
     let now = world.now;
     up.write(&mut world.client, now, case.chunk);
-    down.read(&mut world.client, now, case.read);
+    let wake = down.read(&mut world.client, now, case.pace);
     if up.is_written() && (case.closing != Closing::ServerFirst || world.client.at_eof()) {
         world.client.close(now);
     }
+    world.wake = wake;
     let Some(server) = &mut world.server else { return false };
     if server.is_established() || server.is_closed() {
-        up.read(server, now, case.read);
+        world.wake = wake.into_iter().chain(up.read(server, now, case.pace)).min();
         down.write(server, now, case.chunk);
         if down.is_written() && (case.closing != Closing::ClientFirst || server.at_eof()) {
             server.close(now);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chance::Source;
-use net::{Link, LinkConfig, LinkStats, Verdict};
+use net::{Link, LinkConfig, Verdict};
 use units::Time;
 
 use super::event::{Agenda, Event};
 use super::plan::{LinkId, NodeId};
-use super::trace::Trace;
+use super::trace::{LinkReport, Trace};
 
 /// An address and port, short enough to be a hash key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ struct Node {
 
 struct Hop {
     name: String,
-    mtu: u32,
+    config: LinkConfig,
     link: Link<Packet>,
     /// When the agenda has this link's next arrival.
     armed: Option<Time>,
@@ -96,9 +96,8 @@ impl Topology {
     }
 
     pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
-        let mtu = config.mtu;
-        let link = Link::new(config, source, name);
-        self.links.push(Hop { name: name.to_owned(), mtu, link, armed: None });
+        let link = Link::new(config.clone(), source, name);
+        self.links.push(Hop { name: name.to_owned(), config, link, armed: None });
         LinkId((self.links.len() - 1) as u32)
     }
 
@@ -131,7 +130,7 @@ impl Topology {
     pub(super) fn tcp_config(&self, node: NodeId, route: u32) -> Arc<tcp::Config> {
         let config = &self.nodes[node.0 as usize].tcp;
         let links = self.routes[route as usize].iter();
-        let mtu = links.map(|link| self.links[*link as usize].mtu).min();
+        let mtu = links.map(|link| self.links[*link as usize].config.mtu).min();
         match mtu.map(|mtu| mtu.saturating_sub(TCP_HEADERS)) {
             Some(mss) if mss < config.mss => {
                 Arc::new(tcp::Config { mss, ..tcp::Config::clone(config) })
@@ -223,7 +222,12 @@ impl Topology {
     }
 
     /// Every link's name and what it has done so far.
-    pub(super) fn link_stats(&self) -> Vec<(String, LinkStats)> {
-        self.links.iter().map(|hop| (hop.name.clone(), *hop.link.stats())).collect()
+    pub(super) fn link_reports(&self) -> Vec<LinkReport> {
+        let report = |hop: &Hop| LinkReport {
+            name: hop.name.clone(),
+            config: hop.config.clone(),
+            stats: *hop.link.stats(),
+        };
+        self.links.iter().map(report).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! `farlink load --har`: the median load of each arm as HAR 1.2.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lab::har_export::HarVisit;
 use lab::simulate::Simulator;
@@ -13,7 +13,7 @@ use crate::show::arms::Arm;
 pub fn write(path: &Path, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };
-        let path = if arms.len() == 1 { path.to_owned() } else { beside(path, arm.name()) };
+        let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.name()) };
         let page = simulator.page(arm.scenario()).map_err(Failure::bad_input)?;
         let visit = HarVisit {
             record: &load.visit.record,
@@ -24,10 +24,4 @@ pub fn write(path: &Path, arms: &[Arm], simulator: &Simulator) -> Result<(), Fai
         files::write_whole(&path, har_text(&[visit]).as_bytes())?;
     }
     Ok(())
-}
-
-/// `out.har` and `h2 tls13` make `out.h2-tls13.har`.
-fn beside(path: &Path, arm: &str) -> PathBuf {
-    let extension = path.extension().map_or("har".into(), |e| e.to_string_lossy().into_owned());
-    path.with_extension(format!("{}.{extension}", arm.replace(' ', "-")))
 }

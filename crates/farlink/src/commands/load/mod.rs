@@ -4,6 +4,7 @@ mod hars;
 mod json;
 mod plan;
 mod text;
+mod traces;
 
 use std::sync::atomic::Ordering;
 
@@ -12,6 +13,7 @@ use lab::experiment::Refusal;
 use lab::scenario::nearest;
 use lab::simulate::Simulator;
 
+use self::traces::Traces;
 use super::{files, interrupt, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
@@ -24,6 +26,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         simulator.prepare(cell).map_err(refused)?;
     }
     check_blocked(load, &plan, &simulator)?;
+    let traces = Traces::parse(load)?;
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }
@@ -40,6 +43,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     if let Some(path) = &load.har {
         hars::write(path, &arms, &simulator)?;
     }
+    traces.write(&arms, &simulator)?;
     if cancel.load(Ordering::Relaxed) && done < total {
         anstream::eprintln!("interrupted after {done} of {total} loads");
         return Ok(ExitCode::Interrupted);

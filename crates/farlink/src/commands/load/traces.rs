@@ -1,0 +1,110 @@
+//! `farlink load --pcap` and `--trace`: the median load of each arm, packet by packet.
+//!
+//! A load is a pure function of scenario and seed, so the one that turns out to be the median is simply run again and
+//! watched.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use lab::scenario::nearest;
+use lab::simulate::{ObservedVisit, Simulator};
+use lab::traces::{Side, pcapng, tcp_lines};
+
+use crate::args;
+use crate::commands::files;
+use crate::failure::Failure;
+use crate::show::arms::{Arm, Load};
+
+/// The kinds of traces that there are.
+const KINDS: [&str; 1] = ["tcp"];
+
+/// What is to be written, and where.
+#[derive(Debug, Default)]
+pub struct Traces {
+    pcap: Option<PathBuf>,
+    tcp: Option<PathBuf>,
+}
+
+impl Traces {
+    /// What was asked for, if it can be written.
+    pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
+        let tcp = load.trace.as_deref().map(kind_and_place).transpose()?;
+        let traces = Traces { pcap: load.pcap.clone(), tcp };
+        let mut places = BTreeSet::new();
+        for place in [&traces.pcap, &traces.tcp, &load.har].into_iter().flatten() {
+            files::check_place(place)?;
+            if !places.insert(place) {
+                let message = format!("{} is to hold two different things", place.display());
+                return Err(Failure::bad_input(message)
+                    .hint("give --har, --pcap and --trace a file each".to_owned()));
+            }
+        }
+        Ok(traces)
+    }
+
+    /// Writes the median load of each arm; where none succeeded, the first.
+    pub fn write(&self, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+        if self.pcap.is_none() && self.tcp.is_none() {
+            return Ok(());
+        }
+        for arm in arms {
+            let Some(load) = arm.median_load().or(arm.loads().first()) else { continue };
+            let name = (arms.len() > 1).then(|| arm.name());
+            self.write_load(name, arm, load, simulator)?;
+        }
+        Ok(())
+    }
+
+    fn write_load(
+        &self,
+        name: Option<&str>,
+        arm: &Arm,
+        load: &Load,
+        simulator: &Simulator,
+    ) -> Result<(), Failure> {
+        let observed = simulator.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
+        let mut visits = observed.visits();
+        let visit = visits
+            .find(|visit| visit.record.view == arm.view())
+            .expect("a journey has the same visits each time it is run");
+        let repeats = *visit.record == load.visit.record;
+        assert!(repeats, "a load watched is not the load measured; seed {}", load.seed);
+        let place = |path: &Path| name.map_or(path.to_owned(), |name| files::beside(path, name));
+        if let Some(path) = &self.pcap {
+            write_packets(&visit, &place(path))?;
+        }
+        if let Some(path) = &self.tcp {
+            files::write_whole(&place(path), tcp_lines(&visit).as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// The client's side where it was asked for, the servers' beside it.
+fn write_packets(visit: &ObservedVisit<'_>, path: &Path) -> Result<(), Failure> {
+    files::write_whole(path, &pcapng(visit, Side::Client))?;
+    let servers = files::beside(path, Side::Servers.name());
+    files::write_whole(&servers, &pcapng(visit, Side::Servers))
+}
+
+/// Where `tcp=OUT` wants its trace; `tcp` alone: in `tcp.jsonl`.
+fn kind_and_place(text: &str) -> Result<PathBuf, Failure> {
+    let (kind, place) = match text.split_once('=') {
+        Some((kind, place)) => (kind, place.to_owned()),
+        None => (text, format!("{text}.jsonl")),
+    };
+    if !KINDS.contains(&kind) {
+        let hint = match nearest(kind, KINDS) {
+            Some(near) => format!("did you mean `--trace {near}=OUT.jsonl`?"),
+            None => "there is one kind: --trace tcp, or --trace tcp=OUT.jsonl".to_owned(),
+        };
+        return Err(
+            Failure::bad_input(format!("--trace {text}: there is no trace `{kind}`")).hint(hint)
+        );
+    }
+    if place.is_empty() {
+        return Err(Failure::bad_input(format!("--trace {text}: it does not say where to"))
+            .hint(format!("name a file: --trace {kind}=OUT.jsonl")));
+    }
+    Ok(PathBuf::from(place))
+}

@@ -1,0 +1,169 @@
+//! A visit's TCP connections as lines of JSON: a line of what the file is, one of each connection, then samples and
+//! retransmissions in time's order.
+
+use serde::Serialize;
+use tcp::{Retransmit, Sample};
+use units::Time;
+use world::sim::Endpoint;
+
+use crate::plan;
+use crate::scenario::Scenario;
+use crate::simulate::ObservedVisit;
+
+/// What the first line calls the format.
+pub const FORMAT: &str = "farlink tcp trace";
+/// The version of the format. A new key alone does not change it.
+pub const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Serialize)]
+struct Heading<'a> {
+    format: &'static str,
+    version: u32,
+    farlink_version: &'static str,
+    view: &'a str,
+    seed: u64,
+    started_at_ns: u64,
+    plt_ns: Option<u64>,
+    scenario: &'a Scenario,
+}
+
+/// The lines after it.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Line<'a> {
+    Connection {
+        connection: usize,
+        host: &'a str,
+        client: String,
+        server: String,
+        opened_at_ns: u64,
+    },
+    Sample {
+        at_ns: u64,
+        connection: usize,
+        end: &'static str,
+        trigger: &'static str,
+        state: &'static str,
+        congestion_state: &'static str,
+        cwnd: u32,
+        ssthresh: Option<u32>,
+        in_flight: u32,
+        in_flight_bytes: u64,
+        delivered: u64,
+        srtt_ns: Option<u64>,
+        rttvar_ns: u64,
+        rto_ns: u64,
+        min_rtt_ns: Option<u64>,
+        peer_window_bytes: u64,
+        unsent_bytes: u64,
+        unacked_bytes: u64,
+    },
+    Retransmit {
+        at_ns: u64,
+        connection: usize,
+        end: &'static str,
+        seq: u64,
+        cause: &'static str,
+        spurious: Option<bool>,
+    },
+}
+
+/// One end of a connection of the visit.
+struct End<'a> {
+    connection: usize,
+    name: &'static str,
+    endpoint: &'a Endpoint,
+}
+
+/// The file. The same visit gives the same bytes.
+pub fn tcp_lines(visit: &ObservedVisit<'_>) -> String {
+    let mut text = String::new();
+    let heading = Heading {
+        format: FORMAT,
+        version: VERSION,
+        farlink_version: plan::VERSION,
+        view: &visit.record.view,
+        seed: visit.seed(),
+        started_at_ns: visit.record.started_at_ns,
+        plt_ns: visit.record.plt_ns(),
+        scenario: visit.scenario(),
+    };
+    push(&mut text, &heading);
+    let mut ends = Vec::new();
+    for (connection, (client, server)) in visit.connections().into_iter().enumerate() {
+        push(&mut text, &opening(visit, connection, client));
+        ends.push(End { connection, name: "client", endpoint: client });
+        ends.extend(server.map(|endpoint| End { connection, name: "server", endpoint }));
+    }
+    for (_, line) in events(visit, &ends) {
+        push(&mut text, &line);
+    }
+    text
+}
+
+fn push(text: &mut String, line: &impl Serialize) {
+    text.push_str(&serde_json::to_string(line).expect("a line is plain data"));
+    text.push('\n');
+}
+
+fn opening<'a>(visit: &ObservedVisit<'a>, connection: usize, client: &Endpoint) -> Line<'a> {
+    Line::Connection {
+        connection,
+        host: visit.host(client.peer),
+        client: client.local.to_string(),
+        server: client.peer.to_string(),
+        opened_at_ns: client.opened_at.as_nanos(),
+    }
+}
+
+/// All that happened to the connections during the visit, in time's order.
+fn events<'a>(visit: &ObservedVisit<'_>, ends: &[End<'a>]) -> Vec<(Time, Line<'a>)> {
+    let mut events = Vec::new();
+    for end in ends {
+        let sent_again = end.endpoint.retransmits.iter();
+        events.extend(sent_again.map(|sent| (sent.at, end.sent_again(sent))));
+        events.extend(end.endpoint.series.iter().map(|sample| (sample.at, end.sample(sample))));
+    }
+    events.retain(|(at, _)| visit.includes(*at));
+    events.sort_by_key(|(at, _)| *at);
+    events
+}
+
+impl End<'_> {
+    fn sent_again<'a>(&self, sent: &Retransmit) -> Line<'a> {
+        Line::Retransmit {
+            at_ns: sent.at.as_nanos(),
+            connection: self.connection,
+            end: self.name,
+            seq: sent.seq,
+            cause: sent.cause.name(),
+            spurious: sent.spurious,
+        }
+    }
+
+    fn sample<'a>(&self, sample: &Sample) -> Line<'a> {
+        let stats = &sample.stats;
+        let nanos = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Line::Sample {
+            at_ns: sample.at.as_nanos(),
+            connection: self.connection,
+            end: self.name,
+            trigger: sample.trigger.name(),
+            state: sample.state.name(),
+            congestion_state: stats.congestion_state.name(),
+            cwnd: stats.cwnd,
+            ssthresh: stats.ssthresh,
+            in_flight: stats.in_flight,
+            in_flight_bytes: stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes),
+            delivered: stats.delivered_segments,
+            srtt_ns: stats.srtt.map(nanos),
+            rttvar_ns: nanos(stats.rttvar),
+            rto_ns: nanos(stats.rto),
+            min_rtt_ns: stats.min_rtt.map(nanos),
+            peer_window_bytes: stats.peer_window_bytes,
+            unsent_bytes: stats.unsent_bytes,
+            unacked_bytes: stats.unacknowledged_bytes,
+        }
+    }
+}
