@@ -10,6 +10,7 @@ use crate::config::{Config, HandshakeRtt, SynLossWindow};
 use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
+use crate::metrics::{CachedMetrics, Lesson};
 use crate::payload::Payload;
 use crate::receiver::Receiver;
 use crate::retransmits::{Cause, Retransmit};
@@ -41,6 +42,8 @@ pub struct Connection {
     /// A reset to send, with this number.
     reset_due: Option<u64>,
     established_at: Option<Time>,
+    recalled: Option<CachedMetrics>,
+    lesson: Option<Lesson>,
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
@@ -74,6 +77,8 @@ impl Connection {
             error: None,
             reset_due: None,
             established_at: None,
+            recalled: None,
+            lesson: None,
             segments_sent: 0,
             segments_received: 0,
             handshake_retransmissions: 0,
@@ -91,6 +96,21 @@ impl Connection {
     /// without it all connections draw the same.
     pub fn draw_from(&mut self, now: Time, chance: Stream) {
         self.sender.draw_from(chance, now);
+    }
+
+    /// Starts from what an earlier connection to the same peer left. Before the handshake is over.
+    pub fn recall(&mut self, metrics: CachedMetrics) {
+        self.recalled = Some(metrics);
+    }
+
+    /// What this connection leaves for later ones, once, when it has ended in order.
+    pub fn take_lesson(&mut self) -> Option<Lesson> {
+        self.lesson.take()
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     // ---- the network's side
@@ -166,6 +186,9 @@ impl Connection {
             && self.handshake.is_cautious(answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
+        if let Some(metrics) = self.recalled.take() {
+            self.sender.apply_metrics(&metrics, self.timestamps);
+        }
         self.state = self.state.established();
         if self.closing {
             self.state = self.state.closed_here();
@@ -179,7 +202,7 @@ impl Connection {
         } else if segment.seq < segment.end() {
             // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
             self.receiver.refuse(segment);
-            self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+            self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
         }
     }
 
@@ -229,12 +252,16 @@ impl Connection {
         if state == self.state {
             return;
         }
+        if state == State::TimeWait || self.state == State::LastAck {
+            // `tcp_update_metrics`, from `tcp_time_wait` and from the end of LAST-ACK.
+            self.lesson = Some(self.sender.lesson());
+        }
         self.state = state;
         match state {
             State::TimeWait => {
                 self.sender.clear();
                 self.timers.stop_sender();
-                self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+                self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
             }
             State::Closed => {
                 self.sender.clear();
@@ -276,7 +303,7 @@ impl Connection {
 
     fn send_syn(&mut self, now: Time) -> Segment {
         let (again_at, again) = self.handshake.sent(now);
-        self.timers.arm_sender(Timer::Retransmit, again_at);
+        self.timers.arm_sender(now, Timer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
             self.sender.retransmits.add(now, 0, Cause::Handshake);

@@ -161,7 +161,7 @@ impl Pacer {
 
 impl Sender {
     /// Whether segments of this connection are ever held back.
-    fn is_paced(&self) -> bool {
+    pub(crate) fn is_paced(&self) -> bool {
         self.config.pacing != Pacing::Off || self.cwnd.is_rate_based()
     }
 
@@ -208,7 +208,7 @@ impl Sender {
     pub(crate) fn is_held_back(&self, now: Time, timers: &mut Timers) -> bool {
         let held = self.pacer.holds(now);
         if held {
-            timers.arm_exactly(Timer::Pacing, self.pacer.departure);
+            timers.arm(now, Timer::Pacing, self.pacer.departure);
         }
         held
     }

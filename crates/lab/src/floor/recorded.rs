@@ -118,7 +118,7 @@ mod tests {
     /// 1 Mbit/s for a second, nothing for a second, again and again; and 10 Mbit/s beyond.
     fn network(directory: &std::path::Path) -> Network {
         let path = directory.join("rate.csv");
-        std::fs::write(&path, "down_mbit\n1\n0\n").unwrap();
+        std::fs::write(&path, "second,down_mbit\n0,1\n1,0\n").unwrap();
         let text = format!("rtt=20ms,up=10mbit,queue=100pkt,down.trace={}", path.display());
         Network::parse(&text).unwrap()
     }

@@ -80,6 +80,8 @@ impl Body {
 struct Node {
     address: IpAddr,
     tcp: Arc<tcp::Config>,
+    /// What its connections taught it of its peers; it outlives a visit.
+    metrics: tcp::MetricsCache,
 }
 
 struct Hop {
@@ -105,7 +107,7 @@ impl Topology {
         let id = NodeId(u16::try_from(self.nodes.len()).expect("a plan has at most 65536 nodes"));
         let before = self.by_address.insert(address, id);
         assert!(before.is_none(), "two nodes cannot share the address {address}");
-        self.nodes.push(Node { address, tcp });
+        self.nodes.push(Node { address, tcp, metrics: tcp::MetricsCache::default() });
         id
     }
 
@@ -151,6 +153,34 @@ impl Topology {
             }
             _ => Arc::clone(config),
         }
+    }
+
+    /// Lets a new connection start from what earlier ones to the same peer have learned.
+    pub(super) fn recall(
+        &self,
+        here: Port,
+        there: Port,
+        now: Time,
+        connection: &mut tcp::Connection,
+    ) {
+        let peer = self.nodes[there.node.0 as usize].address;
+        let cache = &self.nodes[here.node.0 as usize].metrics;
+        if let Some(metrics) = cache.recall(now, peer, connection.config()) {
+            connection.recall(metrics);
+        }
+    }
+
+    /// A connection has ended.
+    pub(super) fn learn(
+        &mut self,
+        here: Port,
+        there: Port,
+        now: Time,
+        config: &tcp::Config,
+        lesson: &tcp::Lesson,
+    ) {
+        let peer = self.nodes[there.node.0 as usize].address;
+        self.nodes[here.node.0 as usize].metrics.learn(now, peer, config, lesson);
     }
 
     pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
