@@ -1,6 +1,8 @@
 //! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: how `docs/validation.md` is made.
 //!
-//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY]`
+//! `cargo run --release -p farlink-emu --example kernel_flows -- [--only NAME] [--out FILE] [--series DIRECTORY] [--autotuned] [--hz TICKS]`
+//!
+//! `--hz` is the running kernel's `CONFIG_HZ`: 250 unless said otherwise.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +11,11 @@ use std::time::Duration;
 
 use congestion::Algorithm;
 use farlink_emu::flow::{
-    Comparison, Divergence, Exchange, Flow, Measurement, Trace, measure, simulate,
+    Buffers, Comparison, Divergence, Exchange, Flow, Measurement, Trace, measure, simulate,
 };
 use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
-use tcp::Config;
+use tcp::{Clock, Config};
 use units::BitsPerSec;
 
 /// Attempts at a flow on a machine that is busy.
@@ -157,20 +159,23 @@ const SETTINGS: [Setting; 12] = [
 ];
 
 impl Setting {
-    fn flow(&self, congestion: Algorithm) -> Flow {
+    fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {
         Flow {
             rate: BitsPerSec::mbit(self.mbit),
             rtt: Duration::from_millis(self.rtt_ms),
             queue: self.queue,
             drops: self.drops.to_vec(),
+            buffers,
             congestion,
             exchanges: self.exchanges.to_vec(),
         }
     }
 }
 
-#[derive(Default)]
 struct Arguments {
+    buffers: Buffers,
+    /// Ticks a second of the running kernel.
+    hz: u32,
     only: Option<String>,
     out: Option<PathBuf>,
     series: Option<PathBuf>,
@@ -179,11 +184,22 @@ struct Arguments {
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-        let mut arguments = Arguments::default();
+        let mut arguments = Arguments {
+            buffers: Buffers::Ample,
+            hz: 250,
+            only: None,
+            out: None,
+            series: None,
+            inside: false,
+        };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--only" => arguments.only = Some(value()?),
+                "--autotuned" => arguments.buffers = Buffers::Autotuned,
+                "--hz" => {
+                    arguments.hz = value()?.parse().map_err(|_| "--hz takes a number")?;
+                }
                 "--out" => arguments.out = Some(value()?.into()),
                 "--series" => arguments.series = Some(value()?.into()),
                 INSIDE => arguments.inside = true,
@@ -220,6 +236,7 @@ fn go_inside(words: &[String]) -> Result<(), String> {
 }
 
 fn compare_all(arguments: &Arguments) -> Result<(), String> {
+    let config = Config { clock: Clock::wheel(arguments.hz), ..Config::default() };
     let mut table = String::from(HEAD);
     for setting in &SETTINGS {
         for congestion in [Algorithm::Reno, Algorithm::Cubic] {
@@ -227,9 +244,9 @@ fn compare_all(arguments: &Arguments) -> Result<(), String> {
             if arguments.only.as_ref().is_some_and(|only| !name.starts_with(only)) {
                 continue;
             }
-            let flow = setting.flow(congestion);
+            let flow = setting.flow(congestion, arguments.buffers);
             let measured = measure_patiently(&name, &flow)?;
-            let simulated = simulate(&flow, &Config::default());
+            let simulated = simulate(&flow, &config);
             let comparison = Comparison {
                 kernel: &measured.trace,
                 simulated: &simulated,

@@ -119,7 +119,8 @@ impl Emulator {
         while let Some((due, from)) = self.next_due().filter(|(due, _)| *due <= self.clock.now()) {
             let lane = &mut self.lanes[from as usize];
             lane.reached = lane.reached.max(due);
-            let Some(carried) = lane.path.poll(lane.reached) else { break };
+            // A managed queue may only have been served.
+            let Some(carried) = lane.path.poll(lane.reached) else { continue };
             let to = from.peer();
             // Before the call: the far end answers within it.
             let left = self.clock.now();

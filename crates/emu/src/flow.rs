@@ -37,10 +37,23 @@ pub struct Flow {
     pub queue: QueueLimit,
     /// Numbers of the data packets towards the client that are dropped (see [`Drops`]).
     pub drops: Vec<u64>,
+    /// The sockets' buffers.
+    pub buffers: Buffers,
     /// The server's congestion control.
     pub congestion: Algorithm,
     /// What the client asks for, one after the other.
     pub exchanges: Vec<Exchange>,
+}
+
+/// How much the sockets of both ends hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffers {
+    /// Buffers that grow, as Linux has them. The receiver's grows once a round trip of its own estimate, in milliseconds of a clock of any phase,
+    /// and each growth brings more acknowledgements; the sender's is refilled when the scheduler lets the application run. So the kernel
+    /// does not repeat itself to the packet.
+    Autotuned,
+    /// Buffers that never fill: what is sent depends on the network alone.
+    Ample,
 }
 
 /// A request and its response.

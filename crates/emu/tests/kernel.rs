@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use congestion::Algorithm;
-use farlink_emu::flow::{Comparison, Exchange, Flow, measure, simulate};
+use farlink_emu::flow::{Buffers, Comparison, Exchange, Flow, measure, simulate};
 use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
 use tcp::Config;
@@ -63,6 +63,7 @@ fn flow(congestion: Algorithm, drops: &[u64]) -> Flow {
         rtt: Duration::from_millis(60),
         queue: QueueLimit::Packets(200),
         drops: drops.to_vec(),
+        buffers: Buffers::Autotuned,
         congestion,
         exchanges: vec![Exchange { think: Duration::ZERO, response_bytes: 600_000 }],
     }

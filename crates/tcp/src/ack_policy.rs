@@ -224,7 +224,7 @@ impl AckClock {
         if !timers.is_armed(Timer::CompressedAck) {
             let twentieth = situation.rtt.unwrap_or_default() / 20;
             let wait = twentieth.min(self.policy.compression_delay);
-            timers.arm(Timer::CompressedAck, now + wait);
+            timers.arm(now, Timer::CompressedAck, now + wait);
         }
     }
 
@@ -240,12 +240,12 @@ impl AckClock {
             delay = delay.min(most);
         }
         delay = delay.min(self.policy.max_delay);
-        let pending = timers.expiry(Timer::DelayedAck);
+        let pending = timers.due(Timer::DelayedAck);
         if pending != Time::NEVER && pending <= now + delay / 4 {
             self.due = true;
             return;
         }
-        timers.arm(Timer::DelayedAck, pending.min(now + delay));
+        timers.arm(now, Timer::DelayedAck, pending.min(now + delay));
     }
 
     /// The delay is over (`tcp_delack_timer_handler`).

@@ -202,7 +202,7 @@ impl Connection {
         } else if segment.seq < segment.end() {
             // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
             self.receiver.refuse(segment);
-            self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+            self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
         }
     }
 
@@ -261,7 +261,7 @@ impl Connection {
             State::TimeWait => {
                 self.sender.clear();
                 self.timers.stop_sender();
-                self.timers.arm(Timer::TimeWait, now + self.config.time_wait);
+                self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
             }
             State::Closed => {
                 self.sender.clear();
@@ -303,7 +303,7 @@ impl Connection {
 
     fn send_syn(&mut self, now: Time) -> Segment {
         let (again_at, again) = self.handshake.sent(now);
-        self.timers.arm_sender(Timer::Retransmit, again_at);
+        self.timers.arm_sender(now, Timer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
             self.sender.retransmits.add(now, 0, Cause::Handshake);
@@ -355,8 +355,8 @@ impl Connection {
         }
         let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
-        let segment = Segment { ecn, ..segment };
+        let mut segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        segment.ecn = ecn;
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);

@@ -47,6 +47,7 @@ mod state;
 mod stats;
 mod timeouts;
 mod timers;
+mod tso;
 mod window;
 
 pub use config::{

@@ -1,7 +1,7 @@
 //! The sending half: what the application may write, and what may leave now.
 //!
-//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; there is no
-//! segmentation offload, so none of its deferrals.
+//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; how
+//! many leave as one burst is decided in `tso`.
 //!
 //! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
 
@@ -28,6 +28,7 @@ use crate::scoreboard::{Id, Scoreboard};
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
 use crate::timers::{Timer, Timers};
+use crate::tso::Bursts;
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
@@ -134,9 +135,12 @@ pub(crate) struct Sender {
     burst: bool,
     burst_from_idle: bool,
     pub(crate) last_sent: Time,
+    pub(crate) bursts: Bursts,
+    /// A burst waits for the congestion window to open further.
+    pub(crate) deferred: bool,
     pub(crate) restart: Option<PendingRestart>,
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
-    small_end: u64,
+    pub(crate) small_end: u64,
     /// How much the application may have unacknowledged.
     buffer_limit: u64,
     /// A write was refused for want of space.
@@ -181,6 +185,8 @@ impl Sender {
             burst: false,
             burst_from_idle: false,
             last_sent: now,
+            bursts: Bursts::default(),
+            deferred: false,
             restart: None,
             small_end: 0,
             buffer_limit: config.send_buffer.initial_bytes,
@@ -251,16 +257,20 @@ impl Sender {
 
     pub(crate) fn write(&mut self, now: Time, data: &[u8]) -> usize {
         let len = self.admit(now, data.len());
+        let begin = self.stream_end();
         self.buffer.push_copy(&data[..len]);
+        self.note_written(begin, self.stream_end());
         len
     }
 
     pub(crate) fn write_bytes(&mut self, now: Time, mut data: Bytes) -> usize {
         let len = self.admit(now, data.len());
         data.truncate(len);
+        let begin = self.stream_end();
         if len > 0 {
             self.buffer.push(data);
         }
+        self.note_written(begin, self.stream_end());
         len
     }
 
@@ -308,6 +318,7 @@ impl Sender {
     pub(crate) fn clear(&mut self) {
         self.closing = true;
         self.forced = None;
+        self.bursts.revoke();
         self.board.clear();
         self.buffer.clear();
         if let Some(rate) = &mut self.rate {
@@ -318,7 +329,7 @@ impl Sender {
     // ---- what may leave
 
     /// The number after the last byte written.
-    fn stream_end(&self) -> u64 {
+    pub(crate) fn stream_end(&self) -> u64 {
         1 + self.buffer.end()
     }
 
@@ -342,10 +353,14 @@ impl Sender {
     }
 
     /// Where the next new segment would end, its FIN included.
-    fn next_end(&self) -> u64 {
-        let len = self.unsent_bytes().min(u64::from(self.mss));
-        let fin = self.closing && self.nxt + len == self.stream_end();
-        self.nxt + len + u64::from(fin)
+    pub(crate) fn next_end(&self) -> u64 {
+        let end = self.nxt + self.unsent_bytes().min(u64::from(self.mss));
+        end + u64::from(self.ends_with_fin(end))
+    }
+
+    /// Data up to `end` is the last and a FIN follows it.
+    pub(crate) fn ends_with_fin(&self, end: u64) -> bool {
+        self.closing && end == self.stream_end()
     }
 
     /// The next segment with data or FIN.
@@ -408,7 +423,11 @@ impl Sender {
         let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
         if is_head && !timers.is_armed(Timer::Reordering) {
-            timers.arm_sender(Timer::Retransmit, now + self.rtt.rto() + self.pacing_delay(now));
+            timers.arm_sender(
+                now,
+                Timer::Retransmit,
+                now + self.rtt.rto() + self.pacing_delay(now),
+            );
         }
         let cause = match self.recovery.state {
             CongestionState::Loss => Cause::Timeout,
@@ -440,20 +459,22 @@ impl Sender {
 
     /// The next new segment, if both windows let it out.
     fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
-        if !self.has_unsent()
-            || self.board.in_flight() >= self.cwnd.cwnd()
-            || self.next_end() > self.window_end()
-            || self.nagle_holds()
-            || self.is_held_back(now, timers)
-        {
+        let end = self.next_granted(now)?;
+        if self.is_held_back(now, timers) {
+            self.bursts.revoke();
             return None;
         }
-        Some(self.send_up_to(now, self.next_end()))
+        let out = self.send_up_to(now, end);
+        if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
+            // `tcp_event_new_data_sent`: the buffer, not the window, may be the next limit.
+            self.expand_buffer();
+        }
+        Some(out)
     }
 
     /// Nagle's algorithm as Linux has it: a segment that is not full waits while another such is
     /// unacknowledged (`tcp_nagle_check`, `tcp_minshall_check`).
-    fn nagle_holds(&self) -> bool {
+    pub(crate) fn nagle_holds(&self) -> bool {
         self.config.nagle
             && !self.closing
             && self.unsent_bytes() < u64::from(self.mss)
@@ -540,7 +561,7 @@ impl Sender {
     fn end_burst(&mut self, now: Time, timers: &mut Timers) {
         self.pacer.end_burst();
         self.restart_after_burst(now);
-        let full = self.board.in_flight() >= self.cwnd.cwnd();
+        let full = self.deferred || self.board.in_flight() >= self.cwnd.cwnd();
         if self.burst || (full && self.has_unsent()) {
             self.validate_window(now, full);
         }

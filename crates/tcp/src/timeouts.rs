@@ -35,7 +35,7 @@ impl Sender {
         }
         let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
         let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
-        timers.arm_sender(Timer::Retransmit, due + self.pacing_delay(now));
+        timers.arm_sender(now, Timer::Retransmit, due + self.pacing_delay(now));
     }
 
     /// After progress: a tail loss probe where one may be sent, else the full timeout
@@ -53,7 +53,7 @@ impl Sender {
         if expiry > now {
             at = at.min(expiry);
         }
-        timers.arm_sender(Timer::LossProbe, at + self.pacing_delay(now));
+        timers.arm_sender(now, Timer::LossProbe, at + self.pacing_delay(now));
         true
     }
 
@@ -103,7 +103,7 @@ impl Sender {
             // One probe an episode: the timeout counts from the head's transmission.
             self.retransmission_due().max(now)
         };
-        timers.arm_sender(Timer::Retransmit, due);
+        timers.arm_sender(now, Timer::Retransmit, due);
     }
 
     /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.
@@ -118,7 +118,7 @@ impl Sender {
         self.timeouts += 1;
         self.stats.timeouts += 1;
         self.rtt.back_off();
-        timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+        timers.arm_sender(now, Timer::Retransmit, now + self.rtt.rto());
         false
     }
 
@@ -139,8 +139,11 @@ impl Sender {
     pub(crate) fn arm_persist(&mut self, now: Time, timers: &mut Timers) {
         let base = self.rtt.rto().max(self.rtt.rto_min());
         let factor = 1u32.checked_shl(self.probe_backoff).unwrap_or(u32::MAX);
-        timers
-            .arm_sender(Timer::Persist, now + base.saturating_mul(factor).min(self.rtt.rto_max()));
+        timers.arm_sender(
+            now,
+            Timer::Persist,
+            now + base.saturating_mul(factor).min(self.rtt.rto_max()),
+        );
     }
 
     /// The persist timer expired (`tcp_probe_timer`); true if the peer is gone.

@@ -42,20 +42,22 @@ const SENDER: usize = 4;
 /// When each timer expires.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
+    /// When each was to expire,
+    due: [Time; ALL.len()],
+    /// and when the clock lets it.
     expires: [Time; ALL.len()],
-    /// Timers expire on its ticks.
     clock: Clock,
 }
 
 impl Timers {
     pub(crate) fn new(clock: Clock) -> Timers {
-        Timers { expires: [Time::NEVER; ALL.len()], clock }
+        Timers { due: [Time::NEVER; ALL.len()], expires: [Time::NEVER; ALL.len()], clock }
     }
 
     /// Arms one of the sender's timers in place of whichever is running.
-    pub(crate) fn arm_sender(&mut self, timer: Timer, at: Time) {
+    pub(crate) fn arm_sender(&mut self, now: Time, timer: Timer, at: Time) {
         self.stop_sender();
-        self.arm(timer, at);
+        self.arm(now, timer, at);
     }
 
     pub(crate) fn stop_sender(&mut self) {
@@ -67,8 +69,13 @@ impl Timers {
         self.expires[..SENDER].iter().all(|at| *at == Time::NEVER)
     }
 
-    pub(crate) fn arm(&mut self, timer: Timer, at: Time) {
-        self.expires[timer as usize] = self.clock.expiry(at);
+    pub(crate) fn arm(&mut self, now: Time, timer: Timer, at: Time) {
+        self.due[timer as usize] = at;
+        self.expires[timer as usize] = match timer {
+            // High-resolution timers.
+            Timer::CompressedAck | Timer::Pacing => at,
+            _ => self.clock.expiry(now, at),
+        };
     }
 
     pub(crate) fn stop(&mut self, timer: Timer) {
@@ -83,8 +90,9 @@ impl Timers {
         self.expires[timer as usize] != Time::NEVER
     }
 
-    pub(crate) fn expiry(&self, timer: Timer) -> Time {
-        self.expires[timer as usize]
+    /// When a timer that is armed was to expire.
+    pub(crate) fn due(&self, timer: Timer) -> Time {
+        if self.is_armed(timer) { self.due[timer as usize] } else { Time::NEVER }
     }
 
     /// The earliest expiry.
@@ -112,9 +120,9 @@ mod tests {
     #[test]
     fn the_senders_timers_exclude_one_another() {
         let mut timers = Timers::new(Clock::EXACT);
-        timers.arm_sender(Timer::Retransmit, Time::from_millis(1));
-        timers.arm(Timer::DelayedAck, Time::from_millis(5));
-        timers.arm_sender(Timer::LossProbe, Time::from_millis(3));
+        timers.arm_sender(Time::ZERO, Timer::Retransmit, Time::from_millis(1));
+        timers.arm(Time::ZERO, Timer::DelayedAck, Time::from_millis(5));
+        timers.arm_sender(Time::ZERO, Timer::LossProbe, Time::from_millis(3));
         assert!(!timers.is_armed(Timer::Retransmit));
         assert_eq!(timers.deadline(), Some(Time::from_millis(3)));
         assert_eq!(timers.pop_expired(Time::from_millis(5)), Some(Timer::LossProbe));
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn timers_wait_for_the_tick() {
         let mut timers = Timers::new(Clock::ticks(100));
-        timers.arm_sender(Timer::Retransmit, Time::from_millis(301));
+        timers.arm_sender(Time::ZERO, Timer::Retransmit, Time::from_millis(301));
         assert_eq!(timers.deadline(), Some(Time::from_millis(310)));
     }
 }

@@ -148,7 +148,8 @@ impl ReceiveWindow {
         let measures = self.tuning == ReceiveTuning::Linux6;
         if measures && !self.measured && len > self.mss / 2 {
             self.measured = true;
-            self.clamp = self.max.min(self.clamp * 5 / 4);
+            self.max = self.max * 5 / 4;
+            self.clamp = self.clamp * 5 / 4;
             self.allowed = self.allowed.max(self.window.min(self.clamp));
         }
     }

@@ -45,11 +45,11 @@ fn downloads() {
     }
     let expected = "\
 1 MB, queue 100, loss 0 %:  1.26 s,  0 again, 0 timeouts
-1 MB, queue  20, loss 0 %:  1.47 s, 42 again, 0 timeouts
-10 MB, queue 100, loss 0 %:  8.78 s, 13 again, 0 timeouts
-10 MB, queue  20, loss 0 %:  9.64 s, 46 again, 0 timeouts
+1 MB, queue  20, loss 0 %:  1.49 s, 45 again, 0 timeouts
+10 MB, queue 100, loss 0 %:  8.72 s,  0 again, 0 timeouts
+10 MB, queue  20, loss 0 %: 10.05 s, 62 again, 0 timeouts
 1 MB, queue 100, loss 1 %:  4.55 s,  8 again, 0 timeouts
-1 MB, queue 100, loss 5 %: 18.77 s, 46 again, 0 timeouts
+1 MB, queue 100, loss 5 %: 19.08 s, 46 again, 0 timeouts
 ";
     assert!(table == expected, "it was:\n{table}expected:\n{expected}");
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use congestion::Algorithm;
 use units::Time;
 
-use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace};
+use super::{
+    Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace,
+};
 use crate::{
     Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
     pin_congestion_control, realtime, sender_state,
@@ -38,6 +40,10 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
     let testbed = &Testbed::new()?;
     // What earlier flows to the same address met must not matter.
     testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
+    if flow.buffers == Buffers::Ample {
+        testbed.set_sysctl("ipv4/tcp_rmem", "4096 16777216 16777216")?;
+        testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
+    }
     let (up, down) = (flow.up(), flow.down());
     let emulator = testbed.middle().run(move || Emulator::new(up, down))?;
     let accepted = Arc::new(OnceLock::new());

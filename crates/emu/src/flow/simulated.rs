@@ -7,11 +7,14 @@ use bytes::Bytes;
 use tcp::{Config, Connection, Segment};
 use units::Time;
 
-use super::{Acknowledgement, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
+use super::{Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
 use crate::Path;
 
 /// A flow that takes longer is given up.
 const LIMIT: Time = Time::from_millis(600_000);
+/// What the settings of the kernel's run amount to: half of the receiver's memory is window.
+const AMPLE_WINDOW_BYTES: u64 = 8 << 20;
+const AMPLE_SEND_BYTES: u64 = 64 << 20;
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 
 /// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control.
@@ -58,7 +61,13 @@ struct Application {
 impl Simulation {
     fn new(flow: &Flow, config: &Config) -> Simulation {
         // Neither end sets TCP_NODELAY.
-        let config = Config { nagle: true, ..config.clone() };
+        let mut config = Config { nagle: true, ..config.clone() };
+        if flow.buffers == Buffers::Ample {
+            config.receive_buffer.initial_bytes = AMPLE_WINDOW_BYTES;
+            config.receive_buffer.max_bytes = AMPLE_WINDOW_BYTES;
+            config.send_buffer.initial_bytes = AMPLE_SEND_BYTES;
+            config.send_buffer.max_bytes = AMPLE_SEND_BYTES;
+        }
         let server_config = Config { congestion: flow.congestion, ..config.clone() };
         let exchanges = flow.exchanges.iter().rev();
         let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
@@ -76,8 +85,11 @@ impl Simulation {
         }
     }
 
+    /// Everything was asked for, received and acknowledged.
     fn is_over(&self) -> bool {
-        self.user.left.is_empty() && self.user.asks.is_none() && self.user.awaits == 0
+        let unacknowledged =
+            self.server.as_ref().map_or(0, |server| server.stats().unacknowledged_bytes);
+        self.user.left.is_empty() && self.user.awaits == 0 && unacknowledged == 0
     }
 
     fn step(&mut self) {

@@ -44,6 +44,8 @@ pub enum Queue {
     Bytes(u64),
     /// Nothing is dropped for want of room.
     Unlimited,
+    /// So many thousandths of the bottleneck's bandwidth-delay product.
+    BdpThousandths(u64),
 }
 
 /// Why a text is not a network.
@@ -64,7 +66,7 @@ pub enum NetworkError {
         key: String,
     },
     /// A queue is neither packets nor bytes.
-    #[error("`{text}` is not a queue; write `100pkt`, `64KB` or `unlimited`")]
+    #[error("`{text}` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`")]
     Queue {
         /// What was typed.
         text: String,
@@ -149,6 +151,13 @@ impl Queue {
         if text.trim() == "unlimited" {
             return Ok(Queue::Unlimited);
         }
+        if let Some(number) = text.trim().strip_suffix("bdp") {
+            let factor = number.trim().parse::<f64>().map_err(|_| wrong())?;
+            return match factor {
+                0.001..=1000.0 => Ok(Queue::BdpThousandths((factor * 1000.0).round() as u64)),
+                _ => Err(wrong()),
+            };
+        }
         let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("pkt"));
         match packets {
             Some(number) => number.trim().parse().map(Queue::Packets).map_err(|_| wrong()),
@@ -163,6 +172,7 @@ impl fmt::Display for Queue {
             Queue::Packets(n) => write!(f, "{n}pkt"),
             Queue::Bytes(n) => write!(f, "{n}B"),
             Queue::Unlimited => f.write_str("unlimited"),
+            Queue::BdpThousandths(n) => write!(f, "{}bdp", *n as f64 / 1000.0),
         }
     }
 }
@@ -235,7 +245,7 @@ mod tests {
         assert_eq!(managed.to_string(), "cable,aqm=codel ecn,hop.1.rtt=20ms");
         assert_eq!(
             message("queue=many"),
-            "`many` is not a queue; write `100pkt`, `64KB` or `unlimited`"
+            "`many` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`"
         );
         assert!(message("rtt=1ms,3g").contains("comes first"));
         assert!(message("").contains("key=value"));

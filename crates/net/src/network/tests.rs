@@ -112,7 +112,7 @@ fn errors_say_what_is_wrong_and_what_to_write() {
     );
     assert_eq!(
         message("rtt=100ms,down=10mbit,up=5mbit,queue=64"),
-        "network: queue: `64` is not a queue: write `64pkt`, `64KB` or `unlimited`"
+        "network: queue: `64` is not a queue: write `64pkt`, `64KB`, `unlimited` or, for both directions, `1bdp`"
     );
     assert_eq!(
         message("rtt=2h,down=10mbit,up=5mbit"),
@@ -337,4 +337,18 @@ proptest! {
     ) {
         let _ = Network::from_toml("any", &text);
     }
+}
+
+#[test]
+fn a_queue_may_be_given_in_bandwidth_delay_products() {
+    // 10 Mbit/s for 120 ms are 100 full packets; upwards it is a tenth.
+    let network = Network::parse("rtt=120ms,down=10mbit,up=1mbit,queue=2bdp").unwrap();
+    assert_eq!(network.down.queue, QueueLimit::Packets(200));
+    assert_eq!(network.up.queue, QueueLimit::Packets(20));
+    assert_eq!(network.queue_caveat(), None);
+    let profile = Network::parse("cable,queue=0.5bdp").unwrap();
+    assert_eq!(profile.down.queue, QueueLimit::Packets(6), "half of 17.5 kB in packets of 1500");
+    let error = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(error("cable,queue=0bdp").contains("write `2bdp`"));
+    assert!(error("cable,queue=1bdp,queue=3pkt").contains("twice"));
 }

@@ -178,3 +178,15 @@ pub enum ReceiveTuning {
 }
 
 names!(ReceiveTuning { Linux3 => "linux-3", Linux6 => "linux-6" });
+
+/// How many new segments leave as one burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TsoSegments {
+    /// One: no segmentation offload.
+    One,
+    /// About a millisecond's worth at the present rate, at least two; a smaller burst waits for an acknowledgement that is near
+    /// (`tcp_tso_autosize`, `tcp_tso_should_defer`, Linux 3.12 and later).
+    Autosized,
+}
+
+names!(TsoSegments { One => "one", Autosized => "autosized" });

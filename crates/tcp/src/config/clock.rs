@@ -1,7 +1,8 @@
 //! The kernel's tick ("jiffy"): the grain of its timers and, in old kernels, of the round trip.
 //!
-//! A timer expires on the first tick at or after its due time. Ticks are counted from time zero; a real
-//! machine's ticks stand in any phase to the simulation's clock.
+//! In old kernels a timer expires on the first tick at or after its due time. Since Linux 4.8 timers lie in a wheel whose levels are coarser the
+//! further away they are: a tick up to 63 ticks ahead, 8 ticks up to 504, 64 up to 4032 and so on, and one grain is added (`calc_index` in
+//! `kernel/time/timer.c`). Ticks are counted from time zero; a real machine's ticks stand in any phase to the simulation's clock.
 
 use std::time::Duration;
 
@@ -15,6 +16,13 @@ pub struct Clock {
     /// Round trips are counted in ticks, at least one (before Linux 3.15).
     rtt_in_ticks: bool,
 }
+
+/// The wheel's first level reaches so many ticks ahead, each further one eight times as far (`LVL_START`).
+const FIRST_LEVEL_TICKS: u64 = 63;
+/// Each level is eight times as coarse (`LVL_CLK_SHIFT`).
+const LEVEL_SHIFT: u32 = 3;
+/// The coarsest level (`LVL_DEPTH`).
+const LAST_LEVEL: u32 = 8;
 
 impl Clock {
     /// No grain at all.
@@ -40,12 +48,27 @@ impl Clock {
         Clock { hz, rtt_in_ticks: self.rtt_in_ticks }
     }
 
-    /// When a timer due at `at` expires.
-    pub(crate) fn expiry(self, at: Time) -> Time {
+    /// Timers on a wheel of `hz` ticks a second, round trips exact (since Linux 4.8).
+    pub const fn wheel(hz: u32) -> Clock {
+        Clock { hz, rtt_in_ticks: false }
+    }
+
+    /// When a timer expires that is armed at `now` for `at`.
+    pub(crate) fn expiry(self, now: Time, at: Time) -> Time {
         if self.hz == 0 || at == Time::NEVER {
             return at;
         }
-        Time::from_nanos(at.as_nanos().next_multiple_of(self.tick()))
+        let tick = self.tick();
+        if self.rtt_in_ticks {
+            return Time::from_nanos(at.as_nanos().next_multiple_of(tick));
+        }
+        let ahead = (at.as_nanos().saturating_sub(now.as_nanos())).div_ceil(tick);
+        let level = (0..LAST_LEVEL)
+            .find(|level| ahead < FIRST_LEVEL_TICKS << (LEVEL_SHIFT * level))
+            .unwrap_or(LAST_LEVEL);
+        let grain = 1 << (LEVEL_SHIFT * level);
+        let ticks = now.as_nanos() / tick + ahead;
+        Time::from_nanos((ticks / grain + 1) * grain * tick)
     }
 
     /// What a measurement from `sent` to `now` gives.
@@ -70,10 +93,23 @@ mod tests {
     #[test]
     fn timers_expire_on_the_next_tick() {
         let clock = Clock::ticks(250);
-        assert_eq!(clock.expiry(Time::from_millis(201)), Time::from_millis(204));
-        assert_eq!(clock.expiry(Time::from_millis(204)), Time::from_millis(204));
-        assert_eq!(clock.expiry(Time::NEVER), Time::NEVER);
-        assert_eq!(Clock::EXACT.expiry(Time::from_millis(201)), Time::from_millis(201));
+        let expiry = |at| clock.expiry(Time::ZERO, at);
+        assert_eq!(expiry(Time::from_millis(201)), Time::from_millis(204));
+        assert_eq!(expiry(Time::from_millis(204)), Time::from_millis(204));
+        assert_eq!(expiry(Time::NEVER), Time::NEVER);
+        let exact = Clock::EXACT.expiry(Time::ZERO, Time::from_millis(201));
+        assert_eq!(exact, Time::from_millis(201));
+    }
+
+    #[test]
+    fn a_wheel_is_coarser_the_further_away() {
+        let expiry = |now, at| {
+            Clock::wheel(250).expiry(Time::from_millis(now), Time::from_millis(at)).as_nanos()
+                / 1_000_000
+        };
+        assert_eq!(expiry(1, 41), 44, "ten ticks after tick 0, and one");
+        assert_eq!(expiry(1, 301), 320, "tick 75, in grains of 8: the grain of 72 and one more");
+        assert_eq!(expiry(0, 3000), 3072, "tick 750, in grains of 64");
     }
 
     #[test]

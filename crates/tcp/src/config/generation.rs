@@ -12,7 +12,7 @@ use congestion::{Algorithm, Era};
 use crate::config::acks::AckPolicy;
 use crate::config::behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, Reduction,
-    RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe,
+    RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
 use crate::config::buffers::{ReceiveBufferPolicy, SendBufferPolicy};
 use crate::config::named::{Named, names};
@@ -107,6 +107,7 @@ fn linux_6() -> Config {
         loss_window: LossWindow::InFlightPlusOne,
         metrics: MetricsUse::Linux6,
         metrics_lifetime: Duration::from_secs(3600),
+        tso_segments: TsoSegments::Autosized,
         nagle: false,
         send_buffer: SendBufferPolicy::LINUX_6,
         notsent_lowat: None,
@@ -132,6 +133,7 @@ fn linux_3_10() -> Config {
         reduction: Reduction::Prr310,
         loss_window: LossWindow::One,
         metrics: MetricsUse::Linux3,
+        tso_segments: TsoSegments::One,
         send_buffer: SendBufferPolicy::LINUX_3_10,
         receive_buffer: ReceiveBufferPolicy::LINUX_3_10,
         ack_policy: AckPolicy::LINUX_3,

@@ -19,7 +19,7 @@ use crate::{EcnPolicy, Pacing};
 pub use acks::AckPolicy;
 pub use behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, ReceiveTuning,
-    Reduction, RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe,
+    Reduction, RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
 pub use buffers::{ReceiveBufferPolicy, SendBufferPolicy};
 pub use clock::Clock;
@@ -105,6 +105,8 @@ pub struct Config {
     /// How long that is remembered (`TCP_METRICS_TIMEOUT`).
     pub metrics_lifetime: Duration,
 
+    /// How many segments leave as one burst.
+    pub tso_segments: TsoSegments,
     /// Let small segments wait for each other (RFC 896). Off: browsers and servers set `TCP_NODELAY`.
     pub nagle: bool,
     /// How much may be written ahead of acknowledgements.

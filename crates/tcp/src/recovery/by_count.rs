@@ -195,11 +195,11 @@ impl Sender {
         let Some(srtt) = self.rtt.srtt() else { return false };
         let until = now + (srtt / 4).max(SHORTEST_PAUSE);
         let timeout =
-            if progress.rearm { now + self.rtt.rto() } else { timers.expiry(Timer::Retransmit) };
+            if progress.rearm { now + self.rtt.rto() } else { timers.due(Timer::Retransmit) };
         if timeout <= until {
             return false;
         }
-        timers.arm_sender(Timer::Reordering, until);
+        timers.arm_sender(now, Timer::Reordering, until);
         progress.rearm = false;
         true
     }

@@ -156,6 +156,6 @@ impl Sender {
 
     fn arm_reordering(&mut self, now: Time, wait: Duration, timers: &mut Timers) {
         let wait = (wait + TIMER_SLACK).min(self.rtt.rto());
-        timers.arm_sender(Timer::Reordering, now + wait);
+        timers.arm_sender(now, Timer::Reordering, now + wait);
     }
 }

@@ -133,6 +133,7 @@ knobs! {
     "loss-window" "one|in-flight-plus-one" "window after a timeout" choice(loss_window);
     "metrics" "off|linux-3|linux-6" "what connections to one peer share" choice(metrics);
     "metrics-lifetime" "TIME" "how long that is remembered" span(metrics_lifetime);
+    "tso-segments" "one|autosized" "segments that leave as one burst" choice(tso_segments);
     "nagle" "on|off" "let small segments wait for each other" switch(nagle);
     "sndbuf" "SIZE" "send buffer at the start" own(
         |config| show_size(config.send_buffer.initial_bytes),

@@ -55,6 +55,20 @@ impl Packet {
 }
 
 impl Body {
+    /// Whether a congested queue may mark the packet rather than drop it (RFC 3168).
+    fn takes_marks(&self) -> bool {
+        match self {
+            Body::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
+            Body::Udp(_) => false,
+        }
+    }
+
+    fn mark(&mut self) {
+        if let Body::Tcp(segment) = self {
+            segment.ecn = tcp::Ecn::Ce;
+        }
+    }
+
     fn wire_bytes(&self) -> u32 {
         match self {
             Body::Tcp(segment) => segment.wire_bytes(),
@@ -198,7 +212,8 @@ impl Topology {
         };
         let hop = &mut self.links[link as usize];
         let bytes = packet.body.wire_bytes();
-        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect: false };
+        let ect = packet.body.takes_marks();
+        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect };
         if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, bytes, cause);
         }
@@ -220,8 +235,10 @@ impl Topology {
         Topology::note_fallen(hop, link, trace);
         let arrived = arrived?;
         trace.arrived(now, link, arrived.wire_bytes);
-        let _ = arrived.congestion_experienced;
         let mut packet = arrived.body;
+        if arrived.congestion_experienced {
+            packet.body.mark();
+        }
         packet.hop += 1;
         Some(packet)
     }

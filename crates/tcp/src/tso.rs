@@ -1,0 +1,215 @@
+//! Segmentation offload as the sender sees it: how many segments leave as one burst, and when to wait for a larger one.
+//!
+//! The kernel hands the device one large buffer (`sk_buff`) to be cut into segments. Its size follows the rate, about 1 ms of it; if the
+//! window lets out less and an acknowledgement is near, the buffer waits. On the wire that makes bursts, which overflow short queues
+//! earlier than segments one by one.
+//!
+//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_tso_should_defer`,
+//! `tcp_sendmsg_locked`. Left out: small queues (`tcp_small_queue_check`), for nothing waits in a device here; corking. The bursts
+//! of a paced connection are the pacer's.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use units::Time;
+
+use crate::config::TsoSegments;
+use crate::recovery::CongestionState;
+use crate::sender::Sender;
+
+/// The largest buffer: 64 KB less headers (`sk_gso_max_size`).
+const MAX_BYTES: u64 = 65_536 - 321;
+/// A buffer carries 2^-10 s at the pacing rate (`sk_pacing_shift`).
+const RATE_SHIFT: u32 = 10;
+/// The segments of a buffer at least (`tcp_min_tso_segs`).
+const MIN_SEGMENTS: u64 = 2;
+/// Near peers get larger buffers: half as much for each 2^9 us of the smallest round trip (`tcp_tso_rtt_log`).
+const NEARNESS_SHIFT: u32 = 9;
+/// The share of a window that is worth sending at once (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// Nothing waits longer than this since the last transmission, or for an acknowledgement further away.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Data written and not sent, in the buffers in which writes left them; and the burst that is leaving.
+#[derive(Debug, Default)]
+pub(crate) struct Bursts {
+    /// Where each buffer ends, first to last (the write queue).
+    ends: VecDeque<u64>,
+    /// Where the last one begins.
+    tail_begins: u64,
+    /// The burst that was let out ends here.
+    granted: u64,
+}
+
+/// What the windows have to say of the next burst.
+enum Verdict {
+    /// Up to this number.
+    Send(u64),
+    /// Later; the congestion window is what it waits for.
+    WaitForWindow,
+    /// Later.
+    Wait,
+}
+
+impl Bursts {
+    /// Takes data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`).
+    fn append(&mut self, begin: u64, end: u64, sent: u64, most: u64) {
+        self.forget(sent);
+        match self.ends.pop_back() {
+            Some(_) => self.tail_begins = self.tail_begins.max(sent),
+            None => self.tail_begins = begin,
+        }
+        while end - self.tail_begins > most {
+            self.tail_begins += most;
+            self.ends.push_back(self.tail_begins);
+        }
+        self.ends.push_back(end);
+    }
+
+    fn forget(&mut self, sent: u64) {
+        while self.ends.front().is_some_and(|end| *end <= sent) {
+            self.ends.pop_front();
+        }
+    }
+
+    /// The burst that was let out ends at `sent`.
+    pub(crate) fn is_over(&self, sent: u64) -> bool {
+        sent >= self.granted
+    }
+
+    /// Drops what was granted.
+    pub(crate) fn revoke(&mut self) {
+        self.granted = 0;
+    }
+}
+
+impl Sender {
+    /// The application wrote up to `end`.
+    pub(crate) fn note_written(&mut self, begin: u64, end: u64) {
+        if self.config.tso_segments == TsoSegments::One || begin == end {
+            return;
+        }
+        // `tcp_xmit_size_goal`
+        let most = MAX_BYTES.min(self.peer.most / 2) / u64::from(self.mss);
+        let most = most.max(1) * u64::from(self.mss);
+        self.bursts.append(begin, end, self.nxt, most);
+    }
+
+    /// Where the next new segment ends, if one may leave now.
+    pub(crate) fn next_granted(&mut self, now: Time) -> Option<u64> {
+        if self.bursts.is_over(self.nxt) {
+            self.deferred = false;
+            match self.judge_burst(now) {
+                Verdict::Send(end) => self.bursts.granted = end,
+                Verdict::Wait => return None,
+                Verdict::WaitForWindow => {
+                    self.deferred = true;
+                    return None;
+                }
+            }
+        }
+        let granted = self.bursts.granted;
+        let full = self.nxt + u64::from(self.mss);
+        Some(if full < granted.min(self.stream_end()) { full } else { granted })
+    }
+
+    /// The body of the loop in `tcp_write_xmit`.
+    fn judge_burst(&mut self, now: Time) -> Verdict {
+        let (in_flight, cwnd) = (self.board.in_flight(), self.cwnd.cwnd());
+        if !self.has_unsent() || in_flight >= cwnd || self.next_end() > self.window_end() {
+            return Verdict::Wait;
+        }
+        if self.config.tso_segments == TsoSegments::One || self.is_paced() {
+            return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
+        }
+        let mss = u64::from(self.mss);
+        // Never more than half of the window at once.
+        let room = u64::from((cwnd - in_flight).min((cwnd / 2).max(1)));
+        let most = self.most_segments();
+        let unsent = self.unsent_bytes();
+        self.bursts.forget(self.nxt);
+        let head = self.bursts.ends.front().map_or(unsent, |end| end - self.nxt).min(unsent);
+        // A short buffer is filled from the next (`tcp_grow_skb`).
+        let quota = room.min(most) * mss;
+        let len = head.max(quota.min(unsent));
+        if len <= mss {
+            return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
+        }
+        if let Some(wait) = self.defer(now, len, most) {
+            return wait;
+        }
+        let end = self.nxt + self.split_point(len, quota);
+        Verdict::Send(end + u64::from(self.ends_with_fin(end)))
+    }
+
+    /// The segments of a buffer at the present rate (`tcp_tso_autosize`, `tcp_update_pacing_rate`).
+    fn most_segments(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let window = u64::from(self.cwnd.cwnd().max(self.board.sent()));
+        let percent = if self.cwnd.cwnd() < self.cwnd.window.ssthresh / 2 { 200 } else { 120 };
+        let srtt = self.rtt.srtt().map_or(0, |srtt| srtt.as_micros() as u64).max(1);
+        let rate = mss * window * percent * 10_000 / srtt;
+        let nearness = self.min_rtt().as_micros() >> NEARNESS_SHIFT;
+        let near = if nearness < 32 { MAX_BYTES >> nearness } else { 0 };
+        let bytes = ((rate >> RATE_SHIFT) + near).min(MAX_BYTES);
+        (bytes / mss).max(MIN_SEGMENTS)
+    }
+
+    /// How much of a buffer of `len` bytes leaves (`tcp_mss_split_point`).
+    fn split_point(&self, len: u64, quota: u64) -> u64 {
+        let needed = len.min(self.window_end() - self.nxt);
+        if quota <= needed {
+            return quota;
+        }
+        let partial = needed % u64::from(self.mss);
+        let held = partial > 0 && self.config.nagle && self.small_end > self.una;
+        if held { needed - partial } else { needed }
+    }
+
+    /// Whether to wait for the window to let out a larger burst (`tcp_tso_should_defer`).
+    fn defer(&self, now: Time, len: u64, most: u64) -> Option<Verdict> {
+        let mss = u64::from(self.mss);
+        if self.recovery.state >= CongestionState::Recovery || now - self.last_sent > PATIENCE {
+            return None;
+        }
+        let window = self.window_end() - self.nxt;
+        let cwnd = u64::from(self.cwnd.cwnd());
+        let room = (cwnd - u64::from(self.board.in_flight())) * mss;
+        let limit = window.min(room);
+        let is_tail = self.nxt + len == self.stream_end();
+        let chunk = self.peer.bytes.min(cwnd * mss) / WINDOW_DIVISOR;
+        if limit >= most * mss || (!is_tail && limit >= len) || limit >= chunk {
+            return None;
+        }
+        let (head, srtt) = (self.board.head()?, self.rtt.srtt()?);
+        if head.at + srtt > now + PATIENCE.min(srtt / 2) {
+            return None;
+        }
+        if room < window && room <= len {
+            return Some(Verdict::WaitForWindow);
+        }
+        let limited = room >= window && window <= len;
+        let complete = is_tail && self.ends_with_fin(self.stream_end());
+        (limited || !complete).then_some(Verdict::Wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_fill_buffers_and_sending_empties_them() {
+        let mut bursts = Bursts::default();
+        bursts.append(1, 251, 1, 100);
+        assert_eq!(bursts.ends, [101, 201, 251]);
+        bursts.append(251, 311, 1, 100);
+        assert_eq!(bursts.ends, [101, 201, 301, 311]);
+        bursts.forget(250);
+        assert_eq!(bursts.ends, [301, 311]);
+        bursts.append(311, 411, 305, 100);
+        assert_eq!(bursts.ends, [405, 411], "what is left of a buffer is filled up");
+        bursts.append(411, 420, 411, 100);
+        assert_eq!(bursts.ends, [420]);
+    }
+}
