@@ -1,14 +1,17 @@
 //! HyStart: leaves slow start before the queue overflows.
 //!
-//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), as Linux 6.18 has it
-//! (`hystart_update` in `tcp_cubic.c`): either a train of closely spaced acknowledgements grows
-//! longer than half the smallest round trip, or the round trips of one round rise above the smallest.
+//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), as Linux 6.18 and 3.x have it
+//! (`hystart_update` in `tcp_cubic.c`): either a train of closely spaced acknowledgements grows longer than
+//! half the smallest round trip, or the round trips of one round rise above the smallest.
 //!
-//! Left out: the paced variant, which does not halve the train's threshold; nothing paces here.
+//! Linux 3 reads a clock of whole milliseconds and keeps round trips in eighths of one; it tolerates a rise of a
+//! sixteenth, not an eighth, and looks at the first eight round trips of a round alone.
 
 use std::time::Duration;
 
 use units::Time;
+
+use crate::{Ack, Era, Settings};
 
 /// Below this window an exit would cost more than an overshoot (`hystart_low_window`), segments.
 const LOW_WINDOW: u32 = 16;
@@ -19,14 +22,18 @@ const TRAIN_SPACING: Duration = Duration::from_millis(2);
 const TRAIN_CUSHION: Duration = Duration::from_millis(1);
 /// Round trips looked at before a round's minimum means something (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
-/// The tolerated rise, an eighth of the smallest round trip, lies between these
-/// (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
+/// The tolerated rise lies between these (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
 const MIN_RISE: Duration = Duration::from_millis(4);
 const MAX_RISE: Duration = Duration::from_millis(16);
+/// The resolution of round trips in Linux 3.
+const EIGHTH: u64 = 125_000;
 
 /// Watches the rounds of one slow start.
 #[derive(Debug, Clone)]
 pub(crate) struct Hystart {
+    era: Era,
+    /// Segments are paced: a train may last a whole round trip.
+    paced: bool,
     found: bool,
     round_began: Time,
     round_ends: u64,
@@ -36,14 +43,30 @@ pub(crate) struct Hystart {
 }
 
 impl Hystart {
-    pub(crate) fn new() -> Hystart {
+    pub(crate) fn new(settings: &Settings) -> Hystart {
         Hystart {
+            era: settings.era,
+            paced: settings.paced,
             found: false,
             round_began: Time::ZERO,
             round_ends: 0,
             train_end: Time::ZERO,
             smallest: None,
             samples: 0,
+        }
+    }
+
+    /// A round trip as Linux 3 keeps it: in eighths of a millisecond, at least one.
+    pub(crate) fn in_eighths(rtt: Duration) -> Duration {
+        let nanos = u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos((nanos / EIGHTH).max(1) * EIGHTH)
+    }
+
+    /// The clock that trains are measured with (`bictcp_clock`).
+    fn clock(&self, now: Time) -> Time {
+        match self.era {
+            Era::Linux6 => now,
+            _ => Time::from_millis(now.as_nanos() / 1_000_000),
         }
     }
 
@@ -54,26 +77,31 @@ impl Hystart {
     }
 
     fn begin_round(&mut self, now: Time, next: u64) {
-        self.round_began = now;
+        self.round_began = self.clock(now);
         self.round_ends = next;
-        self.train_end = now;
+        self.train_end = self.round_began;
         self.smallest = None;
         self.samples = 0;
     }
 
+    fn end_round(&mut self, ack: &Ack) {
+        if ack.acknowledged > self.round_ends {
+            self.begin_round(ack.now, ack.next);
+        }
+    }
+
+    /// The window grows in slow start: Linux 3 ends rounds here, after the round trip was looked at.
+    pub(crate) fn note_growth(&mut self, ack: &Ack) {
+        self.end_round(ack);
+    }
+
     /// Takes the round trip of one acknowledgement in slow start; true when slow start should end.
-    pub(crate) fn sample(
-        &mut self,
-        ack: &crate::Ack,
-        rtt: Duration,
-        base: Duration,
-        cwnd: u32,
-    ) -> bool {
+    pub(crate) fn sample(&mut self, ack: &Ack, rtt: Duration, base: Duration, cwnd: u32) -> bool {
         if self.found {
             return false;
         }
-        if ack.acknowledged > self.round_ends {
-            self.begin_round(ack.now, ack.next);
+        if self.era == Era::Linux6 {
+            self.end_round(ack);
         }
         if cwnd < LOW_WINDOW {
             return false;
@@ -86,38 +114,54 @@ impl Hystart {
     }
 
     fn train_is_long(&mut self, now: Time, base: Duration) -> bool {
+        let now = self.clock(now);
         if now - self.train_end > TRAIN_SPACING {
             return false;
         }
         self.train_end = now;
-        now - self.round_began > (base + TRAIN_CUSHION) / 2
+        let limit = match self.era {
+            Era::Linux6 if self.paced => base + TRAIN_CUSHION,
+            Era::Linux6 => (base + TRAIN_CUSHION) / 2,
+            _ => Duration::from_millis((base / 2).as_millis() as u64),
+        };
+        now - self.round_began > limit
     }
 
     fn delay_rose(&mut self, rtt: Duration, base: Duration) -> bool {
-        let smallest = self.smallest.map_or(rtt, |smallest| smallest.min(rtt));
-        self.smallest = Some(smallest);
-        if self.samples < MIN_SAMPLES {
+        let measured = self.samples >= MIN_SAMPLES;
+        if !measured || self.era == Era::Linux6 {
+            self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
+        }
+        if !measured {
             self.samples += 1;
             return false;
         }
-        smallest > base + (base / 8).clamp(MIN_RISE, MAX_RISE)
+        let share = if self.era == Era::Linux6 { base / 8 } else { base / 16 };
+        self.smallest.is_some_and(|smallest| smallest > base + share.clamp(MIN_RISE, MAX_RISE))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ack;
 
     const BASE: Duration = Duration::from_millis(100);
 
-    fn ack(at: Time) -> Ack {
-        Ack { now: at, rtt: Some(BASE), growth: 1, acknowledged: 1, next: 100 }
+    fn linux6() -> Hystart {
+        Hystart::new(&Settings::default())
+    }
+
+    fn linux3() -> Hystart {
+        Hystart::new(&Settings { era: Era::Linux3_10, ..Settings::default() })
+    }
+
+    fn ack(at: Time) -> Ack<'static> {
+        Ack { rtt: Some(BASE), acknowledged: 1, next: 100, ..Ack::at(at) }
     }
 
     #[test]
     fn a_train_longer_than_half_the_round_trip_ends_slow_start() {
-        let mut hystart = Hystart::new();
+        let mut hystart = linux6();
         let exit =
             (0..100).find(|ms| hystart.sample(&ack(Time::from_millis(1000 + ms)), BASE, BASE, 20));
         // (100 ms + 1 ms cushion) / 2, and strictly more.
@@ -126,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_gap_breaks_the_train() {
-        let mut hystart = Hystart::new();
+        let mut hystart = linux6();
         assert!(
             (0..100).all(|n| {
                 !hystart.sample(&ack(Time::from_millis(1000 + 3 * n)), BASE, BASE, 20)
@@ -136,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_rise_by_an_eighth_ends_slow_start_after_eight_samples() {
-        let mut hystart = Hystart::new();
+        let mut hystart = linux6();
         let risen = BASE + Duration::from_micros(12_501);
         let exit = (0..20)
             .find(|n| hystart.sample(&ack(Time::from_millis(1000 + 3 * n)), risen, BASE, 20));
@@ -145,7 +189,7 @@ mod tests {
 
     #[test]
     fn small_windows_are_left_alone() {
-        let mut hystart = Hystart::new();
+        let mut hystart = linux6();
         assert!(
             (0..100).all(|n| {
                 !hystart.sample(&ack(Time::from_millis(1000 + n)), BASE * 2, BASE, 15)

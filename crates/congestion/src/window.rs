@@ -29,6 +29,11 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// As [`in_slow_start`](Window::in_slow_start), for Linux 3: at the threshold it still is.
+    pub fn is_up_to_threshold(&self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+
     /// Grows by what was delivered, up to the threshold; returns what is left over for congestion
     /// avoidance (`tcp_slow_start`).
     pub fn slow_start(&mut self, delivered: u32) -> u32 {
@@ -49,6 +54,17 @@ impl Window {
         if self.counted >= per {
             self.cwnd += self.counted / per;
             self.counted %= per;
+        }
+    }
+
+    /// Grows by one segment when `per` acknowledgements were counted; this is one more
+    /// (`tcp_cong_avoid_ai` of Linux 3).
+    pub fn increase_after(&mut self, per: u32) {
+        if self.counted >= per {
+            self.cwnd += 1;
+            self.counted = 0;
+        } else {
+            self.counted += 1;
         }
     }
 

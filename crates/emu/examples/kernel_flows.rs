@@ -335,7 +335,8 @@ fn write_series(directory: &Path, name: &str, trace: &Trace) -> Result<(), Strin
     let acks = trace.acknowledgements.iter().map(|ack| {
         let segment = ack.ack.saturating_sub(1) as f64 / 1448.0;
         let ssthresh = ack.ssthresh.map_or("-".into(), |value| value.to_string());
-        (ack.at, 0, format!("ack  {segment:.2} cwnd {} ssthresh {ssthresh}", ack.cwnd))
+        let (cwnd, window) = (ack.cwnd, ack.window_bytes);
+        (ack.at, 0, format!("ack  {segment:.2} cwnd {cwnd} ssthresh {ssthresh} window {window}"))
     });
     let mut lines: Vec<_> = data.chain(acks).collect();
     lines.sort_by_key(|(at, order, _)| (*at, *order));

@@ -32,6 +32,7 @@ use crate::{Error, headers};
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A packet in a link, and its place in the log.
+#[derive(Clone)]
 pub struct Carried {
     frame: Frame,
     passage: usize,

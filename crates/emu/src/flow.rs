@@ -11,7 +11,7 @@ mod trace;
 use std::time::Duration;
 
 use congestion::Algorithm;
-use net::{LinkConfig, ProcessingJitter, QueueLimit};
+use net::{LinkConfig, QueueLimit};
 use units::BitsPerSec;
 
 use crate::{Drops, Path};
@@ -59,23 +59,16 @@ impl Flow {
     }
 
     fn link(&self, queue: QueueLimit) -> LinkConfig {
-        LinkConfig {
-            rate: self.rate,
-            delay: self.rtt / 2,
-            queue,
-            loss: 0.0,
-            mtu: 1500,
-            processing_jitter: ProcessingJitter::None,
-        }
+        LinkConfig::new(self.rate, self.rtt / 2, queue)
     }
 
     /// Towards the server.
-    fn up<P>(&self) -> Path<P> {
+    fn up<P: Clone + Send + 'static>(&self) -> Path<P> {
         Path::new("up", self.link(QueueLimit::Unlimited), Drops::default())
     }
 
     /// Towards the client.
-    fn down<P>(&self) -> Path<P> {
+    fn down<P: Clone + Send + 'static>(&self) -> Path<P> {
         Path::new("down", self.link(self.queue), Drops::of(self.drops.iter().copied()))
     }
 }

@@ -65,6 +65,10 @@ pub struct TcpNumbers {
     pub ack: u32,
     /// The flags' octet.
     pub flags: u8,
+    /// The window as it stands in the header, not scaled.
+    pub window: u16,
+    /// The shift to apply to all later windows of this end, where it is offered.
+    pub window_scale: Option<u8>,
     /// Bytes of payload.
     pub payload_bytes: u32,
 }
@@ -75,6 +79,8 @@ impl TcpNumbers {
             seq: read_u32(frame, at.tcp + 4),
             ack: read_u32(frame, at.tcp + 8),
             flags: frame[at.tcp + 13],
+            window: read_u16(frame, at.tcp + 14),
+            window_scale: window_scale(&frame[at.tcp + 20..at.payload]),
             payload_bytes: at.payload_bytes() as u32,
         }
     }
@@ -87,6 +93,18 @@ impl TcpNumbers {
     /// Its acknowledgement number counts.
     pub fn is_ack(&self) -> bool {
         self.flags & ACK != 0
+    }
+}
+
+/// Looks for the window scale option (RFC 7323 section 2.2).
+fn window_scale(mut options: &[u8]) -> Option<u8> {
+    loop {
+        match *options {
+            [3, 3, shift, ..] => return Some(shift),
+            [1, ref rest @ ..] => options = rest,
+            [kind, len, ..] if kind > 1 && len >= 2 => options = options.get(usize::from(len)..)?,
+            _ => return None,
+        }
     }
 }
 
@@ -108,4 +126,17 @@ pub(crate) fn ones_sum(bytes: &[u8]) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_scale_is_found_among_other_options() {
+        assert_eq!(window_scale(&[2, 4, 5, 180, 4, 2, 1, 3, 3, 10]), Some(10));
+        assert_eq!(window_scale(&[1, 1, 8, 10, 3, 3, 7, 0, 0, 0, 0, 0]), None);
+        assert_eq!(window_scale(&[2, 0, 3, 3, 7]), None, "a broken option ends the search");
+        assert_eq!(window_scale(&[5, 200]), None);
+    }
 }

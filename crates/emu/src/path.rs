@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use net::{DropCause, Link, LinkConfig, Verdict};
+use net::{DropCause, Link, LinkConfig, Packet, Verdict};
 use units::Time;
 
 /// Drops data packets by their number at the entrance of a link, counted from 1; retransmissions count too.
@@ -31,12 +31,10 @@ pub struct Path<P> {
     link: Link<P>,
 }
 
-impl<P> Path<P> {
+impl<P: Clone + Send + 'static> Path<P> {
     /// A path over an idle link. Random losses and jitter are drawn from streams named after `direction`.
     pub fn new(direction: &str, config: LinkConfig, drops: Drops) -> Path<P> {
-        let chance = chance::Source::new(0, 0);
-        let stream = |purpose| chance.stream(&format!("link/{direction}/{purpose}"));
-        Path { drops, link: Link::new(config, stream("loss"), stream("jitter")) }
+        Path { drops, link: Link::new(config, &chance::Source::new(0, 0), direction) }
     }
 
     /// A packet of `wire_bytes`, of which `payload_bytes` are data, enters.
@@ -50,12 +48,12 @@ impl<P> Path<P> {
         if self.drops.strikes(payload_bytes) {
             return Verdict::Dropped(DropCause::Loss);
         }
-        self.link.handle(now, wire_bytes as u32, body)
+        self.link.handle(now, Packet::new(wire_bytes as u32), body)
     }
 
     /// The next packet that has arrived at the far end.
     pub fn poll(&mut self, now: Time) -> Option<P> {
-        self.link.poll(now).map(|(_, body)| body)
+        self.link.poll(now).map(|packet| packet.body)
     }
 
     /// When to poll next.

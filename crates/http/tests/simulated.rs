@@ -15,7 +15,7 @@ use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::Acceptor;
 use farlink_http::tls::{self, Chain, ClientSessions, Identity, Randomness, Security, Version};
-use net::{LinkConfig, ProcessingJitter, QueueLimit};
+use net::{LinkConfig, QueueLimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use units::{BitsPerSec, Time};
 use world::sim::{NodeId, Plan};
@@ -26,14 +26,7 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(10
 
 /// 10 Mbit/s, RTT 100 ms, 100 packets.
 fn link() -> LinkConfig {
-    LinkConfig {
-        rate: BitsPerSec::mbit(10),
-        delay: Duration::from_millis(50),
-        queue: QueueLimit::Packets(100),
-        loss: 0.0,
-        mtu: 1500,
-        processing_jitter: ProcessingJitter::None,
-    }
+    LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Packets(100))
 }
 
 /// A client and a server joined by two links.

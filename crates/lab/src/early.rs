@@ -103,6 +103,7 @@ mod tests {
             ttfb_ns: None,
             objects,
             connections: Vec::new(),
+            links: Vec::new(),
             events: Vec::new(),
             wire_bytes_down: 0,
             wire_bytes_up: 0,

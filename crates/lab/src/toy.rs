@@ -3,7 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use chance::{Source, Stream};
-use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, Phases, VisitRecord};
+use record::{
+    ConnectionRecord, Event, EventKind, LinkRecord, ObjectRecord, Outcome, Phases, VisitRecord,
+};
 
 use crate::journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Order, Plan};
@@ -200,6 +202,7 @@ fn record(
         outcome: Outcome::Loaded { plt_ns },
         ttfb_ns: Some(first.total_ns() - first.receive_ns),
         connections: (0..lanes).map(|lane| connection(load, lane, &objects, plt_ns)).collect(),
+        links: vec![link("down"), link("up")],
         wire_bytes_down: objects.iter().map(|o| o.body_bytes + o.response_header_bytes + 400).sum(),
         wire_bytes_up: objects.iter().map(|o| o.request_header_bytes + 200).sum(),
         objects,
@@ -211,6 +214,17 @@ fn record(
         queue_drops: 1,
         losses: 0,
         trace_digest: Some(plt_ns.rotate_left(40)),
+    }
+}
+
+/// A link that carried one packet.
+fn link(name: &str) -> LinkRecord {
+    LinkRecord {
+        name: name.to_owned(),
+        configured_bit_per_s: Some(10_000_000),
+        offered_packets: 1,
+        delivered_packets: 1,
+        ..LinkRecord::default()
     }
 }
 

@@ -72,7 +72,7 @@ fn every_column_of_the_store_is_documented() {
     // The view names a function of farlink's, which must exist before SQLite lists its columns.
     let flags = FunctionFlags::SQLITE_UTF8;
     connection.create_scalar_function("objects_json", 1, flags, |_| Ok("[]")).unwrap();
-    for table in ["run", "journey", "visit", "connection", "event", "object"] {
+    for table in ["run", "journey", "visit", "connection", "link", "event", "object"] {
         let section = text
             .split("\n## ")
             .find(|section| section.split_whitespace().next() == Some(table))

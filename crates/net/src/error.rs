@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use units::parse::ParseError;
+
+use crate::{DropListError, TraceError};
 
 /// Why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
@@ -69,6 +71,28 @@ pub enum SpecError {
         /// How to write it.
         example: &'static str,
     },
+    /// Two settings that exclude each other.
+    #[error("{origin}: {setting} cannot be combined with {with}")]
+    Conflict {
+        /// The text or file.
+        origin: String,
+        /// The one.
+        setting: &'static str,
+        /// The other.
+        with: &'static str,
+    },
+    /// Farther hops are numbered without gaps, so that a forgotten one is noticed.
+    #[error(
+        "{origin}: there is a `hop.{number}` but no `hop.{expected}`; hops count from 1, away from the client"
+    )]
+    HopGap {
+        /// The text or file.
+        origin: String,
+        /// The hop that is there.
+        number: u32,
+        /// The first that is not.
+        expected: u32,
+    },
     /// The file is not TOML.
     #[error("{place}: not valid TOML: {reason}")]
     Toml {
@@ -88,7 +112,7 @@ pub enum SpecError {
 }
 
 /// Why a value does not fit its setting.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum ValueError {
     /// The quantity cannot be read.
     #[error(transparent)]
@@ -109,6 +133,12 @@ pub enum ValueError {
         /// What would be.
         expected: &'static str,
     },
+    /// The file that is named is not a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The file that is named is not a list of losses.
+    #[error(transparent)]
+    DropList(#[from] DropListError),
 }
 
 /// A position in what was read.
@@ -125,6 +155,20 @@ pub enum Place {
         /// The column.
         column: usize,
     },
+}
+
+impl Place {
+    /// The file that is called `name` here: beside the file in which the name stands, or from the working
+    /// directory on.
+    pub(crate) fn relative(&self, name: &str) -> PathBuf {
+        match self {
+            Place::Typed => PathBuf::from(name),
+            Place::File { name: file, .. } => match Path::new(file).parent() {
+                Some(folder) => folder.join(name),
+                None => PathBuf::from(name),
+            },
+        }
+    }
 }
 
 impl fmt::Display for Place {

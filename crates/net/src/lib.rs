@@ -1,14 +1,15 @@
 //! Links as sans-IO state machines, and the named networks made of them.
 //!
-//! A [`Link`] is one direction of a path: random loss, a droptail queue, a serialiser at a constant
-//! rate and a delay line, in this order, which is dummynet's. It is told the time and never asks:
-//! [`Link::handle`] takes a packet, [`Link::poll`] gives those that have arrived, [`Link::deadline`]
-//! says when to poll next. A [`Network`] is a pair of link configurations with a name and a source:
-//! one of the [`profiles`], or [parsed](Network::parse) from what a person typed.
+//! A [`Link`] is one direction of a path: loss, a queue, a serialiser with a constant rate or a recorded
+//! one ([`Trace`]), and a delay line, in this order, which is dummynet's. It is told the time and never
+//! asks: [`Link::handle`] takes a packet, [`Link::poll`] gives those that have arrived,
+//! [`Link::deadline`] says when to poll next, [`Link::fallen`] who was dropped after all. A [`Network`] is
+//! such links, one a direction and hop, with a name and a source: one of the [`profiles`], or
+//! [parsed](Network::parse) from what a person typed.
 //!
-//! What the model leaves out: rates do not vary, losses are independent, the queue does not manage
-//! itself (no AQM), frames below IP are not counted, packets are never reordered, duplicated or
-//! corrupted, and the two directions do not share a medium.
+//! What the model leaves out: frames below IP are not counted, packets are never corrupted, losses do not
+//! depend on rate or delay, a radio's scheduler and repetitions are not modelled, and the two directions do
+//! not share a medium.
 
 #![forbid(unsafe_code)]
 
@@ -18,16 +19,28 @@ mod error;
 mod link;
 mod loss;
 mod network;
+mod packet;
 mod profiles;
+mod propagation;
 mod queue;
-mod serialiser;
+mod rate;
+mod server;
 mod spec;
 mod stats;
 mod toml_text;
+mod trace;
 
-pub use config::{LinkConfig, ProcessingJitter, QueueLimit};
+pub use config::{
+    Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
+    QueueLimit, Reorder,
+};
 pub use error::{Place, SpecError, ValueError};
 pub use link::{DropCause, Link, Verdict};
-pub use network::Network;
+pub use loss::{DropList, DropListError, GilbertElliott, LossModel};
+pub use network::{Hop, Network};
+pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
-pub use stats::LinkStats;
+pub use rate::Rate;
+pub use spec::is_setting;
+pub use stats::{LinkStats, Nanos, Spread};
+pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

@@ -1,106 +1,171 @@
 //! One direction of a network: loss, queue, serialiser, delay line.
 //!
-//! The order is dummynet's (`ip_dn_io.c`): a packet is lost first, dropped at the tail of a full
-//! queue next, then serialised, then delayed. All of a packet's fate is decided when it enters, so a
-//! packet costs one timer at most: its arrival.
+//! The order is dummynet's (`ip_dn_io.c`): a packet is lost first, dropped for want of room next, then
+//! serialised, then delayed. What carries it is one of four: a plain queue and the two imitated emulators
+//! decide all of a packet's fate when it enters, so a packet costs one timer at most, its arrival; a managed
+//! queue decides when the serialiser is free, so there service is an event, too.
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::{Source, Stream};
 use units::Time;
 
-use crate::delay_line::DelayLine;
+use crate::delay_line::{DelayLine, Order};
 use crate::loss::Loss;
-use crate::queue::DropTail;
-use crate::serialiser::Serialiser;
-use crate::{LinkConfig, LinkStats, ProcessingJitter};
+use crate::propagation::Propagation;
+use crate::queue::{Depth, Drops, Queued};
+use crate::server::Service;
+use crate::{Delivered, Emulator, Fallen, LinkConfig, LinkStats, Packet, ProcessingJitter};
+
+mod crossing;
+mod dummynet;
+mod fifo;
+mod managed;
+mod netem;
+
+use crossing::Crossing;
+use dummynet::Dummynet;
+use fifo::Fifo;
+use managed::Managed;
+use netem::Netem;
 
 /// One direction of a network, carrying packets whose bodies `P` it never looks at.
 pub struct Link<P> {
     mtu: u32,
-    delay: Duration,
-    processing_jitter: ProcessingJitter,
     loss: Loss,
-    jitter: Stream,
-    queue: DropTail,
-    serialiser: Serialiser,
+    duplication: Duplication,
+    carrier: Carrier<P>,
+    processing: Processing,
     delay_line: DelayLine<P>,
+    fallen: Drops<P>,
     stats: LinkStats,
+}
+
+/// What takes packets to the far end.
+enum Carrier<P> {
+    Fifo(Fifo),
+    Managed(Box<Managed<P>>, Box<Propagation>),
+    Dummynet(Box<Dummynet>),
+    Netem(Box<Netem>),
 }
 
 /// What became of a packet that was handed to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// It will arrive.
+    /// It is on its way. A managed queue may still drop it: see [`Link::fallen`].
     Queued,
-    /// It will not.
+    /// It will not arrive.
     Dropped(DropCause),
 }
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
-    /// Random loss.
+    /// Random or listed loss.
     Loss,
     /// No room in the queue.
     QueueFull,
+    /// Queue management (CoDel, PIE), before the queue was full.
+    Managed,
     /// Larger than the MTU.
     TooBig,
 }
 
-impl<P> Link<P> {
-    /// An idle link. `loss` and `jitter` are streams of its own (`"link/down/loss"`, ...), so that
-    /// what one direction draws shifts nothing in the other.
-    pub fn new(config: LinkConfig, loss: Stream, jitter: Stream) -> Link<P> {
+/// The nuisance model's delays.
+struct Processing {
+    jitter: ProcessingJitter,
+    stream: Stream,
+}
+
+/// Decides which packets enter twice.
+struct Duplication {
+    probability: f64,
+    stream: Stream,
+}
+
+impl<P: Clone + Send + 'static> Link<P> {
+    /// An idle link. Its random streams are `link/NAME/loss` and so on, one a purpose, so that what one
+    /// direction draws shifts nothing in the other.
+    pub fn new(config: LinkConfig, source: &Source, name: &str) -> Link<P> {
+        let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         Link {
             mtu: config.mtu,
-            delay: config.delay,
-            processing_jitter: config.processing_jitter,
-            loss: Loss::new(config.loss, loss),
-            jitter,
-            queue: DropTail::new(config.queue),
-            serialiser: Serialiser::new(config.rate),
+            carrier: Carrier::new(&config, &stream),
+            loss: Loss::new(config.loss, stream("loss")),
+            duplication: Duplication { probability: config.duplicate, stream: stream("duplicate") },
+            processing: Processing { jitter: config.processing_jitter, stream: stream("jitter") },
             delay_line: DelayLine::new(),
+            fallen: Drops::new(),
             stats: LinkStats::default(),
         }
     }
 
-    /// A packet of `wire_bytes` (its IP length) enters at `now`, which never goes back.
-    pub fn handle(&mut self, now: Time, wire_bytes: u32, body: P) -> Verdict {
-        self.stats.offered_packets += 1;
-        self.stats.offered_bytes += u64::from(wire_bytes);
-        self.queue.advance(now);
-        let start = self.serialiser.starts(now);
-        if let Some(cause) = self.refusal(now, start, wire_bytes) {
-            return self.drop_packet(wire_bytes, cause);
+    /// A packet enters at `now`, which never goes back.
+    pub fn handle(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        let bytes = packet.wire_bytes;
+        self.stats.offer(bytes);
+        self.serve_until(now);
+        if bytes > self.mtu {
+            return self.drop_packet(bytes, DropCause::TooBig);
         }
-        if start > now {
-            self.wait(now, start, wire_bytes);
+        let is_lost = self.loss.strikes(now);
+        if self.duplication.strikes() {
+            return self.handle_twice(now, packet, body, is_lost);
         }
-        let service = self.serialiser.serve(start, wire_bytes);
-        self.stats.busy = self.stats.busy.saturating_add(service);
-        let arrives = start + service + self.delay + self.processing(service);
-        self.delay_line.push(arrives, wire_bytes, body);
-        Verdict::Queued
+        if is_lost {
+            return self.drop_packet(bytes, DropCause::Loss);
+        }
+        self.admit(now, packet, body)
     }
 
-    /// The next packet that has arrived at the far end by `now`, with its IP length.
-    pub fn poll(&mut self, now: Time) -> Option<(u32, P)> {
-        let (wire_bytes, body) = self.delay_line.pop(now)?;
-        self.stats.delivered_packets += 1;
-        self.stats.delivered_bytes += u64::from(wire_bytes);
-        Some((wire_bytes, body))
+    /// A packet that enters twice. Netem's order (`netem_enqueue`): a loss takes one of the two; if there
+    /// is none the copy goes first, and can be lost in its own right.
+    fn handle_twice(&mut self, now: Time, packet: Packet, body: P, is_lost: bool) -> Verdict {
+        let bytes = packet.wire_bytes;
+        self.stats.duplicate(bytes);
+        let copy_is_lost = is_lost || self.loss.strikes(now);
+        let _ = match copy_is_lost {
+            true => self.drop_packet(bytes, DropCause::Loss),
+            false => self.admit(now, packet, body.clone()),
+        };
+        self.admit(now, packet, body)
+    }
+}
+
+impl<P> Link<P> {
+    /// The next packet that has arrived at the far end by `now`.
+    pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
+        self.serve_until(now);
+        let (packet, is_late) = self.delay_line.pop(now)?;
+        self.stats.deliver(packet.wire_bytes);
+        self.stats.reordered_packets += u64::from(is_late);
+        Some(packet)
     }
 
-    /// When the next packet arrives.
+    /// When the next thing happens: an arrival, or, in a managed queue, a service. `None` if nothing is on
+    /// its way, and if the link stands still for ever.
     pub fn deadline(&self) -> Option<Time> {
-        self.delay_line.next_arrival()
+        let arrival = self.delay_line.next_arrival();
+        match &self.carrier {
+            Carrier::Managed(queue, _) => arrival.into_iter().chain(queue.serves_at()).min(),
+            _ => arrival,
+        }
     }
 
-    /// Packets that were accepted and have not been polled.
+    /// The next packet that was accepted and then dropped by queue management, or to make room, oldest
+    /// first. To be asked after each [`Link::handle`] and [`Link::poll`].
+    pub fn fallen(&mut self) -> Option<Fallen<P>> {
+        self.fallen.pop_front()
+    }
+
+    /// Packets that were accepted and have neither been polled nor dropped.
     pub fn in_flight(&self) -> usize {
-        self.delay_line.len()
+        let waiting = match &self.carrier {
+            Carrier::Managed(queue, _) => queue.depth().packets,
+            _ => 0,
+        };
+        self.delay_line.len() + waiting
     }
 
     /// Totals so far.
@@ -108,44 +173,127 @@ impl<P> Link<P> {
         &self.stats
     }
 
-    fn refusal(&mut self, now: Time, start: Time, wire_bytes: u32) -> Option<DropCause> {
-        if wire_bytes > self.mtu {
-            return Some(DropCause::TooBig);
+    fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        let bytes = packet.wire_bytes;
+        let crossing = match &mut self.carrier {
+            Carrier::Fifo(fifo) => fifo.admit(now, bytes),
+            Carrier::Dummynet(dummynet) => dummynet.admit(now, bytes),
+            Carrier::Netem(netem) => netem.admit(now, bytes),
+            Carrier::Managed(..) => return self.enqueue(now, packet, body),
+        };
+        match crossing {
+            Err(cause) => self.drop_packet(bytes, cause),
+            Ok(crossing) => {
+                if !crossing.waited.is_zero() {
+                    self.note_depth();
+                }
+                self.carry(now, packet, false, body, crossing);
+                Verdict::Queued
+            }
         }
-        if self.loss.strikes() {
-            return Some(DropCause::Loss);
-        }
-        // A packet that finds the serialiser idle needs no room in the queue.
-        if start > now && !self.queue.has_room(wire_bytes) {
-            return Some(DropCause::QueueFull);
-        }
-        None
     }
 
-    fn drop_packet(&mut self, wire_bytes: u32, cause: DropCause) -> Verdict {
-        self.stats.dropped_bytes += u64::from(wire_bytes);
-        match cause {
-            DropCause::Loss => self.stats.lost_packets += 1,
-            DropCause::QueueFull => self.stats.queue_full_packets += 1,
-            DropCause::TooBig => self.stats.too_big_packets += 1,
+    fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        let Carrier::Managed(queue, _) = &mut self.carrier else { unreachable!("it is managed") };
+        let queued = Queued { since: now, packet, marked: false, body };
+        let mut drops = Drops::new();
+        let outcome = queue.enqueue(now, queued, &mut drops);
+        self.let_fall(drops);
+        if let Err(cause) = outcome {
+            return self.drop_packet(packet.wire_bytes, cause);
         }
+        self.serve_until(now);
+        self.note_depth();
+        Verdict::Queued
+    }
+
+    /// Runs the services of a managed queue that are due by `now`, each at its own time.
+    fn serve_until(&mut self, now: Time) {
+        while let Carrier::Managed(queue, propagation) = &mut self.carrier {
+            let mut drops = Drops::new();
+            let served = queue.serve(now, &mut drops).map(|(packet, Service { starts, ends })| {
+                let (delay, order) = propagation.next();
+                let (waited, service) = (starts - packet.since, ends - starts);
+                (packet, Crossing { waited, service, arrives: ends + delay, order })
+            });
+            self.let_fall(drops);
+            let Some((Queued { since, packet, marked, body }, crossing)) = served else { return };
+            self.carry(since, packet, marked, body, crossing);
+        }
+    }
+
+    fn let_fall(&mut self, drops: Drops<P>) {
+        for fallen in &drops {
+            self.stats.drop_packet(fallen.wire_bytes, fallen.cause);
+        }
+        self.fallen.extend(drops);
+    }
+
+    /// Sends an admitted packet, which entered at `since`, on its way.
+    fn carry(&mut self, since: Time, packet: Packet, marked: bool, body: P, crossing: Crossing) {
+        let wire_bytes = packet.wire_bytes;
+        let Crossing { waited, service, arrives, order } = crossing;
+        let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
+        self.stats.marked_packets += u64::from(marked);
+        if arrives == Time::NEVER {
+            self.delay_line.push(arrives, Order::Kept, delivered);
+            return;
+        }
+        let arrives = arrives + self.processing.delay(service);
+        let arrives = self.delay_line.push(arrives, order, delivered);
+        self.stats.serve(wire_bytes, waited, service, arrives - since);
+    }
+
+    fn drop_packet(&mut self, bytes: u32, cause: DropCause) -> Verdict {
+        self.stats.drop_packet(bytes, cause);
         Verdict::Dropped(cause)
     }
 
-    fn wait(&mut self, now: Time, start: Time, wire_bytes: u32) {
-        self.queue.push(wire_bytes, start);
-        let stats = &mut self.stats;
-        stats.waited_packets += 1;
-        stats.waited = stats.waited.saturating_add(start - now);
-        stats.max_queue_packets = stats.max_queue_packets.max(self.queue.packets() as u64);
-        stats.max_queue_bytes = stats.max_queue_bytes.max(self.queue.bytes());
+    fn note_depth(&mut self) {
+        let Depth { packets, bytes } = self.carrier.depth();
+        self.stats.max_queue_packets = self.stats.max_queue_packets.max(packets as u64);
+        self.stats.max_queue_bytes = self.stats.max_queue_bytes.max(bytes);
     }
+}
 
-    /// The nuisance model's share of a packet's delay.
-    fn processing(&mut self, service: Duration) -> Duration {
-        match self.processing_jitter {
+impl<P: Send + 'static> Carrier<P> {
+    fn new(config: &LinkConfig, stream: &dyn Fn(&str) -> Stream) -> Carrier<P> {
+        let propagation = Propagation::new(config, stream("delay"));
+        match config.emulator {
+            Emulator::Dummynet { timer } => {
+                Carrier::Dummynet(Box::new(Dummynet::new(config, timer)))
+            }
+            Emulator::Netem => Carrier::Netem(Box::new(Netem::new(config, propagation))),
+            Emulator::Farlink => match Managed::new(config, stream("queue")) {
+                Some(queue) => Carrier::Managed(Box::new(queue), Box::new(propagation)),
+                None => Carrier::Fifo(Fifo::new(config, propagation)),
+            },
+        }
+    }
+}
+
+impl<P> Carrier<P> {
+    fn depth(&self) -> Depth {
+        match self {
+            Carrier::Fifo(fifo) => fifo.depth(),
+            Carrier::Managed(queue, _) => queue.depth(),
+            Carrier::Dummynet(dummynet) => dummynet.depth(),
+            Carrier::Netem(netem) => netem.depth(),
+        }
+    }
+}
+
+impl Duplication {
+    fn strikes(&mut self) -> bool {
+        self.probability > 0.0 && self.stream.happens(self.probability)
+    }
+}
+
+impl Processing {
+    fn delay(&mut self, service: Duration) -> Duration {
+        match self.jitter {
             ProcessingJitter::None => Duration::ZERO,
-            ProcessingJitter::UpToOneSerialisation => self.jitter.span(service),
+            ProcessingJitter::UpToOneSerialisation => self.stream.span(service),
         }
     }
 }

@@ -1,23 +1,169 @@
-//! Random loss: each packet independently, with one probability.
+//! Loss that has nothing to do with the queue: on the radio, in a bad cable.
 //!
-//! Real losses come in bursts; this is the model of dummynet's `plr` and of netem's `loss random`.
+//! Each direction has its own model and its own random stream. A lost packet is gone before the queue,
+//! as with dummynet's `plr` and netem's `loss`: it takes neither room nor rate.
+
+use std::fmt;
+use std::sync::Arc;
 
 use chance::Stream;
+use units::Time;
+
+mod drop_list;
+
+pub use drop_list::{DropList, DropListError};
+
+/// Which packets a link loses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossModel {
+    /// Each with this probability, for itself: dummynet's `plr`, netem's `loss random`.
+    Random(f64),
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
+    /// Those that a file lists.
+    Listed(Arc<DropList>),
+}
+
+/// The Gilbert-Elliott model: a good and a bad state, each with a probability of loss (Elliott,
+/// "Estimates of Error Rates for Codes on Burst-Noise Channels", 1963), with the parameters of netem's
+/// `loss gemodel P R 1-H 1-K`. The states change per packet, not per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// Probability to go from the good state to the bad one, a packet (`p`).
+    pub to_bad: f64,
+    /// Probability to go back (`r`); bursts last `1 / r` packets on average.
+    pub to_good: f64,
+    /// Probability of loss in the bad state (`1-h`).
+    pub loss_in_bad: f64,
+    /// Probability of loss in the good state (`1-k`).
+    pub loss_in_good: f64,
+}
+
+impl LossModel {
+    /// Nothing is lost.
+    pub const NONE: LossModel = LossModel::Random(0.0);
+
+    /// The share of packets that is lost in the long run; `None` for a list, which has none.
+    pub fn mean(&self) -> Option<f64> {
+        match self {
+            LossModel::Random(probability) => Some(*probability),
+            LossModel::GilbertElliott(model) => Some(model.mean()),
+            LossModel::Listed(_) => None,
+        }
+    }
+
+    /// Whether no packet is ever lost.
+    pub fn is_none(&self) -> bool {
+        self.mean() == Some(0.0)
+    }
+}
+
+impl GilbertElliott {
+    /// The share of packets that is lost in the long run: each state's loss by its share of the time.
+    pub fn mean(&self) -> f64 {
+        match self.to_bad + self.to_good {
+            0.0 => self.loss_in_good,
+            sum => (self.to_good * self.loss_in_good + self.to_bad * self.loss_in_bad) / sum,
+        }
+    }
+}
+
+impl fmt::Display for LossModel {
+    /// For people: `1 %`, `1 % in bursts`, `as losses.txt lists`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| format!("{} %", (share * 1e8).round() / 1e6);
+        match self {
+            LossModel::Random(probability) => f.write_str(&percent(*probability)),
+            LossModel::GilbertElliott(model) => write!(f, "{} in bursts", percent(model.mean())),
+            LossModel::Listed(list) => write!(f, "as {} lists", list.origin()),
+        }
+    }
+}
 
 /// Decides for each packet whether it is lost.
 pub(crate) struct Loss {
-    probability: f64,
+    model: LossModel,
     stream: Stream,
+    is_bad: bool,
+    offered: u64,
 }
 
 impl Loss {
-    pub(crate) fn new(probability: f64, stream: Stream) -> Loss {
-        Loss { probability, stream }
+    pub(crate) fn new(model: LossModel, stream: Stream) -> Loss {
+        Loss { model, stream, is_bad: false, offered: 0 }
     }
 
-    /// Whether the next packet is lost. Draws once a packet whatever the probability is, so that
-    /// networks that differ in their loss alone see the same numbers.
-    pub(crate) fn strikes(&mut self) -> bool {
-        self.stream.happens(self.probability)
+    /// Whether the next packet, which comes at `now`, is lost. Draws as often whatever the
+    /// probabilities are, so that networks that differ in them alone see the same numbers.
+    pub(crate) fn strikes(&mut self, now: Time) -> bool {
+        match &self.model {
+            LossModel::Random(probability) => self.stream.happens(*probability),
+            LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),
+            LossModel::Listed(list) => {
+                self.offered += 1;
+                list.contains(self.offered, now)
+            }
+        }
+    }
+}
+
+/// `loss_gilb_ell` of Linux's `sch_netem.c`: the state changes first, the loss is drawn in the state
+/// that the packet found.
+fn step(model: &GilbertElliott, is_bad: &mut bool, stream: &mut Stream) -> bool {
+    let (leave, loss) = match *is_bad {
+        false => (model.to_bad, model.loss_in_good),
+        true => (model.to_good, model.loss_in_bad),
+    };
+    *is_bad ^= stream.happens(leave);
+    stream.happens(loss)
+}
+
+#[cfg(test)]
+mod tests {
+    use chance::Source;
+
+    use super::*;
+
+    fn losses(model: LossModel, packets: usize) -> Vec<bool> {
+        let mut loss = Loss::new(model, Source::new(3, 0).stream("loss"));
+        (0..packets).map(|_| loss.strikes(Time::ZERO)).collect()
+    }
+
+    fn share(lost: &[bool]) -> f64 {
+        lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
+    }
+
+    #[test]
+    fn bursts_have_the_mean_and_the_length_of_the_chain() {
+        let model =
+            GilbertElliott { to_bad: 0.01, to_good: 0.25, loss_in_bad: 1.0, loss_in_good: 0.0 };
+        let lost = losses(LossModel::GilbertElliott(model), 400_000);
+        let mean = 0.01 / 0.26;
+        assert!((model.mean() - mean).abs() < 1e-12);
+        assert!((share(&lost) / mean - 1.0).abs() < 0.05, "{}", share(&lost));
+        let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+        let length = share(&lost) * lost.len() as f64 / bursts as f64;
+        assert!(
+            (length / 4.0 - 1.0).abs() < 0.05,
+            "bursts of {length} packets, expected 1 / r = 4"
+        );
+    }
+
+    /// With `r = 1 - p` the state forgets itself: the Bernoulli model (tc-netem(8)).
+    #[test]
+    fn without_memory_it_is_random_loss() {
+        let model =
+            GilbertElliott { to_bad: 0.1, to_good: 0.9, loss_in_bad: 1.0, loss_in_good: 0.0 };
+        let lost = losses(LossModel::GilbertElliott(model), 200_000);
+        assert!((share(&lost) - 0.1).abs() < 0.004, "{}", share(&lost));
+        let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / 200_000.0;
+        assert!((pairs - 0.01).abs() < 0.002, "{pairs} of pairs are both lost");
+    }
+
+    #[test]
+    fn a_list_loses_what_it_says() {
+        let list = DropList::from_text("list", "2 4-5").expect("valid");
+        let lost = losses(LossModel::Listed(Arc::new(list)), 6);
+        assert_eq!(lost, [false, true, false, true, true, false]);
     }
 }

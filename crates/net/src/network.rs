@@ -1,15 +1,15 @@
-//! What lies between client and server: two links, a name, and where the numbers come from.
+//! What lies between client and server: links, a name, and where the numbers come from.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use units::BitsPerSec;
 
-use crate::config::DEFAULT_MTU_BYTES;
 use crate::spec::{Links, Setting, Spec};
 use crate::toml_text::{Table, TomlText};
-use crate::{LinkConfig, Place, SpecError, profiles};
+use crate::{LinkConfig, Place, QueueLimit, SpecError, profiles};
+
+mod text;
 
 /// A network: a profile, or one that a person described.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,12 +18,25 @@ pub struct Network {
     pub name: String,
     /// Where the numbers come from.
     pub source: String,
+    /// The hop next to the client, upwards: from the client to the server.
+    pub up: LinkConfig,
+    /// The same hop downwards: from the server to the client.
+    pub down: LinkConfig,
+    /// Farther hops, away from the client: a backhaul, the way to the server.
+    pub beyond: Vec<Hop>,
+    /// What a reader of a result must know: values that the source does not give, and our choices.
+    pub notes: Vec<String>,
+}
+
+/// A hop of a network beyond the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// What it is called.
+    pub name: String,
     /// From the client to the server.
     pub up: LinkConfig,
     /// From the server to the client.
     pub down: LinkConfig,
-    /// What a reader of a result must know: values that the source does not give, and our choices.
-    pub notes: Vec<String>,
 }
 
 impl Network {
@@ -34,7 +47,9 @@ impl Network {
     ///   be there. `loss`, `queue` and `mtu` hold for *each* direction (`loss=1%` loses 1 % of the
     ///   packets on their way up and 1 % on their way down); `down.loss`, `up.queue` and so on for
     ///   one. The round-trip time is split in halves, or set as `up.delay` and `down.delay`. Without
-    ///   `queue`, 100 packets may wait, and a note says so;
+    ///   `queue`, 100 packets may wait, and a note says so. `hop.1.rtt`, `hop.1.down.rate` and so on
+    ///   describe farther hops; what is not said of them does nothing. `docs/networks.md` has all
+    ///   settings;
     /// - a file with the same settings, whose name ends in `.toml`;
     /// - a profile or file with changes: `cable,rtt=600ms`. What is not said is the profile's.
     pub fn parse(text: &str) -> Result<Network, SpecError> {
@@ -60,9 +75,68 @@ impl Network {
         Network::from_table(&toml, table, file_name)
     }
 
-    /// Base round-trip time: propagation both ways.
+    /// Base round-trip time: propagation both ways, over all hops.
     pub fn rtt(&self) -> Duration {
-        self.up.delay + self.down.delay
+        self.up_delay() + self.down_delay()
+    }
+
+    /// Propagation from the client to the server, over all hops.
+    pub fn up_delay(&self) -> Duration {
+        self.up_links().map(|link| link.delay).sum()
+    }
+
+    /// Propagation from the server to the client, over all hops.
+    pub fn down_delay(&self) -> Duration {
+        self.down_links().map(|link| link.delay).sum()
+    }
+
+    /// A rate that no second of the way from the server to the client exceeds.
+    pub fn down_peak(&self) -> BitsPerSec {
+        self.down_links().map(|link| link.rate.peak()).min().unwrap_or(BitsPerSec::UNLIMITED)
+    }
+
+    /// The largest packet that all hops carry from the server to the client.
+    pub fn down_mtu(&self) -> u32 {
+        self.down_links().map(|link| link.mtu).min().unwrap_or(u32::MAX)
+    }
+
+    /// The links upwards, from the client on.
+    pub fn up_links(&self) -> impl Iterator<Item = &LinkConfig> {
+        std::iter::once(&self.up).chain(self.beyond.iter().map(|hop| &hop.up))
+    }
+
+    /// The links downwards, the client's first.
+    pub fn down_links(&self) -> impl Iterator<Item = &LinkConfig> {
+        std::iter::once(&self.down).chain(self.beyond.iter().map(|hop| &hop.down))
+    }
+
+    /// What a reader must know of the queue: that the source does not state it, or that nobody gave one.
+    /// `None` where it is part of what the network is.
+    pub fn queue_caveat(&self) -> Option<&str> {
+        let is_about_queue =
+            |note: &&String| note.starts_with("queue:") || note.starts_with("no queue given");
+        self.notes.iter().find(is_about_queue).map(String::as_str)
+    }
+
+    /// This network with a queue of `factor` bandwidth-delay products at each direction's bottleneck: its
+    /// mean rate times the base round-trip time, in the unit of the queue that was there, at least one full
+    /// packet. A direction without a rate limit keeps its queue.
+    pub fn with_queue_bdp(mut self, factor: f64) -> Network {
+        let rtt = self.rtt();
+        let Network { up, down, beyond, .. } = &mut self;
+        let (ups, downs): (Vec<_>, Vec<_>) =
+            beyond.iter_mut().map(|hop| (&mut hop.up, &mut hop.down)).unzip();
+        for links in [std::iter::once(up).chain(ups), std::iter::once(down).chain(downs)] {
+            // The first of several equals: nearest to the client.
+            if let Some(bottleneck) = links.min_by_key(|link| link.rate.mean()) {
+                set_queue_bdp(bottleneck, rtt, factor);
+            }
+        }
+        self.notes
+            .retain(|note| !note.starts_with("queue:") && !note.starts_with("no queue given"));
+        self.notes
+            .push(format!("queue set to {factor} bandwidth-delay products of the bottleneck"));
+        self
     }
 
     /// What is left of a table once its name, source and notes are taken out must be settings.
@@ -75,8 +149,9 @@ impl Network {
         let source = toml.take_string(&mut table, "source")?.unwrap_or_else(|| name.clone());
         let mut notes = toml.take_strings(&mut table, "notes")?;
         let links = Spec::from_settings(&toml.settings(&table)?)?.resolve(&name)?;
-        notes.extend(links.notes);
-        Ok(Network { name, source, up: links.up, down: links.down, notes })
+        notes.extend(links.notes.iter().cloned());
+        let Links { up, down, beyond, .. } = links;
+        Ok(Network { name, source, up, down, beyond, notes })
     }
 
     fn from_file(path: &Path) -> Result<Network, SpecError> {
@@ -92,9 +167,10 @@ impl Network {
             return Network::parse(base)?.changed(text, changes);
         }
         let settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
-        let Links { up, down, notes } = Spec::from_settings(&settings)?.resolve("network")?;
-        let mut network =
-            Network { name: String::new(), source: "as typed".to_owned(), up, down, notes };
+        let links = Spec::from_settings(&settings)?.resolve("network")?;
+        let Links { up, down, beyond, notes } = links;
+        let (name, source) = (String::new(), "as typed".to_owned());
+        let mut network = Network { name, source, up, down, beyond, notes };
         network.name = network.to_string();
         Ok(network)
     }
@@ -107,10 +183,12 @@ impl Network {
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
         notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
-        let links =
-            Spec::from_settings(&settings)?.over(&self.up, &self.down).resolve("network")?;
-        let (up, down) = (links.up, links.down);
-        Ok(Network { name: name.to_owned(), source: self.source, up, down, notes })
+        let spec = Spec::from_settings(&settings)?.over(&self.up, &self.down, &self.beyond)?;
+        let Links { up, down, beyond, notes: assumed } = spec.resolve("network")?;
+        let is_new = |note: &String| !notes.contains(note);
+        let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
+        notes.extend(assumed);
+        Ok(Network { name: name.to_owned(), source: self.source, up, down, beyond, notes })
     }
 }
 
@@ -122,84 +200,18 @@ fn setting(text: &str) -> Result<Setting, SpecError> {
     Ok(Setting { place: Place::Typed, key, value })
 }
 
-impl fmt::Display for Network {
-    /// The links as settings that [`Network::parse`] reads back to the same links. The processing
-    /// jitter is not among them: it belongs to the experiment.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (up, down) = (&self.up, &self.down);
-        let rtt = self.rtt();
-        if up.delay == rtt / 2 {
-            write!(f, "rtt={}", Span(rtt))?;
-        } else {
-            write!(f, "up.delay={},down.delay={}", Span(up.delay), Span(down.delay))?;
-        }
-        write!(f, ",down={},up={}", Rate(down.rate), Rate(up.rate))?;
-        if (up.loss, down.loss) != (0.0, 0.0) {
-            pair(f, "loss", Ratio(up.loss), Ratio(down.loss))?;
-        }
-        pair(f, "queue", up.queue, down.queue)?;
-        if (up.mtu, down.mtu) != (DEFAULT_MTU_BYTES, DEFAULT_MTU_BYTES) {
-            pair(f, "mtu", up.mtu, down.mtu)?;
-        }
-        Ok(())
+/// Sets the queue of `link` to `factor` times its rate times `rtt`.
+fn set_queue_bdp(link: &mut LinkConfig, rtt: Duration, factor: f64) {
+    let rate = link.rate.mean();
+    if rate == BitsPerSec::UNLIMITED {
+        return;
     }
-}
-
-/// A setting of both directions, or one of each.
-fn pair<T: fmt::Display + PartialEq>(
-    f: &mut fmt::Formatter<'_>,
-    key: &str,
-    up: T,
-    down: T,
-) -> fmt::Result {
-    if up == down {
-        write!(f, ",{key}={up}")
-    } else {
-        write!(f, ",up.{key}={up},down.{key}={down}")
-    }
-}
-
-/// A duration in the largest unit that states it exactly.
-struct Span(Duration);
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_nanos() {
-            ns if ns.is_multiple_of(1_000_000) => write!(f, "{}ms", ns / 1_000_000),
-            ns if ns.is_multiple_of(1_000) => write!(f, "{}us", ns / 1_000),
-            ns => write!(f, "{ns}ns"),
-        }
-    }
-}
-
-/// A rate in the largest unit that states it in whole numbers.
-struct Rate(BitsPerSec);
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            BitsPerSec::UNLIMITED => f.write_str("unlimited"),
-            BitsPerSec(bits) if bits.is_multiple_of(1_000_000) => {
-                write!(f, "{}mbit", bits / 1_000_000)
-            }
-            BitsPerSec(bits) if bits.is_multiple_of(1_000) => write!(f, "{}kbit", bits / 1_000),
-            BitsPerSec(bits) => write!(f, "{bits}bit"),
-        }
-    }
-}
-
-/// A probability in per cent where that reads back to the same number, else as a fraction.
-#[derive(PartialEq)]
-struct Ratio(f64);
-
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = format!("{}%", self.0 * 100.0);
-        match units::parse::ratio(&percent) {
-            Ok(same) if same == self.0 && percent.len() < 8 => f.write_str(&percent),
-            _ => write!(f, "{}", self.0),
-        }
-    }
+    let mtu = f64::from(link.mtu);
+    let bytes = (factor * rate.0 as f64 / 8.0 * rtt.as_nanos() as f64 / 1e9).max(mtu);
+    link.queue = match link.queue {
+        QueueLimit::Bytes(_) => QueueLimit::Bytes(bytes.round() as u64),
+        _ => QueueLimit::Packets((bytes / mtu).round() as u32),
+    };
 }
 
 #[cfg(test)]

@@ -1,17 +1,23 @@
-//! From settings as typed (`rtt=100ms`, `down.loss=1%`) to the two directions of a network.
+//! From settings as typed (`rtt=100ms`, `down.loss=1%`) to the links of a network.
 //!
-//! A command line and a TOML file differ only in where a setting stands, so both end up here. What
-//! was typed is a [`Spec`], every part optional; what it comes to is [`Links`], complete, with a note
-//! for everything that had to be assumed.
+//! A command line and a TOML file differ only in where a setting stands, so both end up here. What was
+//! typed is a [`Spec`], every part optional; what it comes to is [`Links`], complete, with a note for
+//! everything that had to be assumed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use units::BitsPerSec;
-use units::parse::{self, ParseError};
+use units::parse;
 
-use crate::config::DEFAULT_MTU_BYTES;
 use crate::error::{ValueError, nearest};
-use crate::{LinkConfig, Place, ProcessingJitter, QueueLimit, SpecError};
+use crate::network::Hop;
+use crate::trace::Direction;
+use crate::{LinkConfig, Place, QueueLimit, Rate, SpecError};
+
+mod side;
+mod values;
+
+use side::Side;
 
 /// A key and its value, and where they stand.
 pub(crate) struct Setting {
@@ -20,109 +26,196 @@ pub(crate) struct Setting {
     pub(crate) value: String,
 }
 
-/// What was typed so far.
+/// What was typed so far, of a whole network or of one of its farther hops.
 #[derive(Default)]
 pub(crate) struct Spec {
     rtt: Option<Duration>,
     both: Side,
     up: Side,
     down: Side,
+    /// A farther hop's name.
+    name: Option<String>,
+    /// Farther hops, by number, from 1.
+    hops: BTreeMap<u32, Spec>,
 }
 
-/// What was typed for one direction, or for both.
-#[derive(Default)]
-struct Side {
-    rate: Option<BitsPerSec>,
-    delay: Option<Duration>,
-    loss: Option<f64>,
-    queue: Option<QueueLimit>,
-    mtu: Option<u32>,
-}
-
-/// Two complete directions, and what was assumed.
+/// Complete links, and what was assumed.
 pub(crate) struct Links {
     pub(crate) up: LinkConfig,
     pub(crate) down: LinkConfig,
+    pub(crate) beyond: Vec<Hop>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Every key there is. `down` is short for `down.rate`, and `rtt` is halved between the directions.
-const KEYS: [&str; 16] = [
-    "rtt",
-    "down",
-    "up",
+/// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
+const FIELDS: [&str; 14] = [
+    "rate",
+    "delay",
+    "trace",
     "loss",
+    "gemodel",
+    "loss_file",
     "queue",
+    "aqm",
+    "jitter",
+    "reorder",
+    "duplicate",
     "mtu",
-    "down.rate",
-    "down.delay",
-    "down.loss",
-    "down.queue",
-    "down.mtu",
-    "up.rate",
-    "up.delay",
-    "up.loss",
-    "up.queue",
-    "up.mtu",
+    "emulator",
+    "timer",
 ];
 
-/// The queue of a link that states none.
-const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
+/// Hops beyond the first that a network may have.
+const MOST_HOPS: u32 = 9;
 
-/// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
-const LONGEST_ONE_WAY: Duration = Duration::from_secs(1800);
+/// Whether a network has a setting of this name.
+pub fn is_setting(key: &str) -> bool {
+    let of_hop = |key: &str| match key.strip_prefix("hop.").and_then(|rest| rest.split_once('.')) {
+        Some((number, field)) => {
+            matches!(number.parse(), Ok(1..=MOST_HOPS)) && (field == "name" || is_own(field))
+        }
+        None => false,
+    };
+    is_own(key) || of_hop(key)
+}
+
+/// Whether a hop has a setting of this name.
+fn is_own(key: &str) -> bool {
+    keys().any(|known| known == key)
+}
+
+/// Every key of a hop. `down` is short for `down.rate`, and `rtt` is halved between the directions.
+fn keys() -> impl Iterator<Item = String> {
+    let both = ["rtt", "down", "up"].into_iter().chain(FIELDS.into_iter().skip(2));
+    let one = ["down", "up"].into_iter();
+    both.map(str::to_owned).chain(
+        one.flat_map(|direction| {
+            FIELDS.into_iter().map(move |field| format!("{direction}.{field}"))
+        }),
+    )
+}
 
 impl Spec {
     /// The settings together; the first bad one is the error.
     pub(crate) fn from_settings(settings: &[Setting]) -> Result<Spec, SpecError> {
         let mut spec = Spec::default();
         for setting in settings {
-            spec.set(setting)?;
+            spec.set(setting, &setting.key)?;
         }
         Ok(spec)
     }
 
-    /// What was typed, over what `base` is: a setting replaces the base's own. A new `rtt` is split in
+    /// What was typed, over what is there: a setting replaces the base's own. A new `rtt` is split in
     /// halves even if the base's was not.
-    pub(crate) fn over(mut self, up: &LinkConfig, down: &LinkConfig) -> Spec {
+    pub(crate) fn over(
+        mut self,
+        up: &LinkConfig,
+        down: &LinkConfig,
+        beyond: &[Hop],
+    ) -> Result<Spec, SpecError> {
         if self.rtt.is_none() {
             self.up.delay.get_or_insert(up.delay);
             self.down.delay.get_or_insert(down.delay);
         }
-        self.up.fill(&self.both, up);
-        self.down.fill(&self.both, down);
-        self
+        self.up.fill(&self.both, up, Direction::Up)?;
+        self.down.fill(&self.both, down, Direction::Down)?;
+        for (hop, number) in beyond.iter().zip(1..) {
+            let mut changes = self.hops.remove(&number).unwrap_or_default();
+            changes.name.get_or_insert_with(|| hop.name.clone());
+            self.hops.insert(number, changes.over(&hop.up, &hop.down, &[])?);
+        }
+        Ok(self)
     }
 
-    /// The two directions. `origin` names the text in the message about what is missing.
+    /// The links. `origin` names the text in the message about what is missing.
     pub(crate) fn resolve(self, origin: &str) -> Result<Links, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
-        let (down_delay, up_delay) = match (self.rtt, self.down.delay, self.up.delay) {
-            (Some(rtt), down, up) => (down.unwrap_or(rtt - rtt / 2), up.unwrap_or(rtt / 2)),
-            (None, Some(down), Some(up)) => (down, up),
-            _ => return Err(missing("rtt", "rtt=100ms")),
-        };
-        let down_rate = self.down.rate.ok_or_else(|| missing("down", "down=10mbit"))?;
-        let up_rate = self.up.rate.ok_or_else(|| missing("up", "up=5mbit"))?;
-        Ok(Links {
-            notes: self.notes(),
-            up: self.up.resolve(up_rate, up_delay, &self.both),
-            down: self.down.resolve(down_rate, down_delay, &self.both),
-        })
+        let delays = self.delays().ok_or_else(|| missing("rtt", "rtt=100ms"))?;
+        let down_rate = self.down.rate(&self.both, Direction::Down)?;
+        let down_rate = down_rate.ok_or_else(|| missing("down", "down=10mbit"))?;
+        let up_rate = self.up.rate(&self.both, Direction::Up)?;
+        let up_rate = up_rate.ok_or_else(|| missing("up", "up=5mbit"))?;
+        let mut links = self.links(origin, "", (up_rate, down_rate), delays)?;
+        for ((number, hop), expected) in self.hops.into_iter().zip(1..) {
+            if number != expected {
+                let origin = origin.to_owned();
+                return Err(SpecError::HopGap { origin, number, expected });
+            }
+            let (hop, notes) = hop.resolve_hop(origin, number)?;
+            links.beyond.push(hop);
+            links.notes.extend(notes);
+        }
+        Ok(links)
     }
 
-    fn set(&mut self, setting: &Setting) -> Result<(), SpecError> {
-        let key = setting.key.as_str();
-        if !KEYS.contains(&key) {
-            return Err(SpecError::UnknownKey {
-                place: setting.place.clone(),
-                key: key.to_owned(),
-                nearest: nearest(key, KEYS),
-                known: KEYS.join(", "),
-            });
+    /// A farther hop: what is not said of it does nothing.
+    fn resolve_hop(self, origin: &str, number: u32) -> Result<(Hop, Vec<String>), SpecError> {
+        let delays = self.delays().unwrap_or_else(|| {
+            let zero = Duration::ZERO;
+            (self.up.delay.unwrap_or(zero), self.down.delay.unwrap_or(zero))
+        });
+        let up_rate = self.up.rate(&self.both, Direction::Up)?.unwrap_or(Rate::UNLIMITED);
+        let down_rate = self.down.rate(&self.both, Direction::Down)?.unwrap_or(Rate::UNLIMITED);
+        let label = format!("hop {number}: ");
+        let links = self.links(origin, &label, (up_rate, down_rate), delays)?;
+        let name = self.name.unwrap_or_else(|| format!("hop-{number}"));
+        Ok((Hop { name, up: links.up, down: links.down }, links.notes))
+    }
+
+    /// One way up and down; `None` if not both are given.
+    fn delays(&self) -> Option<(Duration, Duration)> {
+        match (self.rtt, self.up.delay, self.down.delay) {
+            (Some(rtt), up, down) => Some((up.unwrap_or(rtt / 2), down.unwrap_or(rtt - rtt / 2))),
+            (None, Some(up), Some(down)) => Some((up, down)),
+            _ => None,
+        }
+    }
+
+    /// Both directions, with notes that begin with `label`.
+    fn links(
+        &self,
+        origin: &str,
+        label: &str,
+        (up_rate, down_rate): (Rate, Rate),
+        (up_delay, down_delay): (Duration, Duration),
+    ) -> Result<Links, SpecError> {
+        let conflict = |(setting, with)| {
+            let origin = origin.to_owned();
+            SpecError::Conflict { origin, setting, with }
+        };
+        let mut notes = trace_notes(&up_rate, &down_rate);
+        let up = self.up.resolve(up_rate, up_delay, &self.both).map_err(conflict)?;
+        let down = self.down.resolve(down_rate, down_delay, &self.both).map_err(conflict)?;
+        notes.extend(self.queue_note(&up, &down));
+        let notes = notes.into_iter().map(|note| format!("{label}{note}")).collect();
+        Ok(Links { up, down, beyond: Vec::new(), notes })
+    }
+
+    fn queue_note(&self, up: &LinkConfig, down: &LinkConfig) -> Option<String> {
+        let is_assumed = |side: &Side, link: &LinkConfig| {
+            side.queue.or(self.both.queue).is_none() && link.queue != QueueLimit::Unlimited
+        };
+        let (where_, limit) = match (is_assumed(&self.up, up), is_assumed(&self.down, down)) {
+            (false, false) => return None,
+            (true, true) if up.queue == down.queue => ("", up.queue.to_string()),
+            (true, true) => ("", format!("{} up, {} down", up.queue, down.queue)),
+            (true, false) => (" for up", up.queue.to_string()),
+            (false, true) => (" for down", down.queue.to_string()),
+        };
+        let limit = limit.replace("pkt", " packets");
+        Some(format!("no queue given{where_}: {limit}"))
+    }
+
+    /// Sets `key`, which is `setting`'s without a hop's prefix.
+    fn set(&mut self, setting: &Setting, key: &str) -> Result<(), SpecError> {
+        if let Some(rest) = key.strip_prefix("hop.") {
+            return self.set_hop(setting, rest);
+        }
+        if !is_own(key) {
+            return Err(unknown(setting, key));
         }
         if key == "rtt" {
-            return put(&mut self.rtt, setting, rtt);
+            return put(&mut self.rtt, setting, values::rtt);
         }
         let (side, field) = match key.split_once('.') {
             Some(("down", field)) => (&mut self.down, field),
@@ -131,45 +224,52 @@ impl Spec {
             None if key == "up" => (&mut self.up, "rate"),
             None => (&mut self.both, key),
         };
-        match field {
-            "rate" => put(&mut side.rate, setting, |text| Ok(parse::rate(text)?)),
-            "delay" => put(&mut side.delay, setting, delay),
-            "loss" => put(&mut side.loss, setting, |text| Ok(parse::ratio(text)?)),
-            "queue" => put(&mut side.queue, setting, queue),
-            _ => put(&mut side.mtu, setting, mtu),
-        }
+        side.set(setting, field)
     }
 
-    fn notes(&self) -> Vec<String> {
-        let given = |side: &Side| side.queue.or(self.both.queue).is_some();
-        let where_ = match (given(&self.up), given(&self.down)) {
-            (true, true) => return Vec::new(),
-            (false, false) => "",
-            (false, true) => " for up",
-            (true, false) => " for down",
-        };
-        vec![format!("no queue given{where_}: 100 packets")]
+    /// `rest` is what follows `hop.`: a number and a setting of a hop.
+    fn set_hop(&mut self, setting: &Setting, rest: &str) -> Result<(), SpecError> {
+        let numbered = rest.split_once('.').and_then(|(number, key)| {
+            let number = number.parse().ok().filter(|number| (1..=MOST_HOPS).contains(number))?;
+            (!key.starts_with("hop.")).then_some((number, key))
+        });
+        let Some((number, key)) = numbered else { return Err(unknown(setting, rest)) };
+        let hop = self.hops.entry(number).or_default();
+        match key {
+            "name" => put(&mut hop.name, setting, values::name),
+            _ => hop.set(setting, key),
+        }
     }
 }
 
-impl Side {
-    /// Takes from `both`, then from `base`, what was not typed for this direction.
-    fn fill(&mut self, both: &Side, base: &LinkConfig) {
-        self.rate.get_or_insert(base.rate);
-        self.loss.get_or_insert(both.loss.unwrap_or(base.loss));
-        self.queue.get_or_insert(both.queue.unwrap_or(base.queue));
-        self.mtu.get_or_insert(both.mtu.unwrap_or(base.mtu));
-    }
-
-    fn resolve(&self, rate: BitsPerSec, delay: Duration, both: &Side) -> LinkConfig {
-        LinkConfig {
-            rate,
-            delay,
-            queue: self.queue.or(both.queue).unwrap_or(DEFAULT_QUEUE),
-            loss: self.loss.or(both.loss).unwrap_or(0.0),
-            mtu: self.mtu.or(both.mtu).unwrap_or(DEFAULT_MTU_BYTES),
-            processing_jitter: ProcessingJitter::None,
+fn trace_notes(up: &Rate, down: &Rate) -> Vec<String> {
+    let note = |(direction, rate): (&str, &Rate)| match rate {
+        Rate::Constant(_) => None,
+        Rate::Trace(trace) => {
+            let (mbit, seconds) = (trace.mean().0 as f64 / 1e6, trace.duration().as_secs_f64());
+            let end = if trace.options().once { "then the link stands still" } else { "repeated" };
+            let (origin, taken) = (trace.origin(), trace.taken());
+            Some(format!(
+                "{direction} follows {origin}: {taken}; mean {mbit:.3} Mbit/s over {seconds:.1} s, {end}"
+            ))
         }
+    };
+    [("down", down), ("up", up)].into_iter().filter_map(note).collect()
+}
+
+fn unknown(setting: &Setting, key: &str) -> SpecError {
+    let prefix = setting.key.strip_suffix(key).unwrap_or_default();
+    let known: Vec<String> = keys().collect();
+    let likely = nearest(key, known.iter().map(String::as_str));
+    SpecError::UnknownKey {
+        place: setting.place.clone(),
+        key: setting.key.clone(),
+        nearest: likely.map(|key| format!("{prefix}{key}")),
+        known: format!(
+            "rtt, down, up, {}, each also for one direction as down.loss, and for a farther hop \
+                        as hop.1.rtt",
+            FIELDS[2..].join(", ")
+        ),
     }
 }
 
@@ -191,61 +291,7 @@ fn put<T>(
     Ok(())
 }
 
-fn rtt(text: &str) -> Result<Duration, ValueError> {
-    let rtt = parse::duration(text)?;
-    if rtt > 2 * LONGEST_ONE_WAY {
-        return Err(out_of_range(text, "a round trip takes at most 1h"));
-    }
-    Ok(rtt)
-}
-
-fn delay(text: &str) -> Result<Duration, ValueError> {
-    let delay = parse::duration(text)?;
-    if delay > LONGEST_ONE_WAY {
-        return Err(out_of_range(text, "a one-way delay is at most 30min"));
-    }
-    Ok(delay)
-}
-
-fn queue(text: &str) -> Result<QueueLimit, ValueError> {
-    let lower = text.trim().to_ascii_lowercase();
-    if lower == "unlimited" {
-        return Ok(QueueLimit::Unlimited);
-    }
-    let packets =
-        ["packets", "packet", "pkts", "pkt"].into_iter().find_map(|unit| lower.strip_suffix(unit));
-    match packets {
-        Some(number) => match number.trim().parse() {
-            Ok(0) => Err(out_of_range(text, "a queue holds at least 1pkt")),
-            Ok(packets) => Ok(QueueLimit::Packets(packets)),
-            Err(_) => Err(form(text, "a whole number of packets: write `64pkt`")),
-        },
-        None => match parse::size_bytes(&lower) {
-            Ok(0) => Err(out_of_range(text, "a queue holds at least 1B")),
-            Ok(bytes) => Ok(QueueLimit::Bytes(bytes)),
-            Err(ParseError::OutOfRange { range, .. }) => Err(out_of_range(text, range)),
-            Err(_) => Err(form(text, "a queue: write `64pkt`, `64KB` or `unlimited`")),
-        },
-    }
-}
-
-/// From the smallest packet that every IPv4 host must take (RFC 791, section 3.2) to the largest
-/// that its length field can state. Bytes, with or without the unit.
-fn mtu(text: &str) -> Result<u32, ValueError> {
-    let bytes = match text.trim().parse::<u32>() {
-        Ok(bytes) => u64::from(bytes),
-        Err(_) => parse::size_bytes(text)?,
-    };
-    match u32::try_from(bytes) {
-        Ok(bytes @ 576..=65_535) => Ok(bytes),
-        _ => Err(out_of_range(text, "an MTU lies between 576 and 65535 bytes")),
-    }
-}
-
-fn out_of_range(text: &str, range: &'static str) -> ValueError {
-    ValueError::OutOfRange { text: text.to_owned(), range }
-}
-
-fn form(text: &str, expected: &'static str) -> ValueError {
-    ValueError::Form { text: text.to_owned(), expected }
+/// A rate as typed.
+fn constant(text: &str) -> Result<Rate, ValueError> {
+    Ok(Rate::Constant(parse::rate(text)?))
 }

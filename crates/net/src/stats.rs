@@ -4,49 +4,163 @@ use std::time::Duration;
 
 use units::BitsPerSec;
 
+use crate::DropCause;
+
 /// Totals since the link was made. Bytes are those of IP packets.
+///
+/// At any time `offered + duplicated = delivered + dropped + in flight`, in packets and in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
     /// Packets handed to the link.
     pub offered_packets: u64,
     /// Bytes handed to the link.
     pub offered_bytes: u64,
+    /// Copies that the link made.
+    pub duplicated_packets: u64,
+    /// Bytes of these copies.
+    pub duplicated_bytes: u64,
     /// Packets taken out at the far end.
     pub delivered_packets: u64,
     /// Bytes taken out at the far end.
     pub delivered_bytes: u64,
-    /// Packets dropped by random loss.
+    /// Packets dropped by random or listed loss.
     pub lost_packets: u64,
     /// Packets dropped because the queue was full.
     pub queue_full_packets: u64,
+    /// Packets dropped by queue management before the queue was full.
+    pub managed_packets: u64,
     /// Packets dropped because they exceeded the MTU.
     pub too_big_packets: u64,
     /// Bytes dropped, for any cause.
     pub dropped_bytes: u64,
+    /// Packets marked with ECN.
+    pub marked_packets: u64,
+    /// Packets that arrived after one that had entered later (RFC 4737 section 4).
+    pub reordered_packets: u64,
+    /// Packets that were served, or will be for certain.
+    pub served_packets: u64,
+    /// Bytes of these.
+    pub served_bytes: u64,
+    /// Their service times.
+    pub busy: Nanos,
     /// Packets that had to wait for the serialiser.
     pub waited_packets: u64,
-    /// The time that they waited, all together.
-    pub waited: Duration,
-    /// Service times of all accepted packets, also of those still to be served.
-    pub busy: Duration,
+    /// How long the served packets waited.
+    pub waited: Spread,
+    /// How long the served packets took from end to end without that: service, propagation, jitter.
+    pub unqueued: Spread,
+    /// How long they took in all.
+    pub one_way: Spread,
     /// The most packets that waited at once (the one in service not counted).
     pub max_queue_packets: u64,
     /// The most bytes that waited at once.
     pub max_queue_bytes: u64,
 }
 
+/// A sum of nanoseconds, which saturates at 584 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// As a span.
+    pub fn span(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+}
+
+/// How long something took: the least, the most, and all together, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    total: u64,
+    /// The least; `u64::MAX` if there was none.
+    least: u64,
+    most: u64,
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        Spread { total: 0, least: u64::MAX, most: 0 }
+    }
+}
+
+impl Spread {
+    /// All together.
+    pub fn total(&self) -> Duration {
+        Duration::from_nanos(self.total)
+    }
+
+    /// The least of all; zero if there was none.
+    pub fn least(&self) -> Duration {
+        Duration::from_nanos(if self.least == u64::MAX { 0 } else { self.least })
+    }
+
+    /// The most of all.
+    pub fn most(&self) -> Duration {
+        Duration::from_nanos(self.most)
+    }
+
+    fn add(&mut self, nanos: u64) {
+        self.total = self.total.saturating_add(nanos);
+        self.least = self.least.min(nanos);
+        self.most = self.most.max(nanos);
+    }
+}
+
 impl LinkStats {
     /// Packets dropped, for any cause.
     pub fn dropped_packets(&self) -> u64 {
-        self.lost_packets + self.queue_full_packets + self.too_big_packets
+        self.lost_packets + self.queue_full_packets + self.managed_packets + self.too_big_packets
     }
 
-    /// The rate at which accepted bytes were served while the serialiser was busy: it equals the
-    /// configured rate if the link is what it claims to be. `None` before the first service, and on
-    /// a link without a rate limit.
+    /// The rate at which bytes were served while the serialiser was busy: it equals the configured rate
+    /// if the link is what it claims to be. `None` before the first service, and on a link without a
+    /// rate limit. With a trace of opportunities, waiting for the first one counts as queueing.
     pub fn service_rate(&self) -> Option<BitsPerSec> {
-        let bits = u128::from(self.offered_bytes - self.dropped_bytes) * 8;
-        let nanos = self.busy.as_nanos();
+        let bits = u128::from(self.served_bytes) * 8;
+        let nanos = u128::from(self.busy.0);
         (nanos > 0).then(|| BitsPerSec(((bits * 1_000_000_000 + nanos / 2) / nanos) as u64))
+    }
+
+    /// The mean of one of the spreads over all served packets.
+    pub fn mean(&self, spread: &Spread) -> Option<Duration> {
+        (self.served_packets > 0).then(|| Duration::from_nanos(spread.total / self.served_packets))
+    }
+
+    pub(crate) fn offer(&mut self, bytes: u32) {
+        self.offered_packets += 1;
+        self.offered_bytes += u64::from(bytes);
+    }
+
+    pub(crate) fn duplicate(&mut self, bytes: u32) {
+        self.duplicated_packets += 1;
+        self.duplicated_bytes += u64::from(bytes);
+    }
+
+    pub(crate) fn drop_packet(&mut self, bytes: u32, cause: DropCause) {
+        self.dropped_bytes += u64::from(bytes);
+        match cause {
+            DropCause::Loss => self.lost_packets += 1,
+            DropCause::QueueFull => self.queue_full_packets += 1,
+            DropCause::Managed => self.managed_packets += 1,
+            DropCause::TooBig => self.too_big_packets += 1,
+        }
+    }
+
+    /// A packet waited, kept the server busy, and was on the link in all, for so long.
+    pub(crate) fn serve(&mut self, bytes: u32, waited: Duration, service: Duration, all: Duration) {
+        let nanos = |span: Duration| span.as_nanos() as u64;
+        let (waited, all) = (nanos(waited), nanos(all));
+        self.served_packets += 1;
+        self.served_bytes += u64::from(bytes);
+        self.busy.0 = self.busy.0.saturating_add(nanos(service));
+        self.waited_packets += u64::from(waited > 0);
+        self.waited.add(waited);
+        self.unqueued.add(all - waited);
+        self.one_way.add(all);
+    }
+
+    pub(crate) fn deliver(&mut self, bytes: u32) {
+        self.delivered_packets += 1;
+        self.delivered_bytes += u64::from(bytes);
     }
 }

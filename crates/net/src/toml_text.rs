@@ -65,17 +65,21 @@ impl<'t> TomlText<'t> {
             .collect()
     }
 
-    /// All of `table` as settings; a table `down` in it gives the keys `down.rate` and so on.
+    /// All of `table` as settings; a table `down` in it gives the keys `down.rate` and so on, a list of
+    /// tables `hop` the keys `hop.1.rtt` and so on.
     pub(crate) fn settings(&self, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
         let mut settings = Vec::new();
         for (key, value) in table {
             match value.get_ref() {
-                DeValue::Table(inner) => {
-                    let inner = self.settings(inner)?;
-                    settings.extend(inner.into_iter().map(|setting| Setting {
-                        key: format!("{}.{}", key.get_ref(), setting.key),
-                        ..setting
-                    }));
+                DeValue::Table(inner) => settings.extend(self.nested(key.get_ref(), inner)?),
+                DeValue::Array(items)
+                    if items.iter().all(|item| matches!(item.get_ref(), DeValue::Table(_))) =>
+                {
+                    for (item, number) in items.iter().zip(1..) {
+                        let DeValue::Table(inner) = item.get_ref() else { continue };
+                        settings
+                            .extend(self.nested(&format!("{}.{number}", key.get_ref()), inner)?);
+                    }
                 }
                 scalar => settings.push(Setting {
                     place: self.place(key.span()),
@@ -85,6 +89,12 @@ impl<'t> TomlText<'t> {
             }
         }
         Ok(settings)
+    }
+
+    /// A table's settings, each under the name of the table.
+    fn nested(&self, name: &str, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
+        let inner = self.settings(table)?.into_iter();
+        Ok(inner.map(|s| Setting { key: format!("{name}.{}", s.key), ..s }).collect())
     }
 
     fn scalar(

@@ -21,14 +21,13 @@ fn both<T: PartialEq + ToString>(down: T, up: T) -> String {
 
 fn row(network: &Network) -> String {
     let (down, up) = (&network.down, &network.up);
-    let percent = |loss: f64| format!("{} %", loss * 100.0);
     format!(
         "| `{}` | {} | {} | {} ms | {} | {} |",
         network.name,
         down.rate,
         up.rate,
         network.rtt().as_micros() as f64 / 1000.0,
-        both(percent(down.loss), percent(up.loss)),
+        both(down.loss.clone(), up.loss.clone()),
         both(down.queue, up.queue),
     )
 }

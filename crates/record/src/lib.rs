@@ -8,10 +8,12 @@
 
 mod connection;
 mod event;
+mod link;
 mod object;
 mod visit;
 
 pub use connection::ConnectionRecord;
 pub use event::{Event, EventKind};
+pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};
 pub use visit::{Outcome, VisitRecord};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, Event, ObjectRecord};
+use crate::{ConnectionRecord, Event, LinkRecord, ObjectRecord};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub struct VisitRecord {
     pub objects: Vec<ObjectRecord>,
     /// In the order in which they were opened.
     pub connections: Vec<ConnectionRecord>,
+    /// What each link of the network was to be and what it did; those of the access first.
+    pub links: Vec<LinkRecord>,
     /// In time's order.
     pub events: Vec<Event>,
     /// IP bytes that the client's access link delivered to it.

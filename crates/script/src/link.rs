@@ -6,7 +6,7 @@ mod settings;
 use std::collections::VecDeque;
 use std::fmt;
 
-use net::{DropCause, Link, LinkConfig, Verdict};
+use net::{Delivered, DropCause, Link, LinkConfig, Packet, Verdict};
 use units::Time;
 
 use crate::subject::Subject;
@@ -14,30 +14,39 @@ use crate::subject::Subject;
 pub(crate) use grammar::steps;
 pub(crate) use settings::Settings;
 
+/// Queues that tell flows apart take them by the upper ten bits of their hash.
+const FLOW_SHIFT: u32 = 22;
+
 /// A packet goes in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    bytes: u32,
+    packet: Packet,
     id: u64,
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "in {} #{}", self.bytes, self.id)
+        let Packet { wire_bytes, flow, ect } = self.packet;
+        write!(f, "in {wire_bytes} #{}", self.id)?;
+        if flow != 0 {
+            write!(f, " flow {}", flow >> FLOW_SHIFT)?;
+        }
+        if ect { f.write_str(" ect") } else { Ok(()) }
     }
 }
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    Out { id: u64 },
+    Out { id: u64, marked: bool },
     Drop { id: u64, cause: DropCause },
 }
 
 /// The causes and their names in scripts.
-const CAUSES: [(&str, DropCause); 3] = [
+const CAUSES: [(&str, DropCause); 4] = [
     ("loss", DropCause::Loss),
     ("queue-full", DropCause::QueueFull),
+    ("managed", DropCause::Managed),
     ("too-big", DropCause::TooBig),
 ];
 
@@ -49,7 +58,8 @@ pub(crate) fn causes() -> impl Iterator<Item = &'static str> {
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fate::Out { id } => write!(f, "out #{id}"),
+            Fate::Out { id, marked: false } => write!(f, "out #{id}"),
+            Fate::Out { id, marked: true } => write!(f, "out #{id} ce"),
             Fate::Drop { id, cause } => {
                 let name =
                     CAUSES.iter().find(|(_, known)| known == cause).map_or("?", |(name, _)| name);
@@ -62,14 +72,13 @@ impl fmt::Display for Fate {
 /// The link under test.
 pub(crate) struct Wire {
     link: Link<u64>,
-    dropped: VecDeque<Fate>,
+    left: VecDeque<Fate>,
 }
 
 impl Wire {
     fn new(config: LinkConfig, seed: u64) -> Wire {
-        let source = chance::Source::new(seed, 0);
-        let link = Link::new(config, source.stream("link/loss"), source.stream("link/jitter"));
-        Wire { link, dropped: VecDeque::new() }
+        let link = Link::new(config, &chance::Source::new(seed, 0), "down");
+        Wire { link, left: VecDeque::new() }
     }
 }
 
@@ -89,9 +98,9 @@ impl Subject for Wire {
     type Left = Fate;
 
     fn apply(&mut self, now: Time, entry: &Entry) -> Result<(), String> {
-        match self.link.handle(now, entry.bytes, entry.id) {
+        match self.link.handle(now, entry.packet, entry.id) {
             Verdict::Queued => {}
-            Verdict::Dropped(cause) => self.dropped.push_back(Fate::Drop { id: entry.id, cause }),
+            Verdict::Dropped(cause) => self.left.push_back(Fate::Drop { id: entry.id, cause }),
         }
         Ok(())
     }
@@ -103,8 +112,21 @@ impl Subject for Wire {
     fn handle_timeout(&mut self, _now: Time) {}
 
     fn poll(&mut self, now: Time) -> Option<Fate> {
-        let arrived = || self.link.poll(now).map(|(_, id)| Fate::Out { id });
-        self.dropped.pop_front().or_else(arrived)
+        if self.left.is_empty() {
+            let arrived = self.link.poll(now);
+            while let Some(fallen) = self.link.fallen() {
+                self.left.push_back(Fate::Drop { id: fallen.body, cause: fallen.cause });
+            }
+            self.left.extend(arrived.map(|Delivered { body, congestion_experienced, .. }| {
+                Fate::Out { id: body, marked: congestion_experienced }
+            }));
+        }
+        self.left.pop_front()
+    }
+
+    fn unfinished(&self) -> Option<String> {
+        let inside = self.link.in_flight();
+        (inside > 0).then(|| format!("packets still in the link: {inside}"))
     }
 
     fn compare(&mut self, expected: &Fate, left: &Fate) -> Result<(), String> {

@@ -43,9 +43,13 @@ impl<S: Subject> Stage<S> {
         for step in steps {
             self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
         }
-        match (self.left.front(), steps.last()) {
-            (Some((at, left)), Some(last)) => Err(self.problem(last, Wrong::extra(*at, left))),
-            _ => Ok(()),
+        let Some(last) = steps.last() else { return Ok(()) };
+        match (self.left.front(), self.subject.unfinished()) {
+            (Some((at, left)), _) => Err(self.problem(last, Wrong::extra(*at, left))),
+            (None, Some(what)) => {
+                Err(self.problem(last, Wrong::new("the script ends early", what)))
+            }
+            (None, None) => Ok(()),
         }
     }
 

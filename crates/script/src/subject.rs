@@ -26,6 +26,8 @@ pub(crate) trait Subject {
     fn handle_timeout(&mut self, now: Time);
     /// What leaves next.
     fn poll(&mut self, now: Time) -> Option<Self::Left>;
+    /// What must not be left inside at the end of a script.
+    fn unfinished(&self) -> Option<String>;
     /// Compares. An error says what differs.
     fn compare(&mut self, expected: &Self::Output, left: &Self::Left) -> Result<(), String>;
     /// Compares its state. An error says what differs.

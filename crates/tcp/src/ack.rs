@@ -3,9 +3,11 @@
 //! Source: Linux 6.18 `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_process_tlp_ack`,
 //! `tcp_cong_control`.
 
-use congestion::Ack;
+use congestion::{Ack, RateSample};
 use units::Time;
 
+use crate::config::Growth;
+use crate::rate::Circumstances;
 use crate::samples::Covered;
 use crate::segment::Segment;
 use crate::sender::Sender;
@@ -37,10 +39,48 @@ pub(crate) struct Progress {
     /// The time echoed by the peer.
     pub(crate) echo: Option<Time>,
     /// Segments delivered, in order or not, duplicates included.
-    delivered: u32,
+    pub(crate) delivered: u32,
+    /// Of these, reported as duplicates.
+    repeated: u32,
+    /// A selected block ends beyond the episode.
+    selects_beyond: bool,
+    /// Fast recovery began with it.
+    pub(crate) entered_recovery: bool,
+    /// Of these, acknowledged in order.
+    in_order: u32,
+    /// In flight before it.
+    prior_in_flight: u32,
+    /// The peer probably delayed it.
+    pub(crate) maybe_delayed: bool,
+    /// It reports a congestion mark (`FLAG_ECE`).
+    pub(crate) congestion_marked: bool,
     pub(crate) covered: Covered,
     /// The lowest data that arrived late without having been sent again.
     reordered: Option<u64>,
+}
+
+impl Progress {
+    /// A timer that reckons with one delivery.
+    pub(crate) fn of_one_segment() -> Progress {
+        Progress { delivered: 1, ..Progress::default() }
+    }
+
+    /// Segments that were not known to be delivered before; Linux 3 leaves duplicates out.
+    pub(crate) fn newly_delivered(&self) -> u32 {
+        self.delivered - self.repeated
+    }
+
+    /// Something arrived, in order or not, once or twice (`FLAG_ANY_PROGRESS | FLAG_DSACKING_ACK`).
+    pub(crate) fn says_anything(&self) -> bool {
+        self.advanced || self.sacked || self.reports_duplicate
+    }
+
+    /// Something arrived, and if out of order, then only data that was sent once, before the episode's end
+    /// (`FLAG_ONLY_ORIG_SACKED`).
+    pub(crate) fn shows_only_originals(&self) -> bool {
+        let originals = !self.covered.selected.is_empty() && !self.selects_beyond;
+        (self.advanced || self.sacked) && (!self.sacked || originals)
+    }
 }
 
 impl Sender {
@@ -57,6 +97,7 @@ impl Sender {
             prior_highest: self.board.highest_sacked().unwrap_or(self.una),
             advanced: segment.ack > self.una,
             echo: segment.timestamps.map(|timestamps| timestamps.echo),
+            prior_in_flight: self.board.in_flight(),
             ..Progress::default()
         };
         self.recovery.new_data_first = false;
@@ -65,9 +106,11 @@ impl Sender {
             if !segment.sack.is_empty() {
                 self.take_sack(now, segment, &mut progress);
                 self.alert(now, &mut progress, timers);
+                self.add_unsampled(&progress);
             }
             return;
         }
+        progress.congestion_marked = self.ecn.is_echoed_by(segment);
         let window_changed = self.update_window(segment);
         if progress.advanced {
             self.una = segment.ack;
@@ -88,9 +131,14 @@ impl Sender {
             || !segment.payload.is_empty());
         self.rack.adapt_window(self.una, self.nxt);
         self.judge_probe(now, &progress);
+        let held = self.judge_test(now, &progress);
+        if !self.grows_by_segment() {
+            self.grow_by_ack(now, &progress, held);
+        }
         let plain = !progress.is_duplicate
             && !progress.sacked
             && !progress.reports_duplicate
+            && !progress.congestion_marked
             && self.recovery.state == crate::CongestionState::Open;
         if !plain {
             self.alert(now, &mut progress, timers);
@@ -105,6 +153,7 @@ impl Sender {
     fn ack_while_idle(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
         if progress.reports_duplicate {
             self.alert(now, progress, timers);
+            self.add_unsampled(progress);
         }
         if self.has_unsent() && timers.is_armed(Timer::Persist) {
             timers.stop_sender();
@@ -150,10 +199,14 @@ impl Sender {
         let (una, episode) = (self.una, self.recovery.ends);
         let min_rtt = self.min_rtt();
         for block in blocks.filter(|block| block.end <= self.nxt) {
+            progress.selects_beyond |= block.end > episode;
             let highest = self.board.highest_sacked().unwrap_or(una);
-            let rack = &mut self.rack;
+            let (rack, rate) = (&mut self.rack, &mut self.rate);
             self.board.sack(block.start.max(una)..block.end, |sent| {
                 rack.advance(now, sent, min_rtt);
+                if let Some(rate) = rate {
+                    rate.on_delivered(sent);
+                }
                 progress.sacked = true;
                 progress.delivered += 1;
                 if sent.ever_retransmitted {
@@ -194,6 +247,7 @@ impl Sender {
         }
         progress.reports_duplicate = true;
         progress.delivered += segments;
+        progress.repeated += segments;
         if block.end <= progress.prior_una {
             self.recovery.note_duplicates(block.end, segments);
         } else {
@@ -209,8 +263,12 @@ impl Sender {
         let mut popped = 0;
         while let Some(sent) = self.board.pop_acked(self.una) {
             popped += 1;
+            if let Some(rate) = &mut self.rate {
+                rate.on_delivered(&sent);
+            }
             if sent.ever_retransmitted {
                 progress.covered.retransmission = true;
+                progress.covered.later_retransmission |= popped > 1;
                 self.retransmits.judge_acknowledged(&(sent.seq..sent.end), progress.echo);
             } else {
                 progress.covered.passed.note(sent.at);
@@ -233,11 +291,16 @@ impl Sender {
         self.board.trim_covered(self.una);
         if progress.advanced {
             self.buffer.release(self.una - 1);
+            if let Some(rate) = &mut self.rate {
+                rate.release(self.una);
+            }
         }
+        progress.in_order = popped;
+        self.settle_presumed(progress, prior_sacked);
         let lone =
             popped == 1 && prior_sacked == 0 && self.una - progress.prior_una < u64::from(self.mss);
-        let sample =
-            self.sample_rtt(now, progress, lone && progress.delivered == 1 && !progress.sacked);
+        progress.maybe_delayed = lone && progress.delivered == 1 && !progress.sacked;
+        let sample = self.sample_rtt(now, progress);
         if popped > 0 {
             progress.rearm = true;
             if let Some(lowest) =
@@ -249,6 +312,18 @@ impl Sender {
             // Selected data that was sent before the head's last transmission: the path lives.
             let first = progress.covered.selected.first(self.config.clock, now);
             progress.rearm = first.is_some_and(|first| first > now - head.at);
+        }
+    }
+
+    /// Without selective acknowledgements: which of these had been delivered before is known by count alone
+    /// (`tcp_remove_reno_sacks`).
+    fn settle_presumed(&mut self, progress: &mut Progress, presumed: u32) {
+        if self.sack || progress.in_order == 0 {
+            return;
+        }
+        progress.delivered = progress.in_order.saturating_sub(presumed).max(1);
+        if self.board.settle_presumed(progress.in_order) {
+            self.note_surplus();
         }
     }
 
@@ -271,18 +346,87 @@ impl Sender {
         }
     }
 
+    /// Linux 3 lets the window grow before it looks for losses (`tcp_cong_avoid`); `held`: not by this acknowledgement.
+    fn grow_by_ack(&mut self, now: Time, progress: &Progress, held: bool) {
+        let mut growth = 0;
+        if progress.in_order > 0 && !held && !self.recovery.is_reducing() {
+            let reordering = self.rack.reordering();
+            let limiting =
+                self.cwnd.was_nearly_full(progress.prior_in_flight, self.mss, reordering);
+            growth = u32::from(limiting);
+            self.cwnd.touch(now);
+        }
+        self.inform(now, progress, 0, growth);
+    }
+
     /// Moves the window (`tcp_cong_control`).
     fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
         self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
-        if self.recovery.is_reducing() {
-            self.reduce(progress.delivered, newly_lost, progress.advanced);
-        } else if self.may_grow(progress) {
+        if self.cwnd.is_rate_based() {
+            // The controller needs no leave to grow and no help to shrink.
+        } else if self.recovery.is_reducing() {
+            self.reduce(progress, newly_lost);
+        } else if self.grows_by_segment() && self.may_grow(progress) {
             growth = if self.cwnd.is_limiting() { progress.delivered } else { 0 };
             self.cwnd.touch(now);
         }
-        let ack = Ack { now, rtt: self.latest_rtt, growth, acknowledged: self.una, next: self.nxt };
+        if self.grows_by_segment() {
+            self.inform(now, progress, newly_lost, growth);
+        }
+    }
+
+    /// A controller that models the path does so in the manner of Linux 6, where it comes from.
+    fn grows_by_segment(&self) -> bool {
+        self.config.growth == Growth::PerSegment || self.cwnd.is_rate_based()
+    }
+
+    /// Tells the controller.
+    fn inform(&mut self, now: Time, progress: &Progress, newly_lost: u64, growth: u32) {
+        let sample = self.sample_rate(now, progress, newly_lost);
+        let ack = Ack {
+            now,
+            rtt: self.latest_rtt,
+            growth,
+            acked: progress.in_order,
+            phase: self.recovery.phase(),
+            acknowledged: self.una,
+            next: self.nxt,
+            rate: sample.as_ref(),
+        };
         self.cwnd.controller.on_ack(&mut self.cwnd.window, &ack);
+        self.update_pacing();
+    }
+
+    /// The rate of delivery, for a controller that asks (`tcp_rate_gen`).
+    fn sample_rate(
+        &mut self,
+        now: Time,
+        progress: &Progress,
+        newly_lost: u64,
+    ) -> Option<RateSample> {
+        let rate = self.rate.as_mut()?;
+        Some(rate.sample(
+            now,
+            &Circumstances {
+                newly_delivered: progress.delivered,
+                newly_lost: u32::try_from(newly_lost).unwrap_or(u32::MAX),
+                lost: self.losses,
+                prior_in_flight: progress.prior_in_flight,
+                in_flight: self.board.in_flight(),
+                is_ack_delayed: progress.maybe_delayed,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min(),
+                departure: self.pacer.departure(now),
+            },
+        ))
+    }
+
+    /// Counts what an acknowledgement delivers that gives no sample.
+    fn add_unsampled(&mut self, progress: &Progress) {
+        if let Some(rate) = &mut self.rate {
+            rate.add(progress.delivered);
+        }
     }
 
     /// `tcp_may_raise_cwnd`: on in-order delivery, or on any where reordering is common.

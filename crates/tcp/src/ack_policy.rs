@@ -143,6 +143,13 @@ impl AckClock {
         self.delay = Some(self.policy.min_delay);
     }
 
+    /// A congestion mark arrived: the sender's window may be small (`tcp_enter_quickack_mode` with 2).
+    pub(crate) fn on_mark(&mut self) {
+        self.quick = self.quick.max(2);
+        self.answers = 0;
+        self.delay = Some(self.policy.min_delay);
+    }
+
     /// The window opened: one more at once (`tcp_grow_window`).
     pub(crate) fn on_growth(&mut self) {
         self.quick |= 1;

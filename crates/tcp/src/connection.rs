@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use chance::Stream;
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, HandshakeRtt, SynLossWindow};
+use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::payload::Payload;
@@ -85,6 +87,12 @@ impl Connection {
         self.sender.set_notsent_lowat(bytes);
     }
 
+    /// Lets what the connection draws at random (BBR's probing) come from `chance`. Call it first of all;
+    /// without it all connections draw the same.
+    pub fn draw_from(&mut self, now: Time, chance: Stream) {
+        self.sender.draw_from(chance, now);
+    }
+
     // ---- the network's side
 
     /// Takes a segment that arrived.
@@ -133,18 +141,29 @@ impl Connection {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.sender.mss = self.config.advertised_mss().min(offered).saturating_sub(options).max(1);
         self.receiver.establish(now, syn);
+        let sack = self.config.sack && syn.syn.is_none_or(|options| options.sack);
+        self.sender.sack = sack;
+        self.receiver.queue.set_reports(sack, self.config.dsack);
+        let ecn = match self.handshake.role {
+            Role::Client => self.config.ecn.is_granted(syn),
+            Role::Server => self.config.ecn.grants(syn),
+        };
+        (self.sender.ecn.agreed, self.receiver.ecn.agreed) = (ecn, ecn);
     }
 
     /// The handshake is complete; `answer` completed it.
     fn establish(&mut self, now: Time, answer: &Segment) {
         self.timers.stop_sender();
-        if let Some(rtt) = self.handshake.rtt(self.config.clock, now, answer) {
+        if let Some(rtt) = self.handshake.rtt(self.config.clock, now, answer)
+            && (self.timestamps || self.config.handshake_rtt == HandshakeRtt::Counts)
+        {
             self.sender.rtt.sample(rtt, 0, 1);
             self.sender.rtt.observe_min(now, rtt);
         }
         let echo = answer.timestamps.map(|timestamps| timestamps.echo);
         self.sender.retransmits.judge_acknowledged(&(0..1), echo);
-        let cautious = self.handshake.is_cautious(answer);
+        let cautious = self.config.syn_loss_window == SynLossWindow::OneAfterTwo
+            && self.handshake.is_cautious(answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
         self.state = self.state.established();
@@ -177,6 +196,9 @@ impl Connection {
             return;
         }
         self.receiver.update_echo(&segment);
+        if self.receiver.ecn.on_segment(&segment) {
+            self.receiver.acks.demand();
+        }
         if segment.is(Flags::ACK) {
             self.sender.on_ack(now, &segment, &mut self.timers);
             if self.sender.fin_acknowledged() {
@@ -262,10 +284,14 @@ impl Connection {
         let options = SynOptions {
             mss: self.config.advertised_mss(),
             window_scale: self.receiver.window.scale(),
-            sack: true,
+            sack: match self.handshake.role {
+                Role::Client => self.config.sack,
+                Role::Server => self.sender.sack,
+            },
         };
         let flags = match self.handshake.role {
-            Role::Client => Flags::SYN,
+            Role::Client => Flags::SYN.with(self.config.ecn.request(again)),
+            Role::Server if self.sender.ecn.agreed => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             Role::Server => Flags::SYN.with(Flags::ACK),
         };
         Segment {
@@ -277,6 +303,7 @@ impl Connection {
             sack: SackBlocks::NONE,
             timestamps: self.stamp(now),
             syn: Some(options),
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -299,8 +326,10 @@ impl Connection {
         if out.push && !out.payload.is_empty() {
             flags = flags.with(Flags::PSH);
         }
+        let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags, out.payload, sack);
+        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        let segment = Segment { ecn, ..segment };
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);
@@ -340,12 +369,13 @@ impl Connection {
         Segment {
             seq,
             ack: self.receiver.queue.next(),
-            flags,
+            flags: flags.with(self.receiver.ecn.echo()),
             window_bytes: self.receiver.advertise(),
             payload,
             sack,
             timestamps: self.stamp(now),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -395,6 +425,7 @@ impl Connection {
                 self.receiver.acks.on_compression_over();
                 false
             }
+            Timer::Pacing => false,
             Timer::TimeWait => {
                 self.enter(State::Closed, now);
                 false

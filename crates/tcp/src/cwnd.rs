@@ -5,8 +5,19 @@
 
 use std::time::Duration;
 
-use congestion::{Algorithm, Controller, Window};
+use chance::Stream;
+use congestion::{Controller, Settings, Window};
 use units::Time;
+
+use crate::{Config, Pacing};
+
+/// The tick of a machine whose timers are taken as exact (`CONFIG_HZ=1000`).
+const JIFFY: Duration = Duration::from_millis(1);
+
+/// Offload may hold back this fraction of the window (`tcp_tso_win_divisor`).
+const OFFLOAD_DIVISOR: u32 = 3;
+/// The largest burst of offload (`sk_gso_max_size`).
+const OFFLOAD_BYTES: u32 = 65_536;
 
 /// The window, its controller and its use.
 #[derive(Debug)]
@@ -14,6 +25,8 @@ pub(crate) struct CongestionWindow {
     pub(crate) window: Window,
     pub(crate) controller: Box<dyn Controller>,
     initial: u32,
+    /// The controller sets the window by itself ([`Controller::is_rate_based`]).
+    rate_based: bool,
     /// The window was full at some time in this round (`is_cwnd_limited`).
     filled: bool,
     /// The most that was out in this round, if it was not full (`max_packets_out`).
@@ -27,11 +40,19 @@ pub(crate) struct CongestionWindow {
 }
 
 impl CongestionWindow {
-    pub(crate) fn new(algorithm: Algorithm, initial: u32, now: Time) -> CongestionWindow {
+    /// What the controller draws at random comes from `chance`.
+    pub(crate) fn new(config: &Config, chance: Stream, now: Time) -> CongestionWindow {
+        let settings = Settings {
+            era: config.congestion_era,
+            tick: config.clock.hz().map_or(JIFFY, |hz| Duration::from_secs(1) / hz),
+            paced: config.pacing != Pacing::Off,
+        };
+        let controller = config.congestion.controller(&settings, chance);
         CongestionWindow {
-            window: Window::new(initial),
-            controller: algorithm.controller(),
-            initial,
+            window: Window::new(config.initial_window),
+            rate_based: controller.is_rate_based(),
+            controller,
+            initial: config.initial_window,
             filled: false,
             most_sent: 0,
             round_ends: 0,
@@ -44,6 +65,11 @@ impl CongestionWindow {
         self.window.cwnd
     }
 
+    /// The controller alone moves the window.
+    pub(crate) fn is_rate_based(&self) -> bool {
+        self.rate_based
+    }
+
     pub(crate) fn touch(&mut self, now: Time) {
         self.stamp = now;
     }
@@ -51,6 +77,29 @@ impl CongestionWindow {
     /// Whether the sender uses enough of the window for it to grow (`tcp_is_cwnd_limited`).
     pub(crate) fn is_limiting(&self) -> bool {
         self.filled || (self.window.in_slow_start() && self.window.cwnd < 2 * self.most_sent)
+    }
+
+    /// Whether so much was in flight that the window may grow, in Linux 3 (`tcp_is_cwnd_limited`): what offload may hold
+    /// back for a larger burst does not count as unused.
+    pub(crate) fn was_nearly_full(&self, in_flight: u32, mss: u32, reordering: u32) -> bool {
+        let Some(left) = self.window.cwnd.checked_sub(in_flight).filter(|left| *left > 0) else {
+            return true;
+        };
+        let deferrable = left.saturating_mul(OFFLOAD_DIVISOR) < self.window.cwnd
+            && left.saturating_mul(mss) < OFFLOAD_BYTES;
+        deferrable || left <= reordering
+    }
+
+    /// Notes at the end of a burst, in Linux 3, how much is out. Returns true when the window has gone unused for
+    /// `patience`.
+    pub(crate) fn validate_by_count(&mut self, now: Time, sent: u32, patience: Duration) -> bool {
+        if sent >= self.window.cwnd {
+            self.used = 0;
+            self.stamp = now;
+            return false;
+        }
+        self.used = self.used.max(sent);
+        now - self.stamp >= patience
     }
 
     /// Notes at the end of a burst how much is out (`tcp_cwnd_validate`). Returns true when the
@@ -102,7 +151,14 @@ pub(crate) struct Burst {
 
 #[cfg(test)]
 mod tests {
+    use congestion::Algorithm;
+
     use super::*;
+
+    fn reno() -> CongestionWindow {
+        let config = Config { congestion: Algorithm::Reno, ..Config::default() };
+        CongestionWindow::new(&config, chance::Source::new(0, 0).stream("test"), Time::ZERO)
+    }
 
     fn burst(full: bool, sent: u32, acknowledged: u64) -> Burst {
         Burst { full, sent, acknowledged, next: acknowledged + u64::from(sent) }
@@ -110,7 +166,7 @@ mod tests {
 
     #[test]
     fn slow_start_grows_while_half_of_the_window_is_used() {
-        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        let mut cwnd = reno();
         assert!(!cwnd.is_limiting());
         cwnd.validate(Time::ZERO, &burst(false, 5, 0), Duration::from_secs(1));
         assert!(!cwnd.is_limiting());
@@ -128,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_goes_unused_for_a_timeout_is_half_given_up() {
-        let mut cwnd = CongestionWindow::new(Algorithm::Reno, 10, Time::ZERO);
+        let mut cwnd = reno();
         (cwnd.window.cwnd, cwnd.window.ssthresh) = (40, 20);
         let patience = Duration::from_millis(300);
         assert!(!cwnd.validate(Time::from_millis(299), &burst(false, 14, 0), patience));

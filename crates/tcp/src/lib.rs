@@ -7,12 +7,12 @@
 //! an idle window, and an orderly close.
 //!
 //! What it leaves out, and why that is fine: segmentation offload and its deferrals (bursts leave segment by segment
-//! at one instant, in the same order); ECN (off by default); urgent data; path MTU discovery (the path's MTU is given);
+//! at one instant, in the same order); urgent data; path MTU discovery (the path's MTU is given);
 //! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging and endpoints without SACK (both ends are
-//! ours); simultaneous open; pacing (off without BBR or `fq`); the metrics cache between connections.
+//! ours); simultaneous open; the metrics cache between connections.
 //!
 //! Where to look: `sender` and `ack` (what may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `rtt`, `cwnd`;
-//! `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
+//! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
 
 #![forbid(unsafe_code)]
 
@@ -21,11 +21,15 @@ mod ack_policy;
 mod config;
 mod connection;
 mod cwnd;
+mod ecn;
 mod error;
 mod handshake;
+mod idle;
+mod pacing;
 mod payload;
 mod rack;
 mod ranges;
+mod rate;
 mod reassembly;
 mod receiver;
 mod recovery;
@@ -50,7 +54,9 @@ pub use config::{
     SendBufferPolicy, SpuriousResponse, SynLossWindow, TailLossProbe, UnknownGeneration,
 };
 pub use connection::Connection;
+pub use ecn::{Ecn, EcnPolicy};
 pub use error::Error;
+pub use pacing::Pacing;
 pub use payload::Payload;
 pub use recovery::CongestionState;
 pub use retransmits::{Cause, Retransmit};

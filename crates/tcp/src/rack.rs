@@ -34,6 +34,8 @@ pub(crate) struct Rack {
     /// Segments by which data was overtaken; the threshold for duplicates.
     reordering: u32,
     reordering_seen: bool,
+    /// The degree has once been more than the threshold.
+    threshold_exceeded: bool,
 }
 
 impl Rack {
@@ -48,6 +50,7 @@ impl Rack {
             round_ends: 0,
             reordering: DUPLICATE_THRESHOLD,
             reordering_seen: false,
+            threshold_exceeded: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl Rack {
     /// Data arrived `distance` bytes late without having been sent again (`tcp_check_sack_reordering`).
     pub(crate) fn note_reordering(&mut self, distance: u64, mss: u32) {
         let segments = u32::try_from(distance.div_ceil(u64::from(mss))).unwrap_or(MAX_REORDERING);
+        self.threshold_exceeded |= segments > self.reordering;
         self.reordering = self.reordering.max(segments.min(MAX_REORDERING));
         self.reordering_seen = true;
     }
@@ -129,6 +133,12 @@ impl Rack {
     /// The retransmission timer expired after many duplicates: the degree was overestimated.
     pub(crate) fn forget_reordering(&mut self) {
         self.reordering = self.reordering.min(DUPLICATE_THRESHOLD);
+    }
+
+    /// Reordering was once seen that the threshold did not allow for: Linux 3 gives FACK and early retransmit up
+    /// (`tcp_update_reordering`).
+    pub(crate) fn has_exceeded_threshold(&self) -> bool {
+        self.threshold_exceeded
     }
 
     pub(crate) fn reordering(&self) -> u32 {

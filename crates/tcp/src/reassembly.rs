@@ -46,6 +46,8 @@ pub(crate) struct Reassembly {
     /// Numbers of blocks to report, most recent first: any number inside the block.
     recent: Vec<u64>,
     duplicate: Option<Range<u64>>,
+    /// Blocks are reported, and so are duplicates.
+    reports: (bool, bool),
     /// The number of the peer's FIN.
     fin: Option<u64>,
 }
@@ -62,6 +64,7 @@ impl Reassembly {
             coverage: RangeSet::default(),
             recent: Vec::new(),
             duplicate: None,
+            reports: (true, true),
             fin: None,
         }
     }
@@ -196,13 +199,18 @@ impl Reassembly {
         self.recent.truncate(REMEMBERED);
     }
 
+    /// What to report: blocks at all (RFC 2018), duplicates (RFC 2883).
+    pub(crate) fn set_reports(&mut self, blocks: bool, duplicates: bool) {
+        self.reports = (blocks, blocks && duplicates);
+    }
+
     /// The blocks to report, at most `room` of them; a duplicate is reported once.
     pub(crate) fn take_sack(&mut self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        if let Some(duplicate) = self.duplicate.take() {
+        if let Some(duplicate) = self.duplicate.take().filter(|_| self.reports.1) {
             blocks.push(duplicate);
         }
-        for at in &self.recent {
+        for at in self.recent.iter().filter(|_| self.reports.0) {
             if blocks.len() >= room {
                 break;
             }
@@ -215,7 +223,8 @@ impl Reassembly {
 
     /// Whether there is anything to report.
     pub(crate) fn has_sack(&self) -> bool {
-        self.duplicate.is_some() || !self.recent.is_empty()
+        let (blocks, duplicates) = self.reports;
+        (duplicates && self.duplicate.is_some()) || (blocks && !self.recent.is_empty())
     }
 
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> usize {

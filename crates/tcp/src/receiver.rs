@@ -7,6 +7,7 @@ use units::Time;
 
 use crate::ack_policy::{AckClock, Situation};
 use crate::config::Config;
+use crate::ecn::{Ecn, EcnReceiver};
 use crate::reassembly::{Fit, Reassembly};
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, Segment};
@@ -22,6 +23,7 @@ pub(crate) struct Receiver {
     pub(crate) queue: Reassembly,
     pub(crate) window: ReceiveWindow,
     pub(crate) acks: AckClock,
+    pub(crate) ecn: EcnReceiver,
     /// The time to echo (`ts_recent`).
     echo: Time,
     /// The last echo that gave a sample of the round trip.
@@ -34,6 +36,7 @@ impl Receiver {
             queue: Reassembly::new(0),
             window: ReceiveWindow::new(config, now),
             acks: AckClock::new(config.ack_policy, now),
+            ecn: EcnReceiver::default(),
             echo: Time::ZERO,
             sampled: None,
         }
@@ -107,6 +110,7 @@ impl Receiver {
         self.sample_rtt(now, &segment, len);
         self.window.measure_ratio(len);
         let had_gap = self.queue.has_gap();
+        let ecn = segment.ecn;
         match self.queue.insert(segment.seq, segment.payload, segment.flags.contains(Flags::FIN)) {
             Fit::Duplicate if had_gap && segment.seq > next => {
                 self.acks.on_gap(len, push);
@@ -114,6 +118,7 @@ impl Receiver {
             Fit::Duplicate => self.acks.on_duplicate(self.window.advertised()),
             Fit::Ahead => {
                 self.acks.on_gap(len, push);
+                self.note_mark(ecn);
                 self.grow(len);
                 let occupancy = self.occupancy();
                 self.window.allow_for_gap(&occupancy);
@@ -124,6 +129,7 @@ impl Receiver {
                     self.window.measure_rtt(now, self.queue.next());
                     let advertised = self.window.advertised();
                     self.acks.on_data(now, len, push, advertised, rtt.rto());
+                    self.note_mark(ecn);
                 }
                 if len >= GROWTH_THRESHOLD {
                     self.grow(len);
@@ -133,6 +139,13 @@ impl Receiver {
                     self.acks.demand();
                 }
             }
+        }
+    }
+
+    /// New data came with this mark.
+    fn note_mark(&mut self, ecn: Ecn) {
+        if self.ecn.on_data(ecn) {
+            self.acks.on_mark();
         }
     }
 

@@ -1,4 +1,4 @@
-//! Loss recovery: the state machine, proportional rate reduction, F-RTO and undo.
+//! Loss recovery: its states, and what it must remember.
 //!
 //! ```text
 //!            something missing            loss proven
@@ -7,17 +7,28 @@
 //!    |  +------------------------+--------------------------+-------+
 //!    |  |  timeout in any state: Loss, left the same way
 //!    +--+  a tail loss probe repaired a loss: Cwr, left at once
+//!          a congestion mark was echoed: Cwr, left when a round trip's worth is acknowledged
 //! ```
 //!
-//! Source: Linux 6.18 `tcp_fastretrans_alert`, `tcp_cwnd_reduction` (RFC 6937), `tcp_process_loss`
-//! (RFC 5682), `tcp_try_undo_*` (RFC 3522, RFC 2883). Left out: SACK reneging (our receiver never takes
-//! back what it reported), ECN, path MTU probing.
+//! The states are moved by `by_time` (Linux 6, with RACK) or `by_count` (Linux 3, with FACK or duplicates), as losses are found;
+//! `loss` is entered by a timeout, which `rfc4138` may put to the test first; `reduction` and `undo` are what becomes of the
+//! window. Left out: SACK reneging (our receiver never takes back what it reported), path MTU probing.
 
+mod by_count;
+mod by_time;
+mod loss;
+mod reduction;
+mod rfc4138;
+mod undo;
+
+use congestion::Phase;
 use units::Time;
 
 use crate::ack::Progress;
+use crate::config::LossDetection;
+use crate::recovery::rfc4138::SpuriousTest;
 use crate::sender::Sender;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 
 /// Where loss recovery stands (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,8 +76,12 @@ pub(crate) struct Recovery {
     undo_pending: Option<u32>,
     /// When the first retransmission of the episode left (`retrans_stamp`).
     pub(crate) first_retransmission: Option<Time>,
-    /// F-RTO tests whether the timeout was spurious.
+    /// Rate halving: the next acknowledgement takes one segment (`snd_cwnd_cnt`).
+    halving: bool,
+    /// F-RTO tests whether the timeout was spurious, in the Loss state.
     frto: bool,
+    /// The same before that state is entered (RFC 4138).
+    test: Option<SpuriousTest>,
     /// F-RTO step 2b: send new data rather than retransmissions until the next acknowledgement.
     pub(crate) new_data_first: bool,
 }
@@ -83,14 +98,31 @@ impl Recovery {
             undo_from: None,
             undo_pending: None,
             first_retransmission: None,
+            halving: false,
             frto: false,
+            test: None,
             new_data_first: false,
         }
     }
 
-    /// The window follows proportional rate reduction (`tcp_in_cwnd_reduction`).
+    /// Nothing is retransmitted while a timeout is being tested.
+    pub(crate) fn is_testing(&self) -> bool {
+        self.test.is_some()
+    }
+
+    /// The window is coming down (`tcp_in_cwnd_reduction`).
     pub(crate) fn is_reducing(&self) -> bool {
         matches!(self.state, CongestionState::Cwr | CongestionState::Recovery)
+    }
+
+    /// The state as congestion controllers name it.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.state {
+            CongestionState::Open => Phase::Open,
+            CongestionState::Disorder | CongestionState::Cwr => Phase::Disturbed,
+            CongestionState::Recovery => Phase::Recovery,
+            CongestionState::Loss => Phase::Loss,
+        }
     }
 
     /// A retransmission left.
@@ -123,6 +155,20 @@ impl Recovery {
         }
     }
 
+    /// What the reduction still owes (RFC 6937).
+    fn prr_owed(&self) -> u32 {
+        self.prr_delivered.saturating_sub(self.prr_sent)
+    }
+
+    /// Evidence that the episode was a mistake would still be heeded.
+    fn may_still_undo(&self) -> bool {
+        self.undo_from.is_some()
+    }
+
+    fn forbid_undo(&mut self) {
+        self.undo_from = None;
+    }
+
     fn may_undo(&self, echo: Option<Time>) -> bool {
         self.undo_from.is_some() && (self.undo_pending == Some(0) || self.original_arrived(echo))
     }
@@ -131,103 +177,72 @@ impl Recovery {
 impl Sender {
     /// Runs the state machine on an acknowledgement that is not plain (`tcp_fastretrans_alert`).
     pub(crate) fn alert(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
-        use CongestionState::{Cwr, Loss, Open, Recovery};
-
-        if self.recovery.state == Open {
-            self.recovery.first_retransmission = None;
-        } else if self.una >= self.recovery.ends {
-            match self.recovery.state {
-                Cwr if self.una != self.recovery.ends => {
-                    self.end_reduction(now);
-                    self.recovery.state = Open;
-                }
-                Recovery => {
-                    self.try_undo_recovery(now, progress.echo);
-                    self.end_reduction(now);
-                }
-                _ => {}
-            }
+        if progress.congestion_marked {
+            // The reduction is called for: it is not to be undone.
+            self.recovery.prior_ssthresh = None;
         }
-        match self.recovery.state {
-            Recovery => {
-                if progress.advanced && self.try_undo_partial(now, progress) {
-                    return;
-                }
-                if self.try_undo_duplicates(now) {
-                    self.settle();
-                }
-                self.find_losses(now, progress, timers);
-                if self.recovery.state != Recovery && self.board.lost() > 0 {
-                    self.enter_recovery(now);
-                }
-            }
-            Loss => {
-                self.process_loss(now, progress);
-                self.find_losses(now, progress, timers);
-                if self.recovery.state == Open || progress.lost_again {
-                    self.recover_or_settle(now);
-                }
-            }
-            _ => {
-                if self.recovery.state <= CongestionState::Disorder {
-                    self.try_undo_duplicates(now);
-                }
-                self.find_losses(now, progress, timers);
-                self.recover_or_settle(now);
+        match self.config.loss_detection {
+            LossDetection::Rack => self.alert_by_time(now, progress, timers),
+            LossDetection::Fack | LossDetection::Duplicates => {
+                self.alert_by_count(now, progress, timers);
             }
         }
     }
 
-    fn recover_or_settle(&mut self, now: Time) {
-        if self.board.lost() > 0 {
-            self.enter_recovery(now);
-        } else {
-            self.settle();
-        }
-    }
-
-    /// `tcp_identify_packet_loss`
-    fn find_losses(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
-        if self.board.is_empty() || !self.rack.take_advanced() {
-            return;
-        }
-        let retransmitted = self.board.retransmitted();
-        if let Some(wait) = self.mark_overdue(now) {
-            self.arm_reordering(now, wait, timers);
-            progress.rearm = false;
-        }
-        progress.lost_again |= retransmitted > self.board.retransmitted();
-    }
-
-    fn mark_overdue(&mut self, now: Time) -> Option<std::time::Duration> {
-        let proven = self.recovery.state >= CongestionState::Recovery;
-        let srtt = self.rtt.srtt().unwrap_or_default();
-        let window = self.rack.window(proven, self.board.sacked(), self.min_rtt(), srtt);
-        let (wait, marked) = self.rack.mark_losses(&mut self.board, now, window);
-        self.losses += marked;
-        wait
-    }
-
-    /// The reordering window closed (`tcp_rack_reo_timeout`).
+    /// The timer that the reordering window of RACK and the delay of early retransmit share.
     pub(crate) fn on_reordering_timeout(&mut self, now: Time, timers: &mut Timers) {
-        let (in_flight, losses) = (self.board.in_flight(), self.losses);
-        self.mark_overdue(now);
-        if in_flight != self.board.in_flight() && self.recovery.state != CongestionState::Recovery {
-            self.enter_recovery(now);
-            self.reduce(1, self.losses - losses, false);
+        match self.config.loss_detection {
+            LossDetection::Rack => self.on_reordering_window_over(now),
+            LossDetection::Fack | LossDetection::Duplicates => self.retransmit_early(now),
         }
         self.rearm_retransmission(now, timers);
     }
 
-    /// `tcp_enter_recovery`
-    fn enter_recovery(&mut self, _now: Time) {
+    /// Without selective acknowledgements a duplicate says that one more segment arrived, but not which (`tcp_add_reno_sack`).
+    fn presume_arrival(&mut self, progress: &mut Progress) {
+        if self.sack || !progress.is_duplicate {
+            return;
+        }
+        progress.delivered += 1;
+        if self.board.presume_arrival() {
+            self.note_surplus();
+        }
+    }
+
+    /// Outside of a recovery progress settles what duplicates were about.
+    fn presume_in_order(&mut self, progress: &mut Progress) {
+        if !self.sack && progress.advanced {
+            self.board.forget_presumed();
+        }
+        self.presume_arrival(progress);
+    }
+
+    /// After a timeout duplicates tell of data sent since, if there is any (`tcp_process_loss`).
+    fn presume_in_loss(&mut self, progress: &mut Progress) {
+        if self.sack {
+            return;
+        }
+        if self.nxt > self.recovery.ends && progress.is_duplicate {
+            self.presume_arrival(progress);
+        } else if progress.advanced {
+            self.board.forget_presumed();
+        }
+    }
+
+    /// More duplicates than segments: the network reorders (`tcp_check_reno_reordering`).
+    pub(crate) fn note_surplus(&mut self) {
+        self.rack.note_reordering(u64::from(self.board.sent()) * u64::from(self.mss), self.mss);
+    }
+
+    /// `tcp_enter_recovery`; a reduction that a congestion mark asks for is not undone.
+    fn enter_recovery(&mut self, congestion_marked: bool) {
         if !self.any_retransmission() {
             self.recovery.first_retransmission = None;
         }
         self.recovery.prior_ssthresh = None;
         self.arm_undo();
         if !self.recovery.is_reducing() {
-            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
+            self.recovery.prior_ssthresh = (!congestion_marked).then(|| self.current_ssthresh());
             self.begin_reduction();
         }
         self.recovery.state = CongestionState::Recovery;
@@ -236,69 +251,6 @@ impl Sender {
     fn arm_undo(&mut self) {
         let probe = u32::from(self.probe.is_some_and(|probe| probe.again));
         self.recovery.arm_undo(self.una, self.board.retransmitted() + probe);
-    }
-
-    /// `tcp_init_cwnd_reduction`
-    fn begin_reduction(&mut self) {
-        let window = &mut self.cwnd.window;
-        self.recovery.ends = self.nxt;
-        self.probe = None;
-        self.recovery.prior_cwnd = window.cwnd;
-        (self.recovery.prr_delivered, self.recovery.prr_sent) = (0, 0);
-        window.restart_counting();
-        window.ssthresh = self.cwnd.controller.on_congestion(window);
-    }
-
-    /// Proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`).
-    pub(crate) fn reduce(&mut self, delivered: u32, newly_lost: u64, advanced: bool) {
-        if delivered == 0 || self.recovery.prior_cwnd == 0 {
-            return;
-        }
-        let recovery = &mut self.recovery;
-        recovery.prr_delivered += delivered;
-        let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
-        let sent = recovery.prr_sent;
-        let mut may_send = if in_flight > ssthresh {
-            let due = u64::from(ssthresh) * u64::from(recovery.prr_delivered);
-            (due.div_ceil(u64::from(recovery.prior_cwnd)) as u32).saturating_sub(sent)
-        } else {
-            let owed = recovery.prr_delivered.saturating_sub(sent).max(delivered);
-            (owed + u32::from(advanced && newly_lost == 0)).min(ssthresh - in_flight)
-        };
-        if sent == 0 {
-            // The first retransmission of an episode always leaves.
-            may_send = may_send.max(1);
-        }
-        self.cwnd.window.cwnd = in_flight + may_send;
-    }
-
-    /// `tcp_end_cwnd_reduction`
-    fn end_reduction(&mut self, now: Time) {
-        let window = &mut self.cwnd.window;
-        let stands =
-            self.recovery.state == CongestionState::Cwr || self.recovery.undo_from.is_some();
-        if window.ssthresh < congestion::INFINITE_SSTHRESH && stands {
-            window.cwnd = window.ssthresh;
-            self.cwnd.touch(now);
-        }
-    }
-
-    /// A tail loss probe repaired a loss: reduce once, without an episode (`tcp_process_tlp_ack`).
-    pub(crate) fn reduce_after_probe(&mut self, now: Time) {
-        self.begin_reduction();
-        self.recovery.state = CongestionState::Cwr;
-        self.end_reduction(now);
-        self.keep_open();
-    }
-
-    /// `tcp_try_to_open`
-    fn settle(&mut self) {
-        if !self.any_retransmission() {
-            self.recovery.first_retransmission = None;
-        }
-        if self.recovery.state != CongestionState::Cwr {
-            self.keep_open();
-        }
     }
 
     /// `tcp_try_keep_open`
@@ -324,149 +276,5 @@ impl Sender {
         } else {
             self.cwnd.window.remembered_ssthresh()
         }
-    }
-
-    /// The retransmission timer expired (`tcp_enter_loss`).
-    pub(crate) fn enter_loss(&mut self, now: Time) {
-        let state = self.recovery.state;
-        self.mark_all_lost(now);
-        let unreduced = state <= CongestionState::Disorder
-            || self.recovery.ends <= self.una
-            || (state == CongestionState::Loss && self.timeouts == 0);
-        if unreduced {
-            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
-            self.recovery.prior_cwnd = self.cwnd.window.cwnd;
-            self.cwnd.window.ssthresh = self.cwnd.controller.on_congestion(&self.cwnd.window);
-            self.arm_undo();
-        }
-        self.cwnd.window.cwnd = self.board.in_flight() + 1;
-        self.cwnd.window.restart_counting();
-        self.cwnd.touch(now);
-        if state <= CongestionState::Disorder
-            && self.board.sacked() >= crate::rack::DUPLICATE_THRESHOLD
-        {
-            self.rack.forget_reordering();
-        }
-        self.recovery.state = CongestionState::Loss;
-        self.cwnd.controller.on_timeout(now, self.nxt);
-        self.recovery.ends = self.nxt;
-        self.probe = None;
-        self.recovery.frto = state < CongestionState::Recovery || self.timeouts > 0;
-        self.recovery.new_data_first = false;
-    }
-
-    /// Marks everything lost but what was sent too recently to know (`tcp_timeout_mark_lost`).
-    fn mark_all_lost(&mut self, now: Time) {
-        for (index, id) in self.board.ids().enumerate() {
-            let sent = self.board.get(id);
-            if sent.sacked || (index > 0 && self.rack.is_fresh(sent.at, now)) {
-                continue;
-            }
-            self.board.mark_lost(id);
-            self.losses += 1;
-        }
-    }
-
-    /// F-RTO and the end of a Loss episode (`tcp_process_loss`; RFC 5682 section 3.1).
-    fn process_loss(&mut self, now: Time, progress: &Progress) {
-        let recovered = self.una >= self.recovery.ends;
-        if progress.advanced && self.try_undo_loss(now, progress.echo, false) {
-            return;
-        }
-        if self.recovery.frto {
-            if progress.original && self.try_undo_loss(now, progress.echo, true) {
-                return;
-            }
-            if self.nxt > self.recovery.ends {
-                if progress.sacked || progress.is_duplicate {
-                    self.recovery.frto = false;
-                }
-            } else if progress.advanced && !recovered {
-                self.recovery.ends = self.nxt;
-                if self.has_sendable() {
-                    self.recovery.new_data_first = true;
-                    return;
-                }
-                self.recovery.frto = false;
-            }
-        }
-        if recovered {
-            self.try_undo_recovery(now, progress.echo);
-        }
-    }
-
-    /// F-RTO had nothing new to send: conventional recovery.
-    pub(crate) fn abandon_frto(&mut self) {
-        self.recovery.frto = false;
-        self.recovery.new_data_first = false;
-    }
-
-    /// `tcp_undo_cwnd_reduction`
-    fn undo(&mut self, now: Time, unmark: bool) {
-        if unmark {
-            self.board.unmark_all_lost();
-        }
-        if let Some(prior) = self.recovery.prior_ssthresh {
-            let window = &mut self.cwnd.window;
-            window.cwnd = self.cwnd.controller.undo(window, self.recovery.prior_cwnd);
-            window.ssthresh = window.ssthresh.max(prior);
-        }
-        self.cwnd.touch(now);
-        self.recovery.undo_from = None;
-        self.rack.reexamine();
-        self.stats.undone += 1;
-    }
-
-    fn try_undo_recovery(&mut self, now: Time, echo: Option<Time>) {
-        if self.recovery.may_undo(echo) {
-            self.undo(now, false);
-        } else {
-            self.rack.note_recovery();
-        }
-        self.recovery.state = CongestionState::Open;
-    }
-
-    fn try_undo_duplicates(&mut self, now: Time) -> bool {
-        let needless = self.recovery.undo_from.is_some() && self.recovery.undo_pending == Some(0);
-        if needless {
-            self.rack.note_undo();
-            self.undo(now, false);
-        }
-        needless
-    }
-
-    fn try_undo_loss(&mut self, now: Time, echo: Option<Time>, spurious: bool) -> bool {
-        let undo = spurious || self.recovery.may_undo(echo);
-        if undo {
-            if spurious {
-                self.retransmits.judge_timeout(self.recovery.first_retransmission);
-            }
-            self.undo(now, true);
-            self.timeouts = 0;
-            self.recovery.state = CongestionState::Open;
-        }
-        undo
-    }
-
-    /// A hole was filled by the original (`tcp_try_undo_partial`); true if there is no more to do.
-    fn try_undo_partial(&mut self, now: Time, progress: &Progress) -> bool {
-        if self.recovery.undo_from.is_none() || !self.recovery.original_arrived(progress.echo) {
-            return false;
-        }
-        self.note_reordering(progress.prior_una, progress.prior_highest);
-        if self.board.retransmitted() > 0 {
-            return true;
-        }
-        if !self.any_retransmission() {
-            self.recovery.first_retransmission = None;
-        }
-        self.undo(now, true);
-        self.keep_open();
-        false
-    }
-
-    fn arm_reordering(&mut self, now: Time, wait: std::time::Duration, timers: &mut Timers) {
-        let wait = (wait + crate::sender::TIMER_SLACK).min(self.rtt.rto());
-        timers.arm_sender(Timer::Reordering, now + wait);
     }
 }

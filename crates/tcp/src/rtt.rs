@@ -12,7 +12,7 @@ use units::Time;
 /// three best of the window; here the next sample takes over.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 /// The timeout where the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`).
-const FALLBACK_RTO: Duration = Duration::from_secs(3);
+pub(crate) const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
 /// The estimator of one connection.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub(crate) struct RttEstimator {
     round_ends: u64,
     min: Option<(Duration, Time)>,
     rto: Duration,
+    /// The timeout was doubled since the last sample (`icsk_backoff`).
+    backed_off: bool,
     rto_min: Duration,
     rto_max: Duration,
 }
@@ -42,6 +44,7 @@ impl RttEstimator {
             round_ends: 0,
             min: None,
             rto: initial,
+            backed_off: false,
             rto_min: min,
             rto_max: max,
         }
@@ -67,6 +70,11 @@ impl RttEstimator {
                 self.mdev_max = floor;
             }
         }
+        self.backed_off = false;
+        self.recompute();
+    }
+
+    fn recompute(&mut self) {
         self.rto = span((self.srtt_8 >> 3) + self.rttvar).min(self.rto_max);
     }
 
@@ -92,19 +100,26 @@ impl RttEstimator {
         }
     }
 
-    /// The handshake ended: without a sample the timeout becomes 3 s (`tcp_init_metrics`).
-    pub(crate) fn finish_handshake(&mut self) {
+    /// The handshake ended: without a sample the timeout becomes `fallback` (`tcp_init_metrics`).
+    pub(crate) fn finish_handshake(&mut self, fallback: Duration) {
         if self.srtt_8 == 0 {
-            self.rto = FALLBACK_RTO.min(self.rto_max);
-            self.rttvar = nanos(FALLBACK_RTO);
+            self.rto = fallback.min(self.rto_max);
+            self.rttvar = nanos(fallback);
             self.mdev_4 = self.rttvar;
             self.mdev_max = self.rttvar;
         }
     }
 
+    /// Starts anew, with the `initial` timeout until the next sample.
+    pub(crate) fn forget(&mut self, initial: Duration) {
+        (self.srtt_8, self.backed_off) = (0, false);
+        self.rto = initial.min(self.rto_max);
+    }
+
     /// Doubles the timeout after it expired (RFC 6298 section 5.5).
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.rto_max);
+        self.backed_off = true;
     }
 
     /// The timeout now, back-off included.
@@ -189,7 +204,7 @@ mod tests {
     #[test]
     fn without_a_sample_the_handshake_leaves_three_seconds() {
         let mut rtt = estimator();
-        rtt.finish_handshake();
+        rtt.finish_handshake(FALLBACK_RTO);
         assert_eq!(rtt.rto(), Duration::from_secs(3));
     }
 

@@ -22,6 +22,10 @@ impl Samples {
         self.0 = Some((self.0.map_or(at, |(first, _)| first), at));
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+
     /// The round trip of the first.
     pub(crate) fn first(self, clock: Clock, now: Time) -> Option<Duration> {
         self.0.map(|(first, _)| clock.span(first, now))
@@ -44,16 +48,13 @@ pub(crate) struct Covered {
     pub(crate) selected: Samples,
     /// Something cumulatively acknowledged had been sent again.
     pub(crate) retransmission: bool,
+    /// Of these, one that was not the first.
+    pub(crate) later_retransmission: bool,
 }
 
 impl Sender {
     /// Updates the estimators; returns the sample that was taken.
-    pub(crate) fn sample_rtt(
-        &mut self,
-        now: Time,
-        progress: &Progress,
-        maybe_delayed: bool,
-    ) -> Option<Duration> {
+    pub(crate) fn sample_rtt(&mut self, now: Time, progress: &Progress) -> Option<Duration> {
         let (sample, newest) = match self.config.rtt_sampling {
             RttSampling::Transmissions => self.time_transmissions(now, progress),
             RttSampling::Echo => self.time_echo(now, progress),
@@ -61,7 +62,7 @@ impl Sender {
         self.latest_rtt = newest;
         let sample = sample?;
         if let Some(newest) = newest
-            && !(maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
+            && !(progress.maybe_delayed && self.rtt.min().is_some_and(|min| newest > min))
         {
             self.rtt.observe_min(now, newest);
         }

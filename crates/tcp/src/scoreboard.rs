@@ -7,6 +7,8 @@
 //!
 //! Invariant: in flight = sent - (sacked + lost) + retransmitted (RFC 6675 "pipe", in segments).
 
+mod counting;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -36,6 +38,8 @@ pub(crate) struct Sent {
     pub(crate) retransmitted: bool,
     /// `TCPCB_EVER_RETRANS`
     pub(crate) ever_retransmitted: bool,
+    /// What had been sent when it was sent again last (`ack_seq` of Linux 3).
+    fence: u64,
     earlier: Id,
     later: Id,
 }
@@ -54,6 +58,8 @@ pub(crate) struct Scoreboard {
     lost_waiting: BTreeSet<Id>,
     covered: RangeSet,
     sacked: u32,
+    /// Segments of which duplicates say that they arrived, without selective acknowledgements.
+    presumed: u32,
     lost: u32,
     retransmitted: u32,
 }
@@ -68,6 +74,7 @@ impl Scoreboard {
             lost_waiting: BTreeSet::new(),
             covered: RangeSet::default(),
             sacked: 0,
+            presumed: 0,
             lost: 0,
             retransmitted: 0,
         }
@@ -80,7 +87,7 @@ impl Scoreboard {
 
     /// Of these, selectively acknowledged (`sacked_out`).
     pub(crate) fn sacked(&self) -> u32 {
-        self.sacked
+        self.sacked + self.presumed
     }
 
     /// Of these, thought lost (`lost_out`).
@@ -95,7 +102,7 @@ impl Scoreboard {
 
     /// Segments believed to be in the network (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
-        self.sent() + self.retransmitted - self.sacked - self.lost
+        self.sent() + self.retransmitted - self.sacked() - self.lost
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -151,6 +158,7 @@ impl Scoreboard {
             lost: false,
             retransmitted: false,
             ever_retransmitted: false,
+            fence: 0,
             earlier: NONE,
             later: NONE,
         });
@@ -231,7 +239,9 @@ impl Scoreboard {
     /// Notes a retransmission of something lost (`tcp_retransmit_skb`).
     pub(crate) fn mark_retransmitted(&mut self, id: Id, now: Time) {
         self.note_sent_again(id, now);
+        let fence = self.records.back().map_or(0, |last| last.end);
         let record = self.get_mut(id);
+        record.fence = fence;
         if !record.retransmitted {
             record.retransmitted = true;
             self.retransmitted += 1;
@@ -320,6 +330,7 @@ impl Scoreboard {
         self.retransmitted -= u32::from(record.retransmitted);
         self.records.pop_front();
         self.first += 1;
+        self.presumed = self.presumed.min(self.sent());
         Some(record)
     }
 

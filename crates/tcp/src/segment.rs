@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::Payload;
+use crate::{Ecn, Payload};
 
 /// IPv4 without options.
 const IP_HEADER: u32 = 20;
@@ -35,7 +35,6 @@ impl Flags {
     pub const PSH: Flags = Flags(8);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(16);
-
     /// Urgent data. Never sent by an endpoint of this crate.
     pub const URG: Flags = Flags(32);
     /// ECN echo (RFC 3168).
@@ -73,6 +72,8 @@ impl fmt::Debug for Flags {
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
             (Flags::ACK, '.'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
         ];
         for (_, name) in names.into_iter().filter(|(flag, _)| self.contains(*flag)) {
             write!(f, "{name}")?;
@@ -161,6 +162,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// Present on a SYN.
     pub syn: Option<SynOptions>,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
 }
 
 impl Segment {
@@ -217,6 +220,7 @@ pub fn reset_for(segment: &Segment) -> Option<Segment> {
         sack: SackBlocks::NONE,
         timestamps: None,
         syn: None,
+        ecn: Ecn::NotEct,
     })
 }
 
@@ -236,6 +240,7 @@ mod tests {
             sack: SackBlocks::NONE,
             timestamps: Some(Timestamps { value: Time::ZERO, echo: Time::ZERO }),
             syn: None,
+            ecn: Ecn::NotEct,
         }
     }
 

@@ -9,15 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use chance::Stream;
+use congestion::{Resume, Start};
 use units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, Growth, HandshakeRtt};
 use crate::cwnd::{Burst, CongestionWindow};
+use crate::ecn::EcnSender;
+use crate::idle::PendingRestart;
+use crate::pacing::Pacer;
 use crate::payload::Payload;
 use crate::rack::Rack;
+use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, Recovery};
 use crate::retransmits::{Cause, Retransmits};
-use crate::rtt::RttEstimator;
+use crate::rtt::{FALLBACK_RTO, RttEstimator};
 use crate::scoreboard::{Id, Scoreboard};
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
@@ -54,6 +60,8 @@ pub(crate) enum Forced {
     Tail,
     /// What little the peer's window takes.
     PartialWindow,
+    /// The head again, to test a timeout (RFC 4138).
+    Head,
     /// Nothing, with an old number, to make the peer repeat its window.
     WindowProbe,
 }
@@ -65,6 +73,8 @@ pub(crate) struct Outgoing {
     pub(crate) payload: Payload,
     pub(crate) fin: bool,
     pub(crate) push: bool,
+    /// It leaves for the first time.
+    pub(crate) is_new: bool,
 }
 
 /// Counters of the sender.
@@ -89,6 +99,12 @@ pub(crate) struct Sender {
     pub(crate) rack: Rack,
     pub(crate) recovery: Recovery,
     pub(crate) cwnd: CongestionWindow,
+    /// Delivery rates, for a controller that asks.
+    pub(crate) rate: Option<Box<RateEstimator>>,
+    pub(crate) pacer: Pacer,
+    pub(crate) ecn: EcnSender,
+    /// Acknowledgements are selective.
+    pub(crate) sack: bool,
     pub(crate) peer: PeerWindow,
     pub(crate) probe: Option<Probe>,
     /// The lowest number not acknowledged (`snd_una`).
@@ -117,7 +133,8 @@ pub(crate) struct Sender {
     /// Data left since the end of the last burst; something was in flight before it.
     burst: bool,
     burst_from_idle: bool,
-    last_sent: Time,
+    pub(crate) last_sent: Time,
+    pub(crate) restart: Option<PendingRestart>,
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
     small_end: u64,
     /// How much the application may have unacknowledged.
@@ -126,15 +143,25 @@ pub(crate) struct Sender {
     starved: bool,
 }
 
+/// What a connection draws from that was given no stream of its own.
+fn fixed_chance() -> Stream {
+    chance::Source::new(0, 0).stream("tcp/congestion")
+}
+
 impl Sender {
     pub(crate) fn new(config: Arc<Config>, now: Time) -> Sender {
+        let cwnd = CongestionWindow::new(&config, fixed_chance(), now);
         Sender {
             buffer: SendBuffer::default(),
             board: Scoreboard::new(),
             rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
             rack: Rack::new(),
             recovery: Recovery::new(),
-            cwnd: CongestionWindow::new(config.congestion, config.initial_window, now),
+            rate: cwnd.is_rate_based().then(|| Box::new(RateEstimator::new())),
+            cwnd,
+            pacer: Pacer::new(),
+            ecn: EcnSender::default(),
+            sack: config.sack,
             peer: PeerWindow { bytes: 0, updated_by: 0, most: 0 },
             probe: None,
             una: 0,
@@ -154,11 +181,17 @@ impl Sender {
             burst: false,
             burst_from_idle: false,
             last_sent: now,
+            restart: None,
             small_end: 0,
             buffer_limit: config.send_buffer.initial_bytes,
             starved: false,
             config,
         }
+    }
+
+    /// Lets the congestion controller draw from `chance`. Before the handshake is over.
+    pub(crate) fn draw_from(&mut self, chance: Stream, now: Time) {
+        self.cwnd = CongestionWindow::new(&self.config, chance, now);
     }
 
     /// Opens for data once the SYN is acknowledged.
@@ -172,7 +205,10 @@ impl Sender {
         (self.una, self.nxt) = (1, 1);
         self.peer = PeerWindow { bytes: window_bytes, updated_by: peer_seq, most: window_bytes };
         self.timeouts = 0;
-        self.rtt.finish_handshake();
+        self.rtt.finish_handshake(match self.config.handshake_rtt {
+            HandshakeRtt::Counts => FALLBACK_RTO,
+            HandshakeRtt::NeedsTimestamps => self.config.initial_rto,
+        });
         if cautious {
             self.cwnd.window.cwnd = 1;
         }
@@ -181,6 +217,9 @@ impl Sender {
         if self.config.send_buffer.expands_at_start {
             self.expand_buffer();
         }
+        let start = Start { now, rtt: self.rtt.srtt(), segment_bytes: self.mss };
+        self.cwnd.controller.start(&self.cwnd.window, &start);
+        self.update_pacing();
     }
 
     // ---- the application's side
@@ -234,19 +273,24 @@ impl Sender {
         if space == 0 || wanted == 0 {
             return 0;
         }
-        self.restart_after_idle(now);
+        self.restart_before_write(now);
+        self.note_idle_path();
         self.limit.set(now, Limit::Network);
         let unsent = self.unsent_bytes();
         let filled = (unsent + space).next_multiple_of(mss) - unsent;
         wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
-    /// `tcp_slow_start_after_idle_check`: a window that has not been used for a timeout proves nothing.
-    fn restart_after_idle(&mut self, now: Time) {
-        let idle = now - self.last_sent;
-        if self.config.slow_start_after_idle && self.board.is_empty() && idle > self.rtt.rto() {
-            let ssthresh = self.current_ssthresh();
-            self.cwnd.restart(now, idle, self.rtt.rto(), ssthresh);
+    /// Before more is written: what there was did not fill the path (`tcp_rate_check_app_limited`).
+    fn note_idle_path(&mut self) {
+        let board = &self.board;
+        let in_flight = board.in_flight();
+        if let Some(rate) = &mut self.rate
+            && self.nxt + u64::from(self.mss) > 1 + self.buffer.end()
+            && in_flight < self.cwnd.cwnd()
+            && board.lost() <= board.retransmitted()
+        {
+            rate.limit(in_flight);
         }
     }
 
@@ -266,6 +310,9 @@ impl Sender {
         self.forced = None;
         self.board.clear();
         self.buffer.clear();
+        if let Some(rate) = &mut self.rate {
+            rate.clear();
+        }
     }
 
     // ---- what may leave
@@ -309,7 +356,7 @@ impl Sender {
             return Some(out);
         }
         if self.recovery.new_data_first {
-            if let Some(out) = self.send_new(now) {
+            if let Some(out) = self.send_new(now, timers) {
                 return Some(out);
             }
             if self.nxt > self.recovery.ends {
@@ -321,16 +368,28 @@ impl Sender {
         if let Some(out) = self.send_lost(now, timers) {
             return Some(out);
         }
-        if let Some(out) = self.send_new(now) {
+        if let Some(out) = self.send_new(now, timers) {
+            return Some(out);
+        }
+        if let Some(out) = self.send_hole(now, timers) {
             return Some(out);
         }
         self.end_burst(now, timers);
         None
     }
 
+    /// Nothing new can leave: what is neither known to have arrived nor thought lost may be sent again.
+    fn send_hole(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+        let id = self.next_forward_retransmission()?;
+        if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
+            return None;
+        }
+        Some(self.retransmit(now, id, timers))
+    }
+
     /// `tcp_xmit_retransmit_queue`
     fn send_lost(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
-        let id = self.board.next_lost()?;
+        let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
         }
@@ -338,9 +397,18 @@ impl Sender {
         if seq >= self.window_end() && seq > self.una {
             return None;
         }
+        if self.is_held_back(now, timers) {
+            return None;
+        }
+        Some(self.retransmit(now, id, timers))
+    }
+
+    /// `tcp_retransmit_skb`
+    fn retransmit(&mut self, now: Time, id: Id, timers: &mut Timers) -> Outgoing {
+        let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
         if is_head && !timers.is_armed(Timer::Reordering) {
-            timers.arm_sender(Timer::Retransmit, now + self.rtt.rto());
+            timers.arm_sender(Timer::Retransmit, now + self.rtt.rto() + self.pacing_delay(now));
         }
         let cause = match self.recovery.state {
             CongestionState::Loss => Cause::Timeout,
@@ -349,7 +417,7 @@ impl Sender {
         self.note_sending(now);
         self.board.mark_retransmitted(id, now);
         self.recovery.note_retransmission(now);
-        Some(self.repeat(now, id, cause))
+        self.repeat(now, id, cause)
     }
 
     /// Cuts a segment that was sent before.
@@ -362,15 +430,21 @@ impl Sender {
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += len as u64;
         self.retransmits.add(now, seq, cause);
-        Outgoing { seq, payload, fin: sent.end > data_end, push: data_end == self.stream_end() }
+        self.note_paced(now, len);
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent_again(sent.seq);
+        }
+        let push = data_end == self.stream_end();
+        Outgoing { seq, payload, fin: sent.end > data_end, push, is_new: false }
     }
 
     /// The next new segment, if both windows let it out.
-    fn send_new(&mut self, now: Time) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
         if !self.has_unsent()
             || self.board.in_flight() >= self.cwnd.cwnd()
             || self.next_end() > self.window_end()
             || self.nagle_holds()
+            || self.is_held_back(now, timers)
         {
             return None;
         }
@@ -391,25 +465,37 @@ impl Sender {
         let data_end = end.min(self.stream_end());
         let len = (data_end - seq) as usize;
         let payload = self.buffer.cut(seq - 1, len);
+        self.note_idleness(now);
         self.note_sending(now);
         if !self.burst {
             self.burst = true;
             self.burst_from_idle = self.board.is_empty();
         }
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent(seq, now, self.board.is_empty());
+        }
         self.board.push(seq..end, now);
         self.nxt = end;
+        self.count_before_restart(now);
         if len < self.mss as usize {
             self.small_end = end;
         }
         self.recovery.prr_sent += u32::from(self.recovery.is_reducing());
         self.stats.bytes += len as u64;
-        Outgoing { seq, payload, fin: end > data_end, push: data_end == self.stream_end() }
+        self.note_paced(now, len);
+        let push = data_end == self.stream_end();
+        Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
     }
 
     /// `tcp_event_data_sent`
     fn note_sending(&mut self, now: Time) {
         if self.board.in_flight() == 0 {
-            self.cwnd.controller.on_resume(now, now - self.last_sent);
+            let app_limited = self.rate.as_ref().is_some_and(|rate| rate.is_app_limited());
+            let resume = Resume { now, idle: now - self.last_sent, app_limited };
+            self.cwnd.controller.on_resume(&mut self.cwnd.window, &resume);
+            if app_limited {
+                self.update_pacing();
+            }
         }
         self.last_sent = now;
     }
@@ -424,6 +510,13 @@ impl Sender {
                 self.board.note_sent_again(id, now);
                 self.repeat(now, id, Cause::TailLossProbe)
             }
+            Forced::Head => {
+                let id = self.board.first()?;
+                self.note_sending(now);
+                self.board.mark_retransmitted(id, now);
+                self.recovery.note_retransmission(now);
+                return Some(self.repeat(now, id, Cause::Timeout));
+            }
             Forced::PartialWindow => {
                 let end = self.window_end().min(self.next_end());
                 if end <= self.nxt {
@@ -433,8 +526,8 @@ impl Sender {
             }
             Forced::WindowProbe => {
                 // An old number is answered at once (`tcp_xmit_probe_skb`).
-                let seq = self.una - 1;
-                return Some(Outgoing { seq, payload: Payload::new(), fin: false, push: false });
+                let (seq, payload) = (self.una - 1, Payload::new());
+                return Some(Outgoing { seq, payload, fin: false, push: false, is_new: false });
             }
         };
         // The timeout runs already; new data must not put another probe in its place.
@@ -445,6 +538,8 @@ impl Sender {
 
     /// Nothing more may leave: sets the timers and judges the use of the window.
     fn end_burst(&mut self, now: Time, timers: &mut Timers) {
+        self.pacer.end_burst();
+        self.restart_after_burst(now);
         let full = self.board.in_flight() >= self.cwnd.cwnd();
         if self.burst || (full && self.has_unsent()) {
             self.validate_window(now, full);
@@ -464,8 +559,12 @@ impl Sender {
 
     fn validate_window(&mut self, now: Time, full: bool) {
         let burst = Burst { full, sent: self.board.sent(), acknowledged: self.una, next: self.nxt };
-        let unused = self.cwnd.validate(now, &burst, self.rtt.rto());
-        if unused && self.config.slow_start_after_idle {
+        let patience = self.rtt.rto();
+        let unused = match self.config.growth {
+            Growth::PerAck => self.cwnd.validate_by_count(now, burst.sent, patience),
+            Growth::PerSegment => self.cwnd.validate(now, &burst, patience),
+        };
+        if unused && self.config.slow_start_after_idle && !self.cwnd.is_rate_based() {
             let open = self.recovery.state == CongestionState::Open && !self.starved;
             self.cwnd.give_up_unused(now, open);
         }
@@ -487,11 +586,14 @@ impl Sender {
         self.limit.set(now, limit);
     }
 
-    /// Twice the memory of a window's segments (`tcp_sndbuf_expand`).
+    /// Twice the memory of a window's segments (`tcp_sndbuf_expand`); three times if the controller may send faster
+    /// than that even in recovery (`bbr_sndbuf_expand`).
     fn expand_buffer(&mut self) {
         let segments =
             self.cwnd.cwnd().max(self.config.initial_window).max(self.rack.reordering() + 1);
-        let wanted = 2 * u64::from(segments) * self.config.send_buffer.segment_memory_bytes;
+        let windows = if self.cwnd.is_rate_based() { 3 } else { 2 };
+        let memory = self.config.send_buffer.segment_memory_bytes;
+        let wanted = windows * u64::from(segments) * memory;
         let limit = wanted.min(self.config.send_buffer.max_bytes);
         self.buffer_limit = self.buffer_limit.max(limit);
     }

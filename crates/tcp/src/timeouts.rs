@@ -35,7 +35,7 @@ impl Sender {
         }
         let early = timers.is_armed(Timer::Reordering) || timers.is_armed(Timer::LossProbe);
         let due = if early { self.retransmission_due().max(now) } else { now + self.rtt.rto() };
-        timers.arm_sender(Timer::Retransmit, due);
+        timers.arm_sender(Timer::Retransmit, due + self.pacing_delay(now));
     }
 
     /// After progress: a tail loss probe where one may be sent, else the full timeout
@@ -53,13 +53,13 @@ impl Sender {
         if expiry > now {
             at = at.min(expiry);
         }
-        timers.arm_sender(Timer::LossProbe, at);
+        timers.arm_sender(Timer::LossProbe, at + self.pacing_delay(now));
         true
     }
 
     /// How long to wait before probing for a lost tail, if at all.
     fn probe_timeout(&self) -> Option<Duration> {
-        if self.board.is_empty() {
+        if self.board.is_empty() || !self.sack {
             return None;
         }
         match self.config.tail_loss_probe {

@@ -22,9 +22,11 @@ pub(crate) enum Timer {
     CompressedAck,
     /// The end of TIME-WAIT.
     TimeWait,
+    /// Pacing lets the next segment out.
+    Pacing,
 }
 
-const ALL: [Timer; 7] = [
+const ALL: [Timer; 8] = [
     Timer::Retransmit,
     Timer::LossProbe,
     Timer::Reordering,
@@ -32,6 +34,7 @@ const ALL: [Timer; 7] = [
     Timer::DelayedAck,
     Timer::CompressedAck,
     Timer::TimeWait,
+    Timer::Pacing,
 ];
 /// How many of `ALL` belong to the sender and exclude one another.
 const SENDER: usize = 4;

@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(window.clamp(), 65_536);
         window.adjust(Time::from_millis(100), &occupancy(100_001, 0));
         // 2 * 100000, and twice the growth over the first 10 segments.
-        let growth = 2 * (200_000 * (100_000 - 14_600) / 14_600);
+        let growth = 2 * (200_000 * (100_000 - 14_480) / 14_480);
         assert_eq!(window.clamp(), 200_000 + growth);
     }
 

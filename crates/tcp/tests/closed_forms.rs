@@ -5,7 +5,6 @@ mod common;
 use std::time::Duration;
 
 use common::World;
-use common::script::{Script, seg};
 use farlink_tcp::{AckPolicy, Config};
 use units::Time;
 
@@ -39,12 +38,6 @@ fn the_real_ack_policy_needs_no_more_rounds() {
 }
 
 #[test]
-fn the_timeout_after_the_handshake_is_three_round_trips() {
-    let script = Script::client(Config::default(), 150.0);
-    assert_eq!(script.end.stats().rto, Duration::from_millis(450));
-}
-
-#[test]
 fn the_timeout_of_a_steady_path_is_200_ms_above_the_round_trip() {
     let mut world = World::new(quick(), quick(), 1);
     world.both(|pipe| pipe.delay = Duration::from_millis(75));
@@ -74,33 +67,4 @@ fn two_lost_syns_also_cost_the_initial_window() {
     let retransmits = world.server.as_ref().expect("a server").stats().retransmitted_segments;
     assert_eq!(retransmits, 2);
     assert_near("with two lost SYN-ACKs", end.as_secs_f64(), 2.5);
-}
-
-/// The window before and after idleness for so many timeouts, and the threshold after it.
-fn window_after_idle(timeouts: f64) -> (u32, u32, Option<u32>) {
-    let mut script = Script::server(Config::default(), 100.0);
-    let (mut now, mut acked) = (100.0, 0);
-    while script.end.stats().cwnd < 64 {
-        let window = script.end.stats().cwnd as usize;
-        script.write(now, window * MSS);
-        now += 100.0;
-        acked += (window * MSS) as u64;
-        script.arrives(now, seg(1, 0, 1 + acked).echo_ms(now - 100.0));
-    }
-    let (before, last_sent) = (script.end.stats(), now - 100.0);
-    let resume_ms = last_sent + timeouts * before.rto.as_secs_f64() * 1e3;
-    script.now = Time::from_nanos((resume_ms * 1e6) as u64);
-    script.end.write(script.now, &[0]);
-    let after = script.end.stats();
-    (before.cwnd, after.cwnd, after.ssthresh)
-}
-
-#[test]
-fn an_idle_window_halves_with_each_timeout() {
-    for (timeouts, divisor) in [(0.99, 1), (1.01, 2), (2.01, 4), (2.99, 4)] {
-        let (before, after, ssthresh) = window_after_idle(timeouts);
-        assert_eq!(after, before / divisor, "after {timeouts} timeouts");
-        assert!(ssthresh.is_none_or(|ssthresh| ssthresh >= before * 3 / 4));
-    }
-    assert_eq!(window_after_idle(3.01).1, 10, "not below the initial window");
 }

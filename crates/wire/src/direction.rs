@@ -66,7 +66,7 @@ impl Direction {
         }
     }
 
-    /// The segment that `packet` stands for. Timestamps come back in whole ticks, and a window that did not fit as what fitted.
+    /// The segment that `packet` stands for, unmarked: marks are in the IP header. Timestamps come back in whole ticks, and a window that did not fit as what fitted.
     pub fn read(&self, packet: &TcpPacket, near: &Reference) -> Segment {
         let acknowledges = packet.flags.contains(Flags::ACK);
         let ack = if acknowledges { count(self.receiver.isn, packet.ack, near.ack) } else { 0 };
@@ -91,6 +91,7 @@ impl Direction {
                 },
             }),
             syn: packet.flags.contains(Flags::SYN).then(|| syn_options(&packet.options)),
+            ecn: tcp::Ecn::NotEct,
         }
     }
 
@@ -190,6 +191,7 @@ mod tests {
             sack: SackBlocks::NONE,
             timestamps: None,
             syn: None,
+            ecn: tcp::Ecn::NotEct,
         };
         let both = Direction { sender: scaled, receiver: scaled };
         assert_eq!(both.write(1, 2, &segment).window, 1000);

@@ -66,7 +66,7 @@ impl Encoder {
         let direction =
             Direction { sender: of((seen.from, seen.to)), receiver: of((seen.to, seen.from)) };
         let packet = direction.write(seen.from.port(), seen.to.port(), segment);
-        self.packet(seen, Body::Tcp(packet))
+        self.packet(seen, segment.ecn.into(), Body::Tcp(packet))
     }
 
     /// The bytes of a UDP datagram.
@@ -79,7 +79,7 @@ impl Encoder {
             destination_port: seen.to.port(),
             payload: payload.clone(),
         };
-        self.packet(seen, Body::Udp(datagram))
+        self.packet(seen, Ecn::NotEct, Body::Udp(datagram))
     }
 
     /// A SYN: what numbers its sender will use.
@@ -95,14 +95,14 @@ impl Encoder {
         );
     }
 
-    fn packet(&mut self, seen: Sighting, body: Body) -> Vec<u8> {
+    fn packet(&mut self, seen: Sighting, ecn: Ecn, body: Body) -> Vec<u8> {
         let addresses = Addresses::new(seen.from.ip(), seen.to.ip())
             .expect("a packet's two addresses are of one family");
         let identification = match addresses {
             Addresses::V4 { .. } => self.identification(seen),
             Addresses::V6 { .. } => 0,
         };
-        let ip = Ip { addresses, identification, hop_limit: HOP_LIMIT, ecn: Ecn::NotEct };
+        let ip = Ip { addresses, identification, hop_limit: HOP_LIMIT, ecn };
         Packet { ip, body }.encode().expect("a world's packets fit into their headers")
     }
 

@@ -156,6 +156,16 @@ impl Ip {
     }
 }
 
+impl From<tcp::Ecn> for Ecn {
+    fn from(ecn: tcp::Ecn) -> Ecn {
+        match ecn {
+            tcp::Ecn::NotEct => Ecn::NotEct,
+            tcp::Ecn::Ect0 => Ecn::Ect0,
+            tcp::Ecn::Ce => Ecn::CongestionExperienced,
+        }
+    }
+}
+
 impl From<Ecn> for IpEcn {
     fn from(ecn: Ecn) -> IpEcn {
         match ecn {

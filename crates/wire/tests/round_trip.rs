@@ -110,6 +110,7 @@ fn segment() -> impl Strategy<Value = Segment> {
                     echo: instant(value.saturating_sub(echo % 1_000_000_000)),
                 }),
                 syn: syn.map(|(mss, window_scale, sack)| SynOptions { mss, window_scale, sack }),
+                ecn: tcp::Ecn::NotEct,
             }
         },
     )

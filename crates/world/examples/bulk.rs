@@ -63,7 +63,7 @@ fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<
     let started = cpu_seconds();
     let (completion, report) = simulate(&network, &config, bytes, seed)?;
     let cpu = cpu_seconds() - started;
-    let packets: u64 = report.links.iter().map(|(_, stats)| stats.delivered_packets).sum();
+    let packets: u64 = report.links.iter().map(|link| link.stats.delivered_packets).sum();
     let server = report.endpoints.iter().find(|end| !end.active);
     let again = server.map_or(0, |end| end.stats.retransmitted_segments);
     let seconds = completion.as_secs_f64();

@@ -62,10 +62,9 @@ fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
             }
         }
     }
-    let (offered, delivered) =
-        report.links.iter().fold((0, 0), |(offered, delivered), (_, link)| {
-            (offered + link.offered_packets, delivered + link.delivered_packets)
-        });
+    let (offered, delivered) = report.links.iter().fold((0, 0), |(offered, delivered), link| {
+        (offered + link.stats.offered_packets, delivered + link.stats.delivered_packets)
+    });
     assert_eq!((left.len() as u64, reached), (offered, delivered));
     assert!(report.drops.len() > 1, "the network is a lossy one");
     let last = sightings.last().unwrap();

@@ -183,6 +183,8 @@ struct Origin {
     began: Time,
     /// The server's initial sequence number.
     initial: u32,
+    /// The shift of the client's windows.
+    scale: u8,
 }
 
 impl Origin {
@@ -190,10 +192,12 @@ impl Origin {
         let syn = |from| {
             log.passages.iter().find_map(|passage| {
                 let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
-                Some((passage.arrived, tcp.seq))
+                Some((passage.arrived, tcp))
             })
         };
-        Some(Origin { began: syn(Side::Client)?.0, initial: syn(Side::Server)?.1 })
+        let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
+        let scale = asked.window_scale.unwrap_or(0);
+        Some(Origin { began, initial: answered.seq, scale })
     }
 
     fn time(&self, time: Time) -> Time {
@@ -224,6 +228,7 @@ impl Origin {
         Some(Acknowledgement {
             at: self.time(due),
             ack: self.number(tcp.ack),
+            window_bytes: u64::from(tcp.window) << self.scale,
             cwnd: state.cwnd,
             ssthresh: state.ssthresh,
         })

@@ -117,7 +117,7 @@ impl Simulation {
             self.send_down();
             return;
         };
-        let ack = segment.ack;
+        let (ack, window_bytes) = (segment.ack, segment.window_bytes);
         server.handle(self.now, segment);
         self.send_down();
         self.run_server();
@@ -125,6 +125,7 @@ impl Simulation {
         self.trace.acknowledgements.extend(stats.map(|stats| Acknowledgement {
             at: self.now,
             ack,
+            window_bytes,
             cwnd: stats.cwnd,
             ssthresh: stats.ssthresh,
         }));

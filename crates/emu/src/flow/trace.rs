@@ -32,6 +32,8 @@ pub struct Acknowledgement {
     pub at: Time,
     /// All before this byte had arrived.
     pub ack: u64,
+    /// What the client will take from there.
+    pub window_bytes: u64,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Slow start threshold, segments; none before the first reduction.
@@ -127,7 +129,7 @@ mod tests {
     }
 
     fn ack(at: u64, ack: u64, cwnd: u32) -> Acknowledgement {
-        Acknowledgement { at: Time::from_millis(at), ack, cwnd, ssthresh: None }
+        Acknowledgement { at: Time::from_millis(at), ack, window_bytes: 0, cwnd, ssthresh: None }
     }
 
     #[test]

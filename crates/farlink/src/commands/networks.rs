@@ -5,7 +5,7 @@ use net::{LinkConfig, Network, profiles};
 use super::output;
 use crate::args::Networks;
 use crate::failure::{ExitCode, Failure};
-use crate::show::conditions::{delay, percent};
+use crate::show::conditions::delay;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
@@ -25,7 +25,7 @@ fn list() -> Result<(), Failure> {
             network.down.rate.to_string(),
             network.up.rate.to_string(),
             delay(network.rtt()),
-            percent(network.down.loss),
+            network.down.loss.to_string(),
             network.down.queue.to_string(),
         ]);
     }
@@ -58,7 +58,7 @@ fn row(direction: &str, link: &LinkConfig) -> [String; 6] {
         direction.to_owned(),
         link.rate.to_string(),
         delay(link.delay),
-        percent(link.loss),
+        link.loss.to_string(),
         link.queue.to_string(),
         format!("{} bytes", link.mtu),
     ]

@@ -13,12 +13,12 @@ pub fn network(network: &Network) -> String {
     let (down, up) = (&network.down, &network.up);
     format!(
         "{}, RTT {}, {}, queue {}",
-        either(down.rate, up.rate),
+        either(&down.rate, &up.rate),
         delay(network.rtt()),
-        if (down.loss, up.loss) == (0.0, 0.0) {
+        if down.loss.is_none() && up.loss.is_none() {
             "no loss".to_owned()
         } else {
-            format!("loss {}", either(percent(down.loss), percent(up.loss)))
+            format!("loss {}", either(&down.loss, &up.loss))
         },
         either(queue(down.queue), queue(up.queue)),
     )
@@ -77,11 +77,6 @@ pub fn delay(delay: Duration) -> String {
     format!("{} ms", micros as f64 / 1000.0)
 }
 
-/// A probability in per cent.
-pub fn percent(ratio: f64) -> String {
-    format!("{} %", (ratio * 1e6).round() / 1e4)
-}
-
 /// A queue's limit in words.
 pub fn queue(limit: QueueLimit) -> String {
     match limit {
@@ -96,4 +91,9 @@ fn either<T: Display + PartialEq>(down: T, up: T) -> String {
         true => format!("{down} each way"),
         false => format!("{down} down and {up} up"),
     }
+}
+
+/// A probability in per cent.
+pub fn percent(ratio: f64) -> String {
+    format!("{} %", (ratio * 1e6).round() / 1e4)
 }

@@ -43,10 +43,10 @@ impl Path<ConstantRate> {
     /// slower, so they do not take part.
     pub fn over(network: &Network, origins: Origins) -> Path<ConstantRate> {
         Path {
-            up_delay: network.up.delay,
-            down_delay: network.down.delay,
-            curve: ConstantRate(network.down.rate),
-            mtu_bytes: network.down.mtu,
+            up_delay: network.up_delay(),
+            down_delay: network.down_delay(),
+            curve: ConstantRate(network.down_peak()),
+            mtu_bytes: network.down_mtu(),
             header_bytes: TCP_IP_HEADER_BYTES,
             origins,
         }

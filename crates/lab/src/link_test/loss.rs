@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
     let link = bench.link(way);
     // Half of the rate, so that none waits for another.
     let interval =
-        (2 * link.rate.time_for((PAYLOAD + HEADERS) as u64)).max(Duration::from_millis(1));
+        (2 * link.rate.mean().time_for((PAYLOAD + HEADERS) as u64)).max(Duration::from_millis(1));
     let mut setup = bench.set_up(way);
     setup.plan.limit(interval * PROBES + Duration::from_secs(24 * 3600));
     let (from, to) = (setup.from, setup.to);
@@ -79,7 +79,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
     });
     debug_assert!(ended.is_ok(), "the test ends by itself: {ended:?}");
     let lost = PROBES.saturating_sub(arrived.get());
-    Loss { configured: link.loss, sent: PROBES, lost }
+    Loss { configured: link.loss.mean().unwrap_or_default(), sent: PROBES, lost }
 }
 
 #[cfg(test)]

@@ -91,10 +91,9 @@ impl Bench<'_> {
         let tcp = Arc::new(tcp::Config::default());
         let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
         let [client, server] = addresses.map(|address| plan.node(address, Arc::clone(&tcp)));
-        let up = plan.link("up", self.network.up.clone());
-        let down = plan.link("down", self.network.down.clone());
-        plan.route(client, server, &[up]);
-        plan.route(server, client, &[down]);
+        let (ups, downs) = crate::simulate::links(&mut plan, self.network);
+        plan.route(client, server, &ups);
+        plan.route(server, client, &downs);
         let [client_at, server_at] = addresses.map(|address| SocketAddr::new(address, 7));
         match way {
             Way::Up => {

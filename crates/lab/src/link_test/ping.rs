@@ -40,8 +40,9 @@ impl Ping {
 
 pub(super) fn measure(bench: &Bench<'_>) -> Ping {
     let network = bench.network;
-    let service = |link: &net::LinkConfig| link.rate.time_for(u64::from(PACKET_BYTES));
-    let configured = network.rtt() + service(&network.up) + service(&network.down);
+    let service = |link: &net::LinkConfig| link.rate.mean().time_for(u64::from(PACKET_BYTES));
+    let configured = network.rtt()
+        + network.up_links().chain(network.down_links()).map(service).sum::<Duration>();
     let interval = INTERVAL.max(2 * configured);
     let mut setup = bench.set_up(Way::Up);
     let (from, to) = (setup.from, setup.to);

@@ -45,7 +45,7 @@ struct Arrivals {
 pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
     let link = bench.link(way);
     let packet = link.mtu as usize;
-    let service = link.rate.time_for(packet as u64);
+    let service = link.rate.mean().time_for(packet as u64);
     if service.is_zero() {
         return None;
     }
@@ -81,7 +81,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
     debug_assert!(ended.is_ok(), "the test ends by itself: {ended:?}");
     let arrivals = arrivals.get();
     let span = arrivals.first.map_or(Duration::ZERO, |first| arrivals.last - first);
-    Some(Speed { configured: link.rate, delivered: rate(arrivals.bytes, span) })
+    Some(Speed { configured: link.rate.mean(), delivered: rate(arrivals.bytes, span) })
 }
 
 /// `bytes` over `span`, rounded; nothing in no time.

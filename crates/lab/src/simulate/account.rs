@@ -12,6 +12,7 @@ use units::Time;
 use world::sim::{Endpoint, Report};
 
 use super::stage::{DOWN, UP};
+use super::{links, nanos};
 use crate::scenario::View;
 
 /// A visit's account: opened before it, closed after it.
@@ -48,10 +49,11 @@ impl Account {
             outcome: outcome(&visited),
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
+            links: links::records(&self.before, &after),
             events: events(&visited, drops, &after),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
-            queue_drops: drops_by(DropCause::QueueFull),
+            queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
             losses: drops_by(DropCause::Loss),
             trace_digest: Some(after.digest),
             objects: visited.objects,
@@ -59,13 +61,9 @@ impl Account {
     }
 }
 
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn stats<'a>(report: &'a Report, link: &str) -> &'a LinkStats {
-    let named = report.links.iter().find(|(name, _)| name == link);
-    &named.expect("every stage has the access link's two directions").1
+    let named = report.links.iter().find(|of| of.name == link);
+    &named.expect("every stage has the access link's two directions").stats
 }
 
 fn outcome(visited: &Visited) -> Outcome {
@@ -87,9 +85,9 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
     for drop in drops {
         let kind = match drop.cause {
             DropCause::Loss => EventKind::Loss,
-            DropCause::QueueFull | DropCause::TooBig => EventKind::QueueDrop,
+            DropCause::QueueFull | DropCause::Managed | DropCause::TooBig => EventKind::QueueDrop,
         };
-        let link = &report.links[drop.link].0;
+        let link = &report.links[drop.link].name;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
     for (index, used) in visited.connections.iter().enumerate() {

@@ -3,6 +3,7 @@
 mod account;
 mod catalogue;
 mod limits;
+mod links;
 mod observe;
 mod ready;
 mod stage;
@@ -26,6 +27,7 @@ use self::observe::{Detail, Traffic};
 pub use self::observe::{Observed, ObservedVisit};
 use self::ready::Pages;
 use self::stage::Stage;
+pub(crate) use self::stage::links;
 use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, Tcp, View};
@@ -183,4 +185,9 @@ async fn visit(
 /// The world's own account so far.
 fn report() -> sim::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
+}
+
+/// A span as records hold it.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -8,10 +8,9 @@ use std::time::Duration;
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
 use http_stack::server::Acceptor;
-use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
+use net::{LinkConfig, Network, ProcessingJitter};
 use proxy::{Listen, Meters, Origin, Workers, origin};
-use units::BitsPerSec;
-use world::sim::{NodeId, Plan};
+use world::sim::{LinkId, NodeId, Plan};
 
 use super::observe::Detail;
 use super::ready::Ready;
@@ -36,7 +35,9 @@ pub(super) fn network(scenario: &Scenario) -> Result<Network, String> {
     let mut network =
         Network::parse(&scenario.network.to_string()).map_err(|error| error.to_string())?;
     if scenario.nuisance == Nuisance::On {
-        for link in [&mut network.up, &mut network.down] {
+        let Network { up, down, beyond, .. } = &mut network;
+        let farther = beyond.iter_mut().flat_map(|hop| [&mut hop.up, &mut hop.down]);
+        for link in [up, down].into_iter().chain(farther) {
             link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
         }
     }
@@ -79,16 +80,15 @@ impl Stage {
         let [client_tcp, server_tcp] = [&scenario.transport.client, &scenario.transport.server]
             .map(|tcp| Arc::new(tcp.config().clone()));
         let client = plan.node(CLIENT, client_tcp);
-        let up = plan.link(UP, network.up.clone());
-        let down = plan.link(DOWN, network.down.clone());
+        let (ups, downs) = links(&mut plan, network);
         let factors = think_factors(scenario, ready, source);
         for (index, host) in ready.page.hosts.iter().enumerate() {
             let address = origin_address(index);
             let server = plan.node(address, Arc::clone(&server_tcp));
             plan.host(&host.name, address);
-            let (mut there, mut back) = (vec![up], vec![down]);
+            let (mut there, mut back) = (ups.clone(), downs.clone());
             if scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero() {
-                let extra = delay(host.extra_rtt.value / 2);
+                let extra = LinkConfig::delay(host.extra_rtt.value / 2);
                 there.push(plan.link(&format!("origin/{index}/up"), extra.clone()));
                 back.insert(0, plan.link(&format!("origin/{index}/down"), extra));
             }
@@ -123,16 +123,15 @@ pub(super) fn origin_address(index: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 1 + (index >> 16) as u8, (index >> 8) as u8, index as u8))
 }
 
-/// A link that delays and does nothing else.
-fn delay(delay: Duration) -> LinkConfig {
-    LinkConfig {
-        rate: BitsPerSec::UNLIMITED,
-        delay,
-        queue: QueueLimit::Unlimited,
-        loss: 0.0,
-        mtu: 1500,
-        processing_jitter: ProcessingJitter::None,
+/// The network's links in the order in which packets cross them: up, and down.
+pub(crate) fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
+    let mut ups = vec![plan.link(UP, network.up.clone())];
+    let mut downs = vec![plan.link(DOWN, network.down.clone())];
+    for (hop, number) in network.beyond.iter().zip(1..) {
+        ups.push(plan.link(&format!("hop/{number}/up"), hop.up.clone()));
+        downs.insert(0, plan.link(&format!("hop/{number}/down"), hop.down.clone()));
     }
+    (ups, downs)
 }
 
 /// The nuisance model's factors on each object's server time, in the page's order: arms are paired.

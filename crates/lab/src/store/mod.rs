@@ -8,6 +8,7 @@
 mod database;
 mod digest;
 mod error;
+mod links;
 mod read;
 mod rows;
 mod schema;

@@ -87,6 +87,7 @@ impl Store {
             ttfb_ns: row.ttfb_ns,
             objects: self.objects(key)?,
             connections: self.connections(key)?,
+            links: self.links(key)?,
             events: self.events(key)?,
             wire_bytes_down: row.wire_bytes_down,
             wire_bytes_up: row.wire_bytes_up,
@@ -97,7 +98,7 @@ impl Store {
     }
 
     /// Every row of `sql`, read by `read`.
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         params: impl Params,

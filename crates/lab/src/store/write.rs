@@ -3,7 +3,7 @@
 use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
-use super::{RunFacts, RunId, RunState, Store, StoreError, VisitKey, timings};
+use super::{RunFacts, RunId, RunState, Store, StoreError, VisitKey, links, timings};
 use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Plan, VERSION};
 
@@ -109,6 +109,9 @@ fn insert_visit(
     insert_visit_row(transaction, key, visit)?;
     for (index, connection) in record.connections.iter().enumerate() {
         insert_connection(transaction, key, index, connection)?;
+    }
+    for (index, link) in record.links.iter().enumerate() {
+        links::insert(transaction, key, index, link)?;
     }
     for (sequence, event) in record.events.iter().enumerate() {
         insert_event(transaction, key, sequence, event)?;

@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::QueueLimit;
+use crate::{
+    Codel, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit, Reorder,
+};
+
+const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
 
 fn message(text: &str) -> String {
     Network::parse(text).expect_err("refused").to_string()
@@ -17,8 +21,11 @@ fn a_custom_network_halves_the_rtt_and_applies_loss_to_each_direction() {
         Network::parse("rtt=101ms, down=10mbit, up=5mbit, loss=1%, queue=64pkt").expect("valid");
     assert_eq!(network.up.delay, Duration::from_micros(50_500));
     assert_eq!(network.down.delay, Duration::from_micros(50_500));
-    assert_eq!((network.down.rate, network.up.rate), (BitsPerSec::mbit(10), BitsPerSec::mbit(5)));
-    assert_eq!((network.down.loss, network.up.loss), (0.01, 0.01));
+    assert_eq!(
+        (network.down.rate, network.up.rate),
+        (BitsPerSec::mbit(10).into(), BitsPerSec::mbit(5).into())
+    );
+    assert_eq!((&network.down.loss, &network.up.loss), (&ONE_PER_CENT, &ONE_PER_CENT));
     assert_eq!(network.down.queue, QueueLimit::Packets(64));
     assert_eq!(network.down.mtu, 1500);
     assert_eq!(network.notes, [""; 0]);
@@ -31,7 +38,7 @@ fn a_direction_can_have_its_own_settings() {
         "rtt=100ms,down=10mbit,up.rate=512kbit,loss=1%,up.loss=0%,down.queue=64KB,up.delay=70ms,mtu=1400",
     )
     .expect("valid");
-    assert_eq!((network.up.loss, network.down.loss), (0.0, 0.01));
+    assert_eq!((&network.up.loss, &network.down.loss), (&LossModel::NONE, &ONE_PER_CENT));
     assert_eq!(network.down.queue, QueueLimit::Bytes(64_000));
     assert_eq!(network.up.queue, QueueLimit::Packets(100));
     assert_eq!(network.notes, ["no queue given for up: 100 packets"]);
@@ -51,8 +58,8 @@ fn a_profile_can_be_changed_in_single_settings() {
     let cable = Network::parse("cable").unwrap();
     let far = Network::parse("cable, rtt=600ms,queue=50pkt,down.loss=1%").unwrap();
     assert_eq!(far.rtt(), Duration::from_millis(600));
-    assert_eq!((far.up.rate, far.down.rate), (cable.up.rate, cable.down.rate));
-    assert_eq!((far.up.loss, far.down.loss), (cable.up.loss, 0.01));
+    assert_eq!((&far.up.rate, &far.down.rate), (&cable.up.rate, &cable.down.rate));
+    assert_eq!((&far.up.loss, &far.down.loss), (&cable.up.loss, &ONE_PER_CENT));
     assert_eq!(far.up.queue, QueueLimit::Packets(50));
     assert_eq!(far.source, cable.source);
     let note = "cable changed as typed: rtt=600ms,queue=50pkt,down.loss=1%";
@@ -148,6 +155,22 @@ fn errors_in_a_file_have_a_line_and_a_column() {
     assert!(file_message("name = 3\n").starts_with("net.toml:1:8: name: `3` is not a string"));
 }
 
+fn share() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), (0..=1000u32).prop_map(|n| f64::from(n) / 1000.0), 0.0..=1.0f64]
+}
+
+fn loss_model() -> impl Strategy<Value = LossModel> {
+    let bursts = (share(), share(), share(), share()).prop_map(|(a, b, c, d)| {
+        LossModel::GilbertElliott(GilbertElliott {
+            to_bad: a,
+            to_good: b,
+            loss_in_bad: c,
+            loss_in_good: d,
+        })
+    });
+    prop_oneof![share().prop_map(LossModel::Random), bursts]
+}
+
 fn link() -> impl Strategy<Value = LinkConfig> {
     let rate = prop_oneof![
         (1..1_000_000_000_000u64).prop_map(BitsPerSec),
@@ -163,29 +186,48 @@ fn link() -> impl Strategy<Value = LinkConfig> {
         (1..1_000_000_000_000u64).prop_map(QueueLimit::Bytes),
         Just(QueueLimit::Unlimited)
     ];
-    let loss =
-        prop_oneof![Just(0.0), (0..=1000u32).prop_map(|n| f64::from(n) / 1000.0), 0.0..=1.0f64];
-    (rate, delay, queue, loss, prop_oneof![Just(1500), 576..=65_535u32]).prop_map(
-        |(rate, delay, queue, loss, mtu)| LinkConfig {
-            rate,
-            delay,
-            queue,
+    let codel = Codel { ecn: true, target: Duration::from_micros(1500), ..Codel::default() };
+    let management = prop_oneof![
+        Just(Management::DropTail),
+        Just(Management::DropHead),
+        Just(Management::Codel(Codel::default())),
+        Just(Management::FqCodel(codel)),
+        Just(Management::Pie(Pie { ecn: true, ..Pie::default() })),
+    ];
+    let jitter = prop_oneof![
+        Just(Jitter::NONE),
+        (1..1_000_000u64).prop_map(|micros| Jitter {
+            spread: Duration::from_micros(micros),
+            shape: JitterShape::Normal
+        })
+    ];
+    let reorder =
+        prop_oneof![Just(Reorder::Never), Just(Reorder::ByJitter), share().prop_map(Reorder::Jump)];
+    let mtu = prop_oneof![Just(1500), 576..=65_535u32];
+    (rate, delay, queue, loss_model(), (management, jitter, reorder, share(), mtu)).prop_map(
+        |(rate, delay, queue, loss, (management, jitter, reorder, duplicate, mtu))| LinkConfig {
             loss,
+            management,
+            jitter,
+            reorder,
+            duplicate,
             mtu,
-            processing_jitter: crate::ProcessingJitter::None,
+            ..LinkConfig::new(rate, delay, queue)
         },
     )
 }
 
 proptest! {
     #[test]
-    fn what_is_displayed_parses_back_to_the_same(up in link(), down in link()) {
-        let network =
-            Network { name: String::new(), source: String::new(), up, down, notes: Vec::new() };
+    fn what_is_displayed_parses_back_to_the_same(up in link(), down in link(), far in link()) {
+        let (name, source) = (String::new(), String::new());
+        let beyond = vec![Hop { name: "far".to_owned(), up: far.clone(), down: far }];
+        let network = Network { name, source, up, down, beyond, notes: Vec::new() };
         let shown = network.to_string();
         let again = Network::parse(&shown).map_err(|e| TestCaseError::fail(format!("{shown}: {e}")))?;
         prop_assert_eq!(&again.up, &network.up, "{}", shown);
         prop_assert_eq!(&again.down, &network.down, "{}", shown);
+        prop_assert_eq!(&again.beyond, &network.beyond, "{}", shown);
         prop_assert_eq!(again.to_string(), shown);
     }
 
@@ -197,7 +239,7 @@ proptest! {
 
     #[test]
     fn no_list_of_settings_makes_it_panic(
-        text in "((rtt|down|up|loss|queue|mtu|up\\.loss|down\\.delay|\\PC{0,3}) ?= ?[0-9.]{0,22}(ms|h|mbit|bit|%|pkt|KB|\\PC)?,?){0,6}"
+        text in "((hop\\.[0-9]{1,2}\\.)?(rtt|down|up|loss|queue|mtu|aqm|jitter|gemodel|timer|name|trace|up\\.loss|down\\.delay|\\PC{0,3}) ?= ?([0-9.]{0,22}|codel|pie|ecn|dummynet)(ms|h|mbit|bit|%|pkt|KB| ecn| target| normal|\\PC)?,?){0,6}"
     ) {
         let _ = Network::parse(&text);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use tcp::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
+use tcp::{Ecn, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
 use units::Time;
 
 use super::{Peer, wire_text};
@@ -13,6 +13,8 @@ use crate::when::seconds;
 /// What a line says about a segment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pattern {
+    /// None: without when it arrives, any when it leaves.
+    pub(crate) ecn: Option<Ecn>,
     pub(crate) flags: Flags,
     /// Its data's sequence numbers; none: nothing, at the next number.
     pub(crate) data: Option<Range<u64>>,
@@ -62,6 +64,7 @@ impl Pattern {
             sack: self.sack_blocks()?,
             timestamps: self.arriving_timestamps(now, peer),
             syn: self.flags.contains(Flags::SYN).then(|| self.syn_options()),
+            ecn: self.ecn.unwrap_or_default(),
         };
         peer.next = peer.next.max(segment.end());
         Ok(segment)
@@ -113,6 +116,9 @@ pub(crate) struct Expectation {
 impl Expectation {
     /// Compares what left with what was to leave. An error says what differs first.
     pub(crate) fn compare(&mut self, expected: &Pattern, left: &Segment) -> Result<(), String> {
+        if let Some(ecn) = expected.ecn {
+            differ("the ECN field", &wire_text::codepoint(ecn), &wire_text::codepoint(left.ecn))?;
+        }
         compare_flags(expected.flags, left.flags)?;
         let len = left.payload.len() as u64;
         let data = expected.data.clone().unwrap_or(self.next..self.next);
@@ -189,6 +195,9 @@ fn show_all(blocks: &[Range<u64>]) -> String {
 /// As far as the script says it.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ecn) = self.ecn {
+            write!(f, "[{}] ", wire_text::codepoint(ecn))?;
+        }
         f.write_str(&wire_text::flags(self.flags))?;
         if let Some(data) = &self.data {
             write!(f, " {}", show(data))?;

@@ -1,6 +1,6 @@
-//! From text to the segments that a line states: `P. 1:101(100) ack 1 win 1000 <sack 201:301>`.
+//! From text to the segments that a line states: `[ect0] P. 1:101(100) ack 1 win 1000 <sack 201:301>`.
 
-use tcp::Flags;
+use tcp::{Ecn, Flags};
 
 use super::numbers::Numbers;
 use super::pattern::{Options, Pattern, Stamps};
@@ -11,7 +11,8 @@ use crate::when::instant;
 
 /// A segment, or several alike: `P. 1:101(100) ack 1 win 1000 <...>`, `. segs 0..10`.
 pub(crate) fn segments(cursor: &mut Cursor<'_>, numbers: Numbers) -> Result<Vec<Pattern>, Problem> {
-    let mut pattern = Pattern { flags: flags(cursor)?, ..Pattern::default() };
+    let ecn = if cursor.eat("[") { Some(codepoint(cursor)?) } else { None };
+    let mut pattern = Pattern { ecn, flags: flags(cursor)?, ..Pattern::default() };
     let data = numbers.data(cursor)?;
     while !cursor.is_at_end() {
         if cursor.peek() == Some('<') {
@@ -102,6 +103,20 @@ fn small(cursor: &mut Cursor<'_>, what: &str, most: u32) -> Result<u32, Problem>
         .ok_or_else(|| Problem::new(cursor.since(from), format!("{what} is at most {most}")))
 }
 
+/// What stands in brackets before the flags.
+fn codepoint(cursor: &mut Cursor<'_>) -> Result<Ecn, Problem> {
+    let from = cursor.mark();
+    let name = cursor.word();
+    let Some((_, ecn)) = wire_text::CODEPOINTS.iter().find(|(known, _)| *known == name) else {
+        return Err(Problem::new(cursor.since(from), format!("`{name}` is no ECN codepoint"))
+            .label(suggestion(name, wire_text::CODEPOINTS.map(|(name, _)| name))));
+    };
+    if !cursor.eat("]") {
+        return Err(cursor.unexpected("`]`"));
+    }
+    Ok(*ecn)
+}
+
 fn flags(cursor: &mut Cursor<'_>) -> Result<Flags, Problem> {
     let from = cursor.mark();
     let mut flags = Flags::NONE;
@@ -110,8 +125,9 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<Flags, Problem> {
             Some((_, flag)) => flags = flags.with(*flag),
             None => {
                 let message = format!("`{letter}` is no flag");
-                return Err(Problem::new(cursor.since(from), message)
-                    .help("flags are S (SYN), F (FIN), R (RST), P (PSH) and `.` (ACK)"));
+                return Err(Problem::new(cursor.since(from), message).help(
+                    "flags are S (SYN), F (FIN), R (RST), P (PSH), `.` (ACK), E (ECE) and W (CWR)",
+                ));
             }
         }
     }

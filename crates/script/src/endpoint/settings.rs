@@ -15,21 +15,19 @@ pub(crate) struct Settings {
     config: Arc<Config>,
 }
 
-/// The payload of an Ethernet packet without options, and the options that timestamps add.
-const ETHERNET_MSS: u32 = 1460;
-const TIMESTAMPS_BYTES: u32 = 12;
+/// The payload of an Ethernet packet without options: there are no larger segments.
+const LARGEST_MSS: u32 = 1460;
 
 impl Settings {
     /// What the `config` lines say. A generation comes first, if there is one.
     pub(crate) fn parse(settings: &[Setting]) -> Result<Settings, Problem> {
         let mut config = Config::default();
-        let mut mss = None;
         for (index, setting) in settings.iter().enumerate() {
             let Setting { text, span } = setting;
             let wrong = |message: String| Problem::new(span.clone(), message);
             match text.split_once('=') {
                 Some((name, number)) if name.trim() == "mss" => {
-                    mss = Some(segment_size(number.trim()).map_err(wrong)?);
+                    config.mss = segment_size(number.trim()).map_err(wrong)?;
                 }
                 Some((name, value)) => {
                     config
@@ -46,8 +44,6 @@ impl Settings {
                 }
             }
         }
-        let usual = ETHERNET_MSS - if config.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        config.mss = mss.unwrap_or(usual);
         Ok(Settings { config: Arc::new(config) })
     }
 
@@ -61,6 +57,6 @@ impl Settings {
 }
 
 fn segment_size(text: &str) -> Result<u32, String> {
-    let size = text.parse().ok().filter(|size| (1..=ETHERNET_MSS).contains(size));
-    size.ok_or_else(|| format!("a full segment has from 1 to {ETHERNET_MSS} bytes, not `{text}`"))
+    let size = text.parse().ok().filter(|size| (1..=LARGEST_MSS).contains(size));
+    size.ok_or_else(|| format!("a full segment has from 1 to {LARGEST_MSS} bytes, not `{text}`"))
 }

@@ -2,13 +2,28 @@
 
 use std::fmt::Write;
 
-use tcp::{Flags, Segment};
+use tcp::{Ecn, Flags, Segment};
 
 use crate::when::seconds;
 
 /// The control bits and their letters, in packetdrill's order.
-pub(crate) const FLAGS: [(char, Flags); 5] =
-    [('S', Flags::SYN), ('F', Flags::FIN), ('R', Flags::RST), ('P', Flags::PSH), ('.', Flags::ACK)];
+pub(crate) const FLAGS: [(char, Flags); 7] = [
+    ('S', Flags::SYN),
+    ('F', Flags::FIN),
+    ('R', Flags::RST),
+    ('P', Flags::PSH),
+    ('.', Flags::ACK),
+    ('E', Flags::ECE),
+    ('W', Flags::CWR),
+];
+
+/// The ECN field of the IP header (RFC 3168) and its names.
+pub(crate) const CODEPOINTS: [(&str, Ecn); 3] =
+    [("noecn", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ce", Ecn::Ce)];
+
+pub(crate) fn codepoint(ecn: Ecn) -> &'static str {
+    CODEPOINTS.iter().find(|(_, known)| *known == ecn).map_or("?", |(name, _)| name)
+}
 
 pub(crate) fn flags(flags: Flags) -> String {
     FLAGS.iter().filter(|(_, flag)| flags.contains(*flag)).map(|(letter, _)| *letter).collect()
@@ -18,7 +33,11 @@ pub(crate) fn flags(flags: Flags) -> String {
 pub(crate) fn show(segment: &Segment) -> String {
     let len = segment.payload.len() as u64;
     let (seq, end) = (segment.seq, segment.seq + len);
-    let mut text = format!("{} {seq}:{end}({len})", flags(segment.flags));
+    let mark = match segment.ecn {
+        Ecn::NotEct => String::new(),
+        ecn => format!("[{}] ", codepoint(ecn)),
+    };
+    let mut text = format!("{mark}{} {seq}:{end}({len})", flags(segment.flags));
     if segment.is(Flags::ACK) {
         write!(text, " ack {}", segment.ack).expect("a string takes it");
     }

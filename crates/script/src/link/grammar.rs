@@ -1,9 +1,11 @@
-//! From lines to events of a link: `in 1500 #1`, `out #1`, `drop #1 queue-full`, `quiet`.
+//! From lines to events of a link: `in 1500 #1 flow 2 ect`, `out #1 ce`, `drop #1 queue-full`, `quiet`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{CAUSES, Entry, Fate, Wire};
+use net::Packet;
+
+use super::{CAUSES, Entry, FLOW_SHIFT, Fate, Wire};
 use crate::cursor::Cursor;
 use crate::problem::{Problem, suggestion};
 use crate::script::Line;
@@ -46,10 +48,18 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<Wire>>, Problem> {
     let from = cursor.mark();
     let events = match cursor.word() {
         "in" => {
-            let bytes = size(cursor)?;
-            packets(cursor)?.map(|id| Event::Input(Entry { bytes, id })).collect()
+            let wire_bytes = small(cursor, "a size in bytes")?;
+            let ids = packets(cursor)?;
+            let flow = if cursor.eat_word("flow") { flow(cursor)? } else { 0 };
+            let ect = cursor.eat_word("ect");
+            let packet = Packet { wire_bytes, flow, ect };
+            ids.map(|id| Event::Input(Entry { packet, id })).collect()
         }
-        "out" => packets(cursor)?.map(|id| Event::Output(Fate::Out { id })).collect(),
+        "out" => {
+            let ids = packets(cursor)?;
+            let marked = cursor.eat_word("ce");
+            ids.map(|id| Event::Output(Fate::Out { id, marked })).collect()
+        }
         "drop" => {
             let ids = packets(cursor)?;
             let cause = cause(cursor)?;
@@ -66,11 +76,21 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<Wire>>, Problem> {
     Ok(events)
 }
 
-fn size(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
+fn small(cursor: &mut Cursor<'_>, what: &str) -> Result<u32, Problem> {
     let from = cursor.mark();
-    let bytes = cursor.number("a size in bytes")?;
-    u32::try_from(bytes)
-        .map_err(|_| Problem::new(cursor.since(from), format!("no packet has {bytes} bytes")))
+    let number = cursor.number(what)?;
+    u32::try_from(number)
+        .map_err(|_| Problem::new(cursor.since(from), format!("{number} is too big for {what}")))
+}
+
+/// A hash that falls into the queue of that number, of FQ-CoDel's 1024.
+fn flow(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
+    let from = cursor.mark();
+    let number = small(cursor, "a flow's number")?;
+    if number >= 1 << (u32::BITS - FLOW_SHIFT) {
+        return Err(Problem::new(cursor.since(from), "flows are numbered from 0 to 1023"));
+    }
+    Ok(number << FLOW_SHIFT)
 }
 
 /// `#1`, or `#1..#4`: all four.

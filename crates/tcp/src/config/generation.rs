@@ -7,7 +7,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Era};
 
 use crate::config::acks::AckPolicy;
 use crate::config::behaviour::{
@@ -17,6 +17,7 @@ use crate::config::behaviour::{
 use crate::config::buffers::{ReceiveBufferPolicy, SendBufferPolicy};
 use crate::config::named::{Named, names};
 use crate::config::{Clock, Config};
+use crate::{EcnPolicy, Pacing};
 
 /// A generation of Linux: a name for one set of defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -76,6 +77,7 @@ fn linux_6() -> Config {
         mss: 1448,
         timestamps: true,
         sack: true,
+        dsack: true,
         initial_rto: Duration::from_secs(1),
         syn_retries: 6,
         syn_linear_timeouts: 4,
@@ -88,6 +90,9 @@ fn linux_6() -> Config {
         clock: Clock::EXACT,
         rtt_sampling: RttSampling::Transmissions,
         congestion: Algorithm::Cubic,
+        congestion_era: Era::Linux6,
+        pacing: Pacing::Off,
+        ecn: EcnPolicy::Passive,
         initial_window: 10,
         growth: Growth::PerSegment,
         slow_start_after_idle: true,
@@ -118,6 +123,7 @@ fn linux_3_10() -> Config {
         // The tick of the distributions of the time (Ubuntu 12.04 and 14.04).
         clock: Clock::ticks(250),
         rtt_sampling: RttSampling::Echo,
+        congestion_era: Era::Linux3_10,
         growth: Growth::PerAck,
         idle_restart: IdleRestart::AfterFirstBurst,
         loss_detection: LossDetection::Fack,
@@ -137,6 +143,8 @@ fn linux_3_2() -> Config {
     Config {
         generation: Generation::Linux3_2,
         syn_retries: 5,
+        // CUBIC's undo after a timeout was mended in 3.3.
+        congestion_era: Era::Linux3_0,
         early_retransmit: false,
         tail_loss_probe: TailLossProbe::Off,
         reduction: Reduction::Prr32,

@@ -12,7 +12,9 @@ pub(crate) mod named;
 
 use std::time::Duration;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Era};
+
+use crate::{EcnPolicy, Pacing};
 
 pub use acks::AckPolicy;
 pub use behaviour::{
@@ -35,6 +37,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer selective acknowledgements (`tcp_sack`, RFC 2018). Without them duplicates are counted (RFC 6582).
     pub sack: bool,
+    /// Report data that arrived twice (`tcp_dsack`, RFC 2883).
+    pub dsack: bool,
 
     /// Retransmission timeout before the first sample (`TCP_TIMEOUT_INIT`, RFC 6298).
     pub initial_rto: Duration,
@@ -62,6 +66,12 @@ pub struct Config {
 
     /// Congestion control.
     pub congestion: Algorithm,
+    /// Whose arithmetic it follows.
+    pub congestion_era: Era,
+    /// Whether segments are spaced where the controller does not ask for it.
+    pub pacing: Pacing,
+    /// Explicit congestion notification (`tcp_ecn`, RFC 3168).
+    pub ecn: EcnPolicy,
     /// Segments that may be sent before the first acknowledgement (`TCP_INIT_CWND`, RFC 6928).
     pub initial_window: u32,
     /// What lets the window grow.

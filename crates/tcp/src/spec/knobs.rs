@@ -1,6 +1,6 @@
 //! The table of knobs: how each is called, what it takes, and where it lies in a [`Config`].
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Era};
 
 use crate::config::named::names;
 use crate::config::{AckPolicy, Config};
@@ -83,15 +83,25 @@ macro_rules! knobs {
 
 knobs! {
     "iw" "SEGMENTS" "initial window" number(initial_window 1..=1000);
-    "cc" "cubic|cubic-without-hystart|reno" "congestion control" own(
+    "cc" "cubic|cubic-without-hystart|reno|bbr" "congestion control" own(
         |config| AlgorithmName::of(config.congestion).to_string(),
         |config, text| choice(text).map(|name: AlgorithmName| config.congestion = name.algorithm())
     );
+    "cc-era" "linux-3.0|linux-3.10|linux-6" "whose arithmetic that follows" own(
+        |config| EraName::of(config.congestion_era).to_string(),
+        |config, text| choice(text).map(|name: EraName| config.congestion_era = name.era())
+    );
+    "pacing" "off|on|PERCENT/PERCENT" "space segments at so much of window over round trip, in slow start and later" own(
+        |config| config.pacing.to_string(),
+        |config, text| text.parse().map(|pacing| config.pacing = pacing)
+    );
+    "ecn" "off|passive|active" "explicit congestion notification" choice(ecn);
     "timestamps" "on|off" "offer timestamps" own(
         |config| show_switch(config.timestamps),
         |config, text| switch(text).map(|on| config.set_timestamps(on))
     );
     "sack" "on|off" "offer selective acknowledgements" switch(sack);
+    "dsack" "on|off" "report data that arrived twice" switch(dsack);
     "initial-rto" "TIME" "retransmission timeout before the first sample" span(initial_rto);
     "min-rto" "TIME" "smallest variance term of the timeout" span(min_rto);
     "max-rto" "TIME" "largest timeout" span(max_rto);
@@ -197,13 +207,43 @@ enum AlgorithmName {
     Cubic,
     CubicWithoutHystart,
     Reno,
+    Bbr,
 }
 
 names!(AlgorithmName {
     Cubic => "cubic",
     CubicWithoutHystart => "cubic-without-hystart",
     Reno => "reno",
+    Bbr => "bbr",
 });
+
+/// The eras by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EraName {
+    Linux3_0,
+    Linux3_10,
+    Linux6,
+}
+
+names!(EraName { Linux3_0 => "linux-3.0", Linux3_10 => "linux-3.10", Linux6 => "linux-6" });
+
+impl EraName {
+    fn of(era: Era) -> EraName {
+        match era {
+            Era::Linux3_0 => EraName::Linux3_0,
+            Era::Linux3_10 => EraName::Linux3_10,
+            Era::Linux6 => EraName::Linux6,
+        }
+    }
+
+    fn era(self) -> Era {
+        match self {
+            EraName::Linux3_0 => Era::Linux3_0,
+            EraName::Linux3_10 => Era::Linux3_10,
+            EraName::Linux6 => Era::Linux6,
+        }
+    }
+}
 
 impl AlgorithmName {
     fn of(algorithm: Algorithm) -> AlgorithmName {
@@ -211,6 +251,7 @@ impl AlgorithmName {
             Algorithm::Cubic => AlgorithmName::Cubic,
             Algorithm::CubicWithoutHystart => AlgorithmName::CubicWithoutHystart,
             Algorithm::Reno => AlgorithmName::Reno,
+            Algorithm::Bbr => AlgorithmName::Bbr,
         }
     }
 
@@ -219,6 +260,7 @@ impl AlgorithmName {
             AlgorithmName::Cubic => Algorithm::Cubic,
             AlgorithmName::CubicWithoutHystart => Algorithm::CubicWithoutHystart,
             AlgorithmName::Reno => Algorithm::Reno,
+            AlgorithmName::Bbr => Algorithm::Bbr,
         }
     }
 }

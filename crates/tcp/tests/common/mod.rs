@@ -2,17 +2,31 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
-#[macro_use]
-pub mod script;
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Stream;
-use farlink_tcp::{Config, Connection, Segment};
+use farlink_tcp::{Config, Connection, Ecn, Segment};
 use units::{BitsPerSec, Time};
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Client,
+    Server,
+}
+
+/// Sees what each end sends and is sent.
+pub trait Tap {
+    /// `segment` left `end`.
+    fn sent(&mut self, side: Side, end: &Connection, segment: &Segment);
+    /// `segment` is about to be handed to that end.
+    fn arrived(&mut self, side: Side, segment: &Segment);
+    /// `end` has sent all that it will send for now.
+    fn settled(&mut self, side: Side, end: &Connection);
+}
 
 /// One direction of a path.
 pub struct Pipe {
@@ -21,7 +35,11 @@ pub struct Pipe {
     /// How many packets may wait for the one in service.
     pub queue_packets: usize,
     pub loss: f64,
+    /// The probability that the packet after a lost one is lost, too; none: as any other.
+    pub burst: Option<f64>,
     pub duplicate: f64,
+    /// The probability that a packet that may be marked is marked rather than carried as it is.
+    pub mark: f64,
     /// Each packet is late by a random span up to this, which reorders.
     pub jitter: Duration,
     /// Packets to drop, counted from 0 in the order of sending.
@@ -30,6 +48,7 @@ pub struct Pipe {
     pub dropped: u64,
     pub delivered_wire_bytes: u64,
     chance: Stream,
+    lost_last: bool,
     /// When each queued packet will have been sent; the last is when the line is free.
     departures: VecDeque<Time>,
 }
@@ -41,13 +60,16 @@ impl Pipe {
             delay: Duration::from_millis(50),
             queue_packets: usize::MAX,
             loss: 0.0,
+            burst: None,
             duplicate: 0.0,
+            mark: 0.0,
             jitter: Duration::ZERO,
             drops: Vec::new(),
             sent: 0,
             dropped: 0,
             delivered_wire_bytes: 0,
             chance: chance::Source::new(seed, 0).stream(purpose),
+            lost_last: false,
             departures: VecDeque::new(),
         }
     }
@@ -56,7 +78,9 @@ impl Pipe {
     fn carry(&mut self, now: Time, bytes: u64) -> Vec<Time> {
         let number = self.sent;
         self.sent += 1;
-        let unlucky = self.chance.happens(self.loss);
+        let loss = self.burst.filter(|_| self.lost_last).unwrap_or(self.loss);
+        let unlucky = self.chance.happens(loss);
+        self.lost_last = unlucky;
         let twice = self.chance.happens(self.duplicate);
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();
@@ -111,6 +135,9 @@ pub struct World {
     pub down: Pipe,
     arrivals: BinaryHeap<Reverse<Arrival>>,
     order: u64,
+    pub tap: Option<Box<dyn Tap>>,
+    /// When an application wants to act again if nothing happens before.
+    pub wake: Option<Time>,
     /// What the server has sent: time, segment without its payload's bytes kept alive.
     pub server_log: Vec<(Time, u64, usize)>,
     /// What the client has acknowledged, by time.
@@ -128,6 +155,8 @@ impl World {
             down: Pipe::new("down", seed),
             arrivals: BinaryHeap::new(),
             order: 0,
+            tap: None,
+            wake: None,
             server_log: Vec::new(),
             client_log: Vec::new(),
         }
@@ -138,8 +167,11 @@ impl World {
         set(&mut self.down);
     }
 
-    fn launch(&mut self, to_server: bool, segment: Segment) {
+    fn launch(&mut self, to_server: bool, mut segment: Segment) {
         let pipe = if to_server { &mut self.up } else { &mut self.down };
+        if segment.ecn == Ecn::Ect0 && pipe.chance.happens(pipe.mark) {
+            segment.ecn = Ecn::Ce;
+        }
         for at in pipe.carry(self.now, u64::from(segment.wire_bytes())) {
             self.order += 1;
             let arrival = Arrival { at, order: self.order, to_server, segment: segment.clone() };
@@ -149,12 +181,24 @@ impl World {
 
     fn flush(&mut self) {
         while let Some(segment) = self.client.poll(self.now) {
+            if let Some(tap) = &mut self.tap {
+                tap.sent(Side::Client, &self.client, &segment);
+            }
             self.client_log.push((self.now, segment.ack));
             self.launch(true, segment);
         }
-        while let Some(segment) = self.server.as_mut().and_then(|server| server.poll(self.now)) {
+        while let Some(server) = &mut self.server
+            && let Some(segment) = server.poll(self.now)
+        {
+            if let Some(tap) = &mut self.tap {
+                tap.sent(Side::Server, server, &segment);
+            }
             self.server_log.push((self.now, segment.seq, segment.payload.len()));
             self.launch(false, segment);
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.settled(Side::Client, &self.client);
+            self.server.iter().for_each(|server| tap.settled(Side::Server, server));
         }
     }
 
@@ -164,14 +208,25 @@ impl World {
         let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(arrival)| arrival.at);
         let server = self.server.as_ref().and_then(Connection::deadline);
         let timer = self.client.deadline().into_iter().chain(server).min().unwrap_or(Time::NEVER);
-        let next = arrival.min(timer);
+        let wake = self.wake.unwrap_or(Time::NEVER);
+        let next = arrival.min(timer).min(wake);
         if next > until || next == Time::NEVER {
             self.now = if until == Time::NEVER { self.now } else { until.max(self.now) };
             return false;
         }
         self.now = next.max(self.now);
+        if wake <= self.now {
+            self.wake = None;
+        }
+        if arrival.min(timer) > next {
+            return true;
+        }
         if arrival <= timer {
             let Some(Reverse(arrival)) = self.arrivals.pop() else { return false };
+            if let Some(tap) = &mut self.tap {
+                let side = if arrival.to_server { Side::Server } else { Side::Client };
+                tap.arrived(side, &arrival.segment);
+            }
             if arrival.to_server {
                 match &mut self.server {
                     Some(server) => server.handle(self.now, arrival.segment),

@@ -24,5 +24,5 @@ mod waker;
 pub use capture::{Content, Crossing, Sighting, take_sightings};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
-pub use trace::{Drop, Endpoint, Report, report};
+pub use trace::{Drop, Endpoint, LinkReport, Report, report};
 pub(crate) use udp_socket::UdpSocket;

@@ -90,9 +90,7 @@ impl Plan {
 
     /// One direction of a link. Its name keys its random streams (`link/NAME/loss`) and its report.
     pub fn link(&mut self, name: &str, config: net::LinkConfig) -> LinkId {
-        let loss = self.source.stream(&format!("link/{name}/loss"));
-        let jitter = self.source.stream(&format!("link/{name}/jitter"));
-        self.topology.add_link(name, config, loss, jitter)
+        self.topology.add_link(name, config, &self.source)
     }
 
     /// Packets from one node to another cross these links in this order.

@@ -79,7 +79,8 @@ impl State {
                     waker.wake();
                 }
             }
-            Event::Link(link) => self.arrivals(link),
+            Event::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
+            Event::Link(_) => {}
             Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
             Event::Local => {
                 if let Some(packet) = self.topology.next_local() {

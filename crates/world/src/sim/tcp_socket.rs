@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
+use chance::Stream;
 use tokio::io::ReadBuf;
 use units::Time;
 
@@ -366,6 +367,12 @@ impl Socket {
     }
 }
 
+/// What one end of a connection draws at random.
+fn chances(here: Port, there: Port) -> Stream {
+    let (near, far) = (here.node.0, there.node.0);
+    crate::chances::stream(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+}
+
 impl State {
     fn tcp_connect(&mut self, address: SocketAddr) -> io::Result<TcpStream> {
         let there = self.remote_port(address)?;
@@ -374,7 +381,8 @@ impl State {
             self.topology.route(node, there.node).ok_or(io::ErrorKind::NetworkUnreachable)?;
         let here = self.demux.ephemeral(node);
         let config = self.topology.tcp_config(node, route);
-        let connection = tcp::Connection::connect(config, self.now);
+        let mut connection = tcp::Connection::connect(config, self.now);
+        connection.draw_from(self.now, chances(here, there));
         let mut socket = Socket::new(here, there, route, connection, self.now);
         self.trace.watch(&mut socket.connection);
         socket.active = true;
@@ -408,7 +416,8 @@ impl State {
         match self.demux.listener(to) {
             Some(listener) if segment.is(tcp::Flags::SYN) && !segment.is(tcp::Flags::ACK) => {
                 let config = self.topology.tcp_config(to.node, route);
-                let connection = tcp::Connection::accept(config, self.now, segment);
+                let mut connection = tcp::Connection::accept(config, self.now, segment);
+                connection.draw_from(self.now, chances(to, from));
                 let mut socket = Socket::new(to, from, route, connection, self.now);
                 self.trace.watch(&mut socket.connection);
                 socket.listener = Some(listener);

@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chance::Stream;
-use net::{Link, LinkConfig, LinkStats, Verdict};
+use chance::Source;
+use net::{Link, LinkConfig, Verdict};
 use units::Time;
 
 use super::event::{Agenda, Event};
 use super::plan::{LinkId, NodeId};
-use super::trace::Trace;
+use super::trace::{LinkReport, Trace};
 
 /// An address and port, short enough to be a hash key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -21,6 +21,7 @@ pub(super) struct Port {
 }
 
 /// A packet on its way.
+#[derive(Clone)]
 pub(super) struct Packet {
     pub(super) from: Port,
     pub(super) to: Port,
@@ -32,6 +33,7 @@ pub(super) struct Packet {
     pub(super) body: Body,
 }
 
+#[derive(Clone)]
 pub(super) enum Body {
     /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
     Tcp(Box<tcp::Segment>),
@@ -42,6 +44,15 @@ pub(super) enum Body {
 const UDP_HEADERS: u32 = 20 + 8;
 /// IPv4 and TCP headers, with the timestamp option.
 const TCP_HEADERS: u32 = 20 + 20 + 12;
+
+impl Packet {
+    /// A hash of its ends (Fibonacci hashing: Knuth, volume 3, section 6.4).
+    fn flow(&self) -> u32 {
+        let end = |port: Port| (u64::from(port.node.0) << 16) | u64::from(port.port);
+        let words = (end(self.from) << 32) | end(self.to);
+        (words.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+}
 
 impl Body {
     fn wire_bytes(&self) -> u32 {
@@ -59,7 +70,7 @@ struct Node {
 
 struct Hop {
     name: String,
-    mtu: u32,
+    config: LinkConfig,
     link: Link<Packet>,
     /// When the agenda has this link's next arrival.
     armed: Option<Time>,
@@ -84,16 +95,9 @@ impl Topology {
         id
     }
 
-    pub(super) fn add_link(
-        &mut self,
-        name: &str,
-        config: LinkConfig,
-        loss: Stream,
-        jitter: Stream,
-    ) -> LinkId {
-        let mtu = config.mtu;
-        let link = Link::new(config, loss, jitter);
-        self.links.push(Hop { name: name.to_owned(), mtu, link, armed: None });
+    pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
+        let link = Link::new(config.clone(), source, name);
+        self.links.push(Hop { name: name.to_owned(), config, link, armed: None });
         LinkId((self.links.len() - 1) as u32)
     }
 
@@ -126,7 +130,7 @@ impl Topology {
     pub(super) fn tcp_config(&self, node: NodeId, route: u32) -> Arc<tcp::Config> {
         let config = &self.nodes[node.0 as usize].tcp;
         let links = self.routes[route as usize].iter();
-        let mtu = links.map(|link| self.links[*link as usize].mtu).min();
+        let mtu = links.map(|link| self.links[*link as usize].config.mtu).min();
         match mtu.map(|mtu| mtu.saturating_sub(TCP_HEADERS)) {
             Some(mss) if mss < config.mss => {
                 Arc::new(tcp::Config { mss, ..tcp::Config::clone(config) })
@@ -164,9 +168,13 @@ impl Topology {
         };
         let hop = &mut self.links[link as usize];
         let bytes = packet.body.wire_bytes();
-        if let Verdict::Dropped(cause) = hop.link.handle(now, bytes, packet) {
+        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect: false };
+        if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, bytes, cause);
-        } else if hop.armed.is_none() {
+        }
+        Topology::note_fallen(hop, link, trace);
+        // Where packets may overtake each other, the next arrival can have come nearer.
+        if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
             Topology::arm(hop, link, agenda);
         }
     }
@@ -177,10 +185,26 @@ impl Topology {
 
     /// The next packet that has reached the far end of `link` by `now`.
     pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
-        let (bytes, mut packet) = self.links[link as usize].link.poll(now)?;
-        trace.arrived(now, link, bytes);
+        let hop = &mut self.links[link as usize];
+        let arrived = hop.link.poll(now);
+        Topology::note_fallen(hop, link, trace);
+        let arrived = arrived?;
+        trace.arrived(now, link, arrived.wire_bytes);
+        let _ = arrived.congestion_experienced;
+        let mut packet = arrived.body;
         packet.hop += 1;
         Some(packet)
+    }
+
+    /// Whether `link` has something due at `now`. An event that a nearer one has replaced is stale.
+    pub(super) fn is_due(&self, now: Time, link: u32) -> bool {
+        self.links[link as usize].armed == Some(now)
+    }
+
+    fn note_fallen(hop: &mut Hop, link: u32, trace: &mut Trace) {
+        while let Some(fallen) = hop.link.fallen() {
+            trace.dropped(fallen.at, link, fallen.wire_bytes, fallen.cause);
+        }
     }
 
     /// Plans the link's next arrival, after an arrival.
@@ -198,7 +222,12 @@ impl Topology {
     }
 
     /// Every link's name and what it has done so far.
-    pub(super) fn link_stats(&self) -> Vec<(String, LinkStats)> {
-        self.links.iter().map(|hop| (hop.name.clone(), *hop.link.stats())).collect()
+    pub(super) fn link_reports(&self) -> Vec<LinkReport> {
+        let report = |hop: &Hop| LinkReport {
+            name: hop.name.clone(),
+            config: hop.config.clone(),
+            stats: *hop.link.stats(),
+        };
+        self.links.iter().map(report).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use net::{DropCause, LinkStats};
+use net::{DropCause, LinkConfig, LinkStats};
 use units::Time;
 
 use super::capture::Capture;
@@ -42,13 +42,24 @@ pub struct Endpoint {
     pub series: Vec<tcp::Sample>,
 }
 
+/// A link: what it was to be, and what it did.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// Its name in the plan.
+    pub name: String,
+    /// How it was described.
+    pub config: LinkConfig,
+    /// What it has done so far.
+    pub stats: LinkStats,
+}
+
 /// The world's own account of what happened so far.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Digest over (time, link, size) of every packet's arrival: equal digests, equal traces.
     pub digest: u64,
-    /// Each link's name and counters, in the plan's order.
-    pub links: Vec<(String, LinkStats)>,
+    /// Each link, in the plan's order.
+    pub links: Vec<LinkReport>,
     /// Packets that did not arrive, in time's order.
     pub drops: Vec<Drop>,
     /// Both ends of every connection: closed ones first.
@@ -63,7 +74,7 @@ pub fn report() -> Option<Report> {
         endpoints.extend(state.tcp.endpoints(&state.topology));
         report = Some(Report {
             digest: state.trace.digest,
-            links: state.topology.link_stats(),
+            links: state.topology.link_reports(),
             drops: state.trace.drops.clone(),
             endpoints,
         });

@@ -1,0 +1,62 @@
+//! The algorithms by name, and the kernels they are taken from.
+
+use std::time::Duration;
+
+use chance::Stream;
+
+use crate::{Bbr, Controller, Cubic, Reno};
+
+/// The algorithms there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// Additive increase, multiplicative decrease by a half (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438 with the kernel's constants), leaving slow start by HyStart.
+    #[default]
+    Cubic,
+    /// CUBIC that leaves slow start on loss alone (module parameter `hystart=0`).
+    CubicWithoutHystart,
+    /// BBR, version 1 (Linux 4.9 and later).
+    Bbr,
+}
+
+/// Whose arithmetic Reno and CUBIC follow. BBR has but one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Era {
+    /// Linux 3.0 to 3.2 (and 2.6.32, whose differences in HyStart are left out).
+    Linux3_0,
+    /// Linux 3.3 to 3.12.
+    Linux3_10,
+    /// Linux 6.
+    #[default]
+    Linux6,
+}
+
+/// How an algorithm is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whose arithmetic it follows.
+    pub era: Era,
+    /// How finely the kernel's clock ticks (`1 / HZ`).
+    pub tick: Duration,
+    /// The transport paces whatever the algorithm says.
+    pub paced: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { era: Era::default(), tick: Duration::from_millis(1), paced: false }
+    }
+}
+
+impl Algorithm {
+    /// A fresh controller for one connection; what it draws at random comes from `chance`.
+    pub fn controller(self, settings: &Settings, chance: Stream) -> Box<dyn Controller> {
+        match self {
+            Algorithm::Reno => Box::new(Reno::new(settings.era)),
+            Algorithm::Cubic => Box::new(Cubic::with_hystart(settings)),
+            Algorithm::CubicWithoutHystart => Box::new(Cubic::without_hystart(settings)),
+            Algorithm::Bbr => Box::new(Bbr::new(chance)),
+        }
+    }
+}

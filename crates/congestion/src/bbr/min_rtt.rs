@@ -1,0 +1,88 @@
+//! The smallest round trip of the last ten seconds, and how it is refreshed.
+//!
+//! Source: Linux 6.18 `bbr_update_min_rtt`.
+
+use std::time::Duration;
+
+use units::Time;
+
+use super::bandwidth::micros;
+
+/// A minimum is believed for so long (`bbr_min_rtt_win_sec`).
+const WINDOW: Duration = Duration::from_secs(10);
+/// The window stays small for so long, and for one round, while the queue drains (`bbr_probe_rtt_mode_ms`).
+const DIP: Duration = Duration::from_millis(200);
+
+/// The estimate.
+#[derive(Clone, Debug)]
+pub(super) struct MinRtt {
+    micros: Option<u64>,
+    /// When it was measured, or the last dip ended.
+    at: Time,
+}
+
+impl MinRtt {
+    pub(super) fn new(now: Time, rtt: Option<Duration>) -> MinRtt {
+        MinRtt { micros: rtt.map(micros), at: now }
+    }
+
+    /// In microseconds, once there was a sample.
+    pub(super) fn micros(&self) -> Option<u64> {
+        self.micros
+    }
+
+    /// Takes a sample; true if the estimate had grown too old.
+    pub(super) fn observe(&mut self, now: Time, rtt: Option<Duration>, delayed: bool) -> bool {
+        let expired = now > self.at + WINDOW;
+        if let Some(rtt) = rtt.map(micros)
+            && (self.micros.is_none_or(|least| rtt < least) || (expired && !delayed))
+        {
+            self.micros = Some(rtt);
+            self.at = now;
+        }
+        expired
+    }
+
+    /// A dip ended: the estimate is good for another ten seconds.
+    pub(super) fn renew(&mut self, now: Time) {
+        self.at = now;
+    }
+}
+
+/// The window is cut to a few segments so that the queue drains and the round trip shows (ProbeRTT).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(super) struct Dip {
+    /// When it may end; none until little enough is in flight.
+    until: Option<Time>,
+    round_done: bool,
+}
+
+impl Dip {
+    /// Little enough is in flight: the time counts from now. False if it counted already.
+    pub(super) fn reach_bottom(&mut self, now: Time) -> bool {
+        let first = self.until.is_none();
+        if first {
+            self.until = Some(now + DIP);
+        }
+        first
+    }
+
+    pub(super) fn has_reached_bottom(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// A round ended since the bottom was reached.
+    pub(super) fn on_round(&mut self) {
+        self.round_done = true;
+    }
+
+    /// A whole round has seen the small window.
+    pub(super) fn round_is_done(&self) -> bool {
+        self.round_done
+    }
+
+    /// Its time is over.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.until.is_some_and(|until| now > until)
+    }
+}

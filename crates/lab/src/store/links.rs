@@ -1,0 +1,54 @@
+//! Table `link`: columns have the names of [`LinkRecord`]'s fields.
+
+use record::LinkRecord;
+use rusqlite::{Row, ToSql, Transaction};
+
+use super::{Store, StoreError, VisitKey};
+
+/// The one list of what a row holds beside its key.
+macro_rules! columns {
+    ($($field:ident)+) => {
+        /// As the digest names them.
+        pub(super) const COLUMNS: &str = concat!("journey, visit, link", $(", ", stringify!($field)),+);
+
+        fn values(link: &LinkRecord) -> Vec<&dyn ToSql> {
+            vec![$(&link.$field),+]
+        }
+
+        fn read(row: &Row<'_>) -> Result<LinkRecord, StoreError> {
+            Ok(LinkRecord { $($field: row.get(stringify!($field))?),+ })
+        }
+    };
+}
+
+columns! {
+    name configured_bit_per_s configured_delay_ns configured_loss_ppb offered_packets offered_bytes
+    duplicated_packets delivered_packets delivered_bytes lost_packets queue_full_packets managed_packets
+    too_big_packets marked_packets reordered_packets delivered_bit_per_s busy_ns waited_ns
+    least_unqueued_ns mean_unqueued_ns most_one_way_ns max_queue_packets max_queue_bytes
+}
+
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    key: VisitKey,
+    index: usize,
+    link: &LinkRecord,
+) -> Result<(), StoreError> {
+    let values = values(link);
+    let marks = vec!["?"; values.len() + 4].join(", ");
+    let index = index as u64;
+    let mut row: Vec<&dyn ToSql> = vec![&key.run.0, &key.journey, &key.visit, &index];
+    row.extend(values);
+    let sql = format!("INSERT INTO link (run_id, {COLUMNS}) VALUES ({marks})");
+    transaction.prepare_cached(&sql)?.execute(row.as_slice())?;
+    Ok(())
+}
+
+impl Store {
+    /// The links of a visit: what they were to be and what they did. None in a store of before format 2.
+    pub fn links(&self, key: VisitKey) -> Result<Vec<LinkRecord>, StoreError> {
+        let sql = "SELECT * FROM link WHERE run_id = ?1 AND journey = ?2
+                   AND visit = ?3 ORDER BY link";
+        self.rows(sql, key.params(), read)
+    }
+}

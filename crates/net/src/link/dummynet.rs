@@ -1,0 +1,102 @@
+//! A dummynet pipe as the Linux port of ipfw3 runs it (`dummynet_io`, `serve_sched` and
+//! `transmit_event` of `ip_dn_io.c`).
+//!
+//! Time is counted in ticks of 1 ms (`hz` 1000), but the timer runs once a jiffy (4 ms at HZ 250) and then
+//! moves by all its ticks at once: packets leave in batches. A pipe has a credit in bits: it grows with the
+//! ticks, a packet is served when it is not negative, and takes its length from it, so that the rate holds
+//! in the long run. An idle pipe begins without credit (`io_fast` 0).
+//!
+//! Order: loss (before this file), tail drop when the slots are taken, serialisation, delay. The delay is cut
+//! to whole ticks. Left out: RED, weighted queues, bursts, MAC overhead profiles, and the port's corrections
+//! of its clock.
+
+use std::time::Duration;
+
+use units::{BitsPerSec, Time};
+
+use super::crossing::Crossing;
+use crate::delay_line::Order;
+use crate::queue::{Depth, DropTail};
+use crate::{DropCause, LinkConfig};
+
+/// Dummynet's `hz`.
+const TICKS_PER_SEC: u64 = 1000;
+const TICK: Duration = Duration::from_millis(1);
+
+pub(super) struct Dummynet {
+    /// Bits a second; `None`: no limit.
+    bandwidth: Option<i128>,
+    delay_ticks: u64,
+    ticks_per_timer: u64,
+    queue: DropTail,
+    /// The tick at which the next packet can be served at the earliest, and the credit then, in bits times
+    /// ticks a second. The credit is not negative.
+    serves_at: u64,
+    credit: i128,
+}
+
+impl Dummynet {
+    pub(super) fn new(config: &LinkConfig, timer: Duration) -> Dummynet {
+        let rate = config.rate.mean();
+        Dummynet {
+            bandwidth: (rate < BitsPerSec::UNLIMITED).then_some(i128::from(rate.0.max(1))),
+            delay_ticks: (config.delay.as_nanos() / TICK.as_nanos()) as u64,
+            ticks_per_timer: ((timer.as_nanos() / TICK.as_nanos()) as u64).max(1),
+            queue: DropTail::new(config.queue),
+            serves_at: 0,
+            credit: 0,
+        }
+    }
+
+    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
+        self.queue.advance(now);
+        let tick = self.tick(now);
+        let waits = self.serves_at > tick;
+        if waits && !self.queue.has_room(bytes) {
+            return Err(DropCause::QueueFull);
+        }
+        if !waits && self.serves_at < tick {
+            // It was idle: `si->sched_time = dn_cfg.curr_time; si->credit = 0`.
+            (self.serves_at, self.credit) = (tick, 0);
+        }
+        let starts = if waits { self.instant(self.serves_at) } else { now };
+        if waits {
+            self.queue.push(bytes, starts);
+        }
+        let ends = self.serve(bytes);
+        let leaves = self.instant(ends + self.delay_ticks).max(starts);
+        let service = self.instant(self.serves_at) - starts;
+        Ok(Crossing { waited: starts - now, service, arrives: leaves, order: Order::Kept })
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        self.queue.depth()
+    }
+
+    /// `serve_sched` for one packet: the tick of its `output_time`, without the delay.
+    fn serve(&mut self, bytes: u32) -> u64 {
+        let at = self.serves_at;
+        let Some(bandwidth) = self.bandwidth else { return at };
+        self.credit -= i128::from(u64::from(bytes) * 8 * TICKS_PER_SEC);
+        if self.credit >= 0 {
+            return at;
+        }
+        let ticks = ((bandwidth - 1 - self.credit) / bandwidth) as u64;
+        self.serves_at = (at + ticks).next_multiple_of(self.ticks_per_timer);
+        self.credit += i128::from(self.serves_at - at) * bandwidth;
+        at + ticks
+    }
+
+    /// `dn_cfg.curr_time`: the tick that the timer saw when it last ran.
+    fn tick(&self, now: Time) -> u64 {
+        let ticks = now.as_nanos() / TICK.as_nanos() as u64;
+        ticks - ticks % self.ticks_per_timer
+    }
+
+    /// When the timer first sees `tick`.
+    fn instant(&self, tick: u64) -> Time {
+        let nanos =
+            tick.next_multiple_of(self.ticks_per_timer).saturating_mul(TICK.as_nanos() as u64);
+        Time::from_nanos(nanos)
+    }
+}

@@ -1,0 +1,80 @@
+//! Linux's netem with `delay`, `rate` and `limit` in one qdisc (`netem_enqueue` of `sch_netem.c`).
+//!
+//! What differs from a real link: the limit counts all packets that have not left, also those that are
+//! merely delayed; serialisation comes after the delay (`max(now + delay, the last one's time) + length /
+//! rate`); the rate is cut to whole bytes a second and the time to whole nanoseconds; without a rate,
+//! jitter reorders; `reorder` lets a packet out at once, before everybody. Left out: correlations, slots,
+//! cells, the distributions that need a table.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use units::{BitsPerSec, Time};
+
+use super::crossing::Crossing;
+use crate::delay_line::Order;
+use crate::propagation::Propagation;
+use crate::queue::Depth;
+use crate::{DropCause, LinkConfig, QueueLimit};
+
+pub(super) struct Netem {
+    /// `None`: no limit.
+    bytes_per_sec: Option<u64>,
+    limit: QueueLimit,
+    propagation: Propagation,
+    /// When each packet that is in the qdisc will leave it, in order, and its size.
+    leaving: VecDeque<(Time, u32)>,
+    bytes: u64,
+}
+
+impl Netem {
+    pub(super) fn new(config: &LinkConfig, propagation: Propagation) -> Netem {
+        let rate = config.rate.mean();
+        Netem {
+            bytes_per_sec: (rate < BitsPerSec::UNLIMITED).then_some((rate.0 / 8).max(1)),
+            limit: config.queue,
+            propagation,
+            leaving: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
+        self.advance(now);
+        if !self.limit.has_room(self.leaving.len(), self.bytes, bytes) {
+            return Err(DropCause::QueueFull);
+        }
+        let zero = Duration::ZERO;
+        if self.propagation.jumps() {
+            return Ok(Crossing { waited: zero, service: zero, arrives: now, order: Order::Free });
+        }
+        let ready = now + self.propagation.delayed();
+        let (starts, service) = match self.bytes_per_sec {
+            None => (ready, zero),
+            Some(rate) => {
+                let last = self.leaving.back().map_or(Time::ZERO, |(leaves, _)| *leaves);
+                (ready.max(last), Duration::from_nanos(u64::from(bytes) * 1_000_000_000 / rate))
+            }
+        };
+        let leaves = starts + service;
+        self.insert(leaves, bytes);
+        Ok(Crossing { waited: starts - ready, service, arrives: leaves, order: Order::Free })
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        Depth { packets: self.leaving.len(), bytes: self.bytes }
+    }
+
+    fn advance(&mut self, now: Time) {
+        while let Some((_, bytes)) = self.leaving.front().filter(|(leaves, _)| *leaves <= now) {
+            self.bytes -= u64::from(*bytes);
+            self.leaving.pop_front();
+        }
+    }
+
+    fn insert(&mut self, leaves: Time, bytes: u32) {
+        self.bytes += u64::from(bytes);
+        let behind = self.leaving.partition_point(|(other, _)| *other <= leaves);
+        self.leaving.insert(behind, (leaves, bytes));
+    }
+}

@@ -1,0 +1,162 @@
+//! A network as text that reads back to the same network.
+
+use std::fmt;
+use std::time::Duration;
+
+use units::BitsPerSec;
+
+use super::Network;
+use crate::config::DEFAULT_MTU_BYTES;
+use crate::{
+    Codel, Emulator, GilbertElliott, Jitter, JitterShape, LinkConfig, LossModel, Management, Pie,
+    Rate, Reorder,
+};
+
+impl fmt::Display for Network {
+    /// The links as settings that [`Network::parse`] reads back to the same links. The processing
+    /// jitter is not among them: it belongs to the experiment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut settings = settings("", &self.up, &self.down);
+        for (hop, number) in self.beyond.iter().zip(1..) {
+            let prefix = format!("hop.{number}.");
+            settings.push(format!("{prefix}name={}", hop.name));
+            settings.extend(self::settings(&prefix, &hop.up, &hop.down));
+        }
+        f.write_str(&settings.join(","))
+    }
+}
+
+/// Both directions of a hop, each key behind `prefix`. What is as it would be without being said is left
+/// out, but for the queue.
+fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
+    let mut settings = Vec::new();
+    let mut put = |key: &str, value: String| settings.push(format!("{prefix}{key}={value}"));
+    let rtt = up.delay + down.delay;
+    if up.delay == rtt / 2 {
+        put("rtt", Span(rtt).to_string());
+    } else {
+        put("up.delay", Span(up.delay).to_string());
+        put("down.delay", Span(down.delay).to_string());
+    }
+    for (key, link) in [("down", down), ("up", up)] {
+        match &link.rate {
+            Rate::Constant(rate) => put(key, Speed(*rate).to_string()),
+            Rate::Trace(trace) => put(&format!("{key}.trace"), trace.to_string()),
+        }
+    }
+    let mut pair = |of: &dyn Fn(&LinkConfig) -> Option<(&'static str, String)>| {
+        let (up, down) = (of(up), of(down));
+        if up == down {
+            up.into_iter().for_each(|(key, value)| put(key, value));
+        } else {
+            up.into_iter().for_each(|(key, value)| put(&format!("up.{key}"), value));
+            down.into_iter().for_each(|(key, value)| put(&format!("down.{key}"), value));
+        }
+    };
+    pair(&loss);
+    pair(&|link| Some(("queue", link.queue.to_string())));
+    pair(&management);
+    pair(&jitter);
+    pair(&|link| match link.reorder {
+        Reorder::Never => None,
+        Reorder::ByJitter => Some(("reorder", "jitter".to_owned())),
+        Reorder::Jump(share) => Some(("reorder", Ratio(share).to_string())),
+    });
+    pair(&|link| (link.duplicate > 0.0).then(|| ("duplicate", Ratio(link.duplicate).to_string())));
+    pair(&|link| (link.mtu != DEFAULT_MTU_BYTES).then(|| ("mtu", link.mtu.to_string())));
+    pair(&|link| match link.emulator {
+        Emulator::Farlink => None,
+        Emulator::Dummynet { .. } => Some(("emulator", "dummynet".to_owned())),
+        Emulator::Netem => Some(("emulator", "netem".to_owned())),
+    });
+    pair(&|link| match link.emulator {
+        Emulator::Dummynet { timer } => Some(("timer", Span(timer).to_string())),
+        _ => None,
+    });
+    settings
+}
+
+fn loss(link: &LinkConfig) -> Option<(&'static str, String)> {
+    match &link.loss {
+        LossModel::Random(0.0) => None,
+        LossModel::Random(share) => Some(("loss", Ratio(*share).to_string())),
+        LossModel::GilbertElliott(model) => {
+            let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *model;
+            let shares = [to_bad, to_good, loss_in_bad, loss_in_good];
+            Some(("gemodel", shares.map(|share| Ratio(share).to_string()).join(" ")))
+        }
+        LossModel::Listed(list) => Some(("loss_file", list.origin().to_owned())),
+    }
+}
+
+fn management(link: &LinkConfig) -> Option<(&'static str, String)> {
+    let ecn = |ecn: bool| if ecn { " ecn" } else { "" };
+    let codel = |name: &str, codel: Codel| {
+        let (target, interval) = (Span(codel.target), Span(codel.interval));
+        format!("{name}{} target {target} interval {interval}", ecn(codel.ecn))
+    };
+    let value = match link.management {
+        Management::DropTail => return None,
+        Management::DropHead => "drophead".to_owned(),
+        Management::Codel(params) => codel("codel", params),
+        Management::FqCodel(params) => codel("fq_codel", params),
+        Management::Pie(Pie { target, ecn: marks }) => {
+            format!("pie{} target {}", ecn(marks), Span(target))
+        }
+    };
+    Some(("aqm", value))
+}
+
+fn jitter(link: &LinkConfig) -> Option<(&'static str, String)> {
+    if link.jitter == Jitter::NONE {
+        return None;
+    }
+    let shape = match link.jitter.shape {
+        JitterShape::Uniform => "uniform",
+        JitterShape::Normal => "normal",
+    };
+    Some(("jitter", format!("{} {shape}", Span(link.jitter.spread))))
+}
+
+/// A duration in the largest unit that states it exactly.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_nanos() {
+            ns if ns.is_multiple_of(1_000_000) => write!(f, "{}ms", ns / 1_000_000),
+            ns if ns.is_multiple_of(1_000) => write!(f, "{}us", ns / 1_000),
+            ns => write!(f, "{ns}ns"),
+        }
+    }
+}
+
+/// A rate in the largest unit that states it in whole numbers.
+struct Speed(BitsPerSec);
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            BitsPerSec::UNLIMITED => f.write_str("unlimited"),
+            BitsPerSec(bits) if bits.is_multiple_of(1_000_000) => {
+                write!(f, "{}mbit", bits / 1_000_000)
+            }
+            BitsPerSec(bits) if bits.is_multiple_of(1_000) => write!(f, "{}kbit", bits / 1_000),
+            BitsPerSec(bits) => write!(f, "{bits}bit"),
+        }
+    }
+}
+
+/// A probability in per cent where that reads back to the same number, else as a fraction.
+#[derive(PartialEq)]
+struct Ratio(f64);
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = format!("{}%", self.0 * 100.0);
+        match units::parse::ratio(&percent) {
+            Ok(same) if same == self.0 && percent.len() < 8 => f.write_str(&percent),
+            _ => write!(f, "{}", self.0),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A droptail queue in front of a server whose services are known beforehand.
+//!
+//! A droptail queue decides when a packet comes, and then the packet's service is known; what the queue
+//! remembers is when each waiting packet will leave it. The packet in service has left: dummynet and
+//! Linux's fifo over a device count in the same way.
+
+use std::collections::VecDeque;
+
+use units::Time;
+
+use crate::QueueLimit;
+
+/// The packets that wait for the server, oldest first.
+pub(crate) struct DropTail {
+    limit: QueueLimit,
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+struct Waiting {
+    leaves: Time,
+    bytes: u32,
+}
+
+impl DropTail {
+    pub(crate) fn new(limit: QueueLimit) -> DropTail {
+        DropTail { limit, waiting: VecDeque::new(), bytes: 0 }
+    }
+
+    /// Forgets the packets whose service has begun by `now`.
+    pub(crate) fn advance(&mut self, now: Time) {
+        while let Some(front) = self.waiting.front().filter(|front| front.leaves <= now) {
+            self.bytes -= u64::from(front.bytes);
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Whether one more packet of `bytes` may wait.
+    pub(crate) fn has_room(&self, bytes: u32) -> bool {
+        self.limit.has_room(self.waiting.len(), self.bytes, bytes)
+    }
+
+    /// A packet waits until its service begins at `leaves`, no earlier than those before it.
+    pub(crate) fn push(&mut self, bytes: u32, leaves: Time) {
+        self.waiting.push_back(Waiting { leaves, bytes });
+        self.bytes += u64::from(bytes);
+    }
+
+    /// How many packets wait, and their bytes.
+    pub(crate) fn depth(&self) -> Depth {
+        Depth { packets: self.waiting.len(), bytes: self.bytes }
+    }
+}
+
+/// How much waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Depth {
+    pub(crate) packets: usize,
+    pub(crate) bytes: u64,
+}

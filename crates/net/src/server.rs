@@ -1,0 +1,77 @@
+//! Puts packets on the wire one after the other, as fast as the rate allows.
+
+use std::sync::Arc;
+
+use units::{BitsPerSec, Time};
+
+use crate::trace::{OpportunityCursor, Shape};
+use crate::{Rate, Trace};
+
+/// A server of one queue. Where service never begins or never ends, the instant is [`Time::NEVER`].
+pub(crate) enum Server {
+    /// Busy for each packet's length over the rate.
+    Constant { rate: BitsPerSec, free_at: Time },
+    /// Busy for as long as a trace's rates, or its opportunities, need.
+    Traced { trace: Arc<Trace>, free_at: Time, cursor: OpportunityCursor },
+}
+
+/// A packet's time at the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// When it left the queue.
+    pub(crate) starts: Time,
+    /// When its last byte was through.
+    pub(crate) ends: Time,
+}
+
+impl Service {
+    /// A service that never comes to its end.
+    const NEVER: Service = Service { starts: Time::NEVER, ends: Time::NEVER };
+}
+
+impl Server {
+    pub(crate) fn new(rate: &Rate) -> Server {
+        match rate {
+            Rate::Constant(rate) => Server::Constant { rate: *rate, free_at: Time::ZERO },
+            Rate::Trace(trace) => Server::Traced {
+                trace: Arc::clone(trace),
+                free_at: Time::ZERO,
+                cursor: OpportunityCursor::default(),
+            },
+        }
+    }
+
+    /// When a packet that waits since `since`, behind no other, would leave the queue.
+    pub(crate) fn starts(&self, since: Time) -> Time {
+        match self {
+            Server::Constant { free_at, .. } => since.max(*free_at),
+            Server::Traced { trace, free_at, cursor } => match trace.shape() {
+                Shape::Segments(_) => since.max(*free_at),
+                Shape::Opportunities(opportunities) => {
+                    opportunities.starts(*cursor, since).unwrap_or(Time::NEVER)
+                }
+            },
+        }
+    }
+
+    /// Serves a packet that waits since `since`, behind those served before.
+    pub(crate) fn serve(&mut self, since: Time, bytes: u32) -> Service {
+        match self {
+            Server::Constant { rate, free_at } => {
+                let starts = since.max(*free_at);
+                *free_at = starts + rate.time_for(u64::from(bytes));
+                Service { starts, ends: *free_at }
+            }
+            Server::Traced { trace, free_at, cursor } => match trace.shape() {
+                Shape::Segments(segments) => {
+                    let starts = since.max(*free_at);
+                    *free_at = segments.ends(starts, bytes).unwrap_or(Time::NEVER);
+                    Service { starts, ends: *free_at }
+                }
+                Shape::Opportunities(opportunities) => opportunities
+                    .serve(cursor, since, bytes)
+                    .map_or(Service::NEVER, |(starts, ends)| Service { starts, ends }),
+            },
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What was typed for one direction, or for both.
+
+use std::time::Duration;
+
+use units::parse;
+
+use super::{Setting, constant, put, values};
+use crate::config::DEFAULT_MTU_BYTES;
+use crate::error::ValueError;
+use crate::trace::{Direction, TraceOptions};
+use crate::{
+    Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter, QueueLimit, Rate,
+    Reorder, SpecError, Trace,
+};
+
+/// Every setting of a direction.
+#[derive(Default)]
+pub(super) struct Side {
+    rate: Option<RateSource>,
+    pub(super) delay: Option<Duration>,
+    loss: Option<LossModel>,
+    pub(super) queue: Option<QueueLimit>,
+    management: Option<Management>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: Option<f64>,
+    mtu: Option<u32>,
+    emulator: Option<EmulatorName>,
+    timer: Option<Duration>,
+}
+
+/// Where a rate comes from. A trace is read once its direction is known.
+#[derive(Clone)]
+enum RateSource {
+    Given(Rate),
+    File { place: Place, key: String, path: std::path::PathBuf, options: TraceOptions },
+}
+
+/// An emulator by name; its timer is a setting of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EmulatorName {
+    Farlink,
+    Dummynet,
+    Netem,
+}
+
+impl RateSource {
+    fn read(&self, direction: Direction) -> Result<Rate, SpecError> {
+        match self {
+            RateSource::Given(rate) => Ok(rate.clone()),
+            RateSource::File { place, key, path, options } => {
+                let trace = Trace::read(path, direction, *options).map_err(|error| {
+                    let reason = Box::new(ValueError::Trace(error));
+                    SpecError::BadValue { place: place.clone(), key: key.clone(), reason }
+                })?;
+                Ok(Rate::Trace(trace.into()))
+            }
+        }
+    }
+}
+
+impl Side {
+    /// Sets a field from what was typed.
+    pub(super) fn set(&mut self, setting: &Setting, field: &str) -> Result<(), SpecError> {
+        match field {
+            "rate" => put(&mut self.rate, setting, |text| Ok(RateSource::Given(constant(text)?))),
+            "trace" => put(&mut self.rate, setting, |text| trace(setting, text)),
+            "delay" => put(&mut self.delay, setting, values::delay),
+            "loss" => {
+                put(&mut self.loss, setting, |text| Ok(LossModel::Random(parse::ratio(text)?)))
+            }
+            "gemodel" => put(&mut self.loss, setting, values::gemodel),
+            "loss_file" => put(&mut self.loss, setting, |text| {
+                values::loss_file(&setting.place.relative(text))
+            }),
+            "queue" => put(&mut self.queue, setting, values::queue),
+            "aqm" => put(&mut self.management, setting, values::management),
+            "jitter" => put(&mut self.jitter, setting, values::jitter),
+            "reorder" => put(&mut self.reorder, setting, values::reorder),
+            "duplicate" => put(&mut self.duplicate, setting, |text| Ok(parse::ratio(text)?)),
+            "emulator" => put(&mut self.emulator, setting, values::emulator),
+            "timer" => put(&mut self.timer, setting, values::timer),
+            _ => put(&mut self.mtu, setting, values::mtu),
+        }
+    }
+
+    /// Takes from `both`, then from `base`, what was not typed for this direction.
+    pub(super) fn fill(
+        &mut self,
+        both: &Side,
+        base: &LinkConfig,
+        direction: Direction,
+    ) -> Result<(), SpecError> {
+        let rate = self.rate(both, direction)?.unwrap_or_else(|| base.rate.clone());
+        self.rate = Some(RateSource::Given(rate));
+        let loss = || both.loss.clone().unwrap_or_else(|| base.loss.clone());
+        self.loss.get_or_insert_with(loss);
+        self.queue.get_or_insert(both.queue.unwrap_or(base.queue));
+        self.management.get_or_insert(both.management.unwrap_or(base.management));
+        self.jitter.get_or_insert(both.jitter.unwrap_or(base.jitter));
+        self.reorder.get_or_insert(both.reorder.unwrap_or(base.reorder));
+        self.duplicate.get_or_insert(both.duplicate.unwrap_or(base.duplicate));
+        self.mtu.get_or_insert(both.mtu.unwrap_or(base.mtu));
+        let (name, timer) = match base.emulator {
+            Emulator::Farlink => (EmulatorName::Farlink, None),
+            Emulator::Dummynet { timer } => (EmulatorName::Dummynet, Some(timer)),
+            Emulator::Netem => (EmulatorName::Netem, None),
+        };
+        let name = *self.emulator.get_or_insert(both.emulator.unwrap_or(name));
+        if name == EmulatorName::Dummynet {
+            self.timer = self.timer.or(both.timer).or(timer);
+        }
+        Ok(())
+    }
+
+    /// The rate in this direction, if one was typed.
+    pub(super) fn rate(
+        &self,
+        both: &Side,
+        direction: Direction,
+    ) -> Result<Option<Rate>, SpecError> {
+        self.rate.as_ref().or(both.rate.as_ref()).map(|rate| rate.read(direction)).transpose()
+    }
+
+    /// The direction, complete; the error is a pair of settings that exclude each other.
+    pub(super) fn resolve(
+        &self,
+        rate: Rate,
+        delay: Duration,
+        both: &Side,
+    ) -> Result<LinkConfig, (&'static str, &'static str)> {
+        let management = self.management.or(both.management).unwrap_or(Management::DropTail);
+        let timer = self.timer.or(both.timer);
+        let emulator = match self.emulator.or(both.emulator) {
+            Some(EmulatorName::Dummynet) => {
+                Emulator::Dummynet { timer: timer.unwrap_or(Emulator::DEFAULT_TIMER) }
+            }
+            _ if timer.is_some() => return Err(("timer", "any emulator but dummynet")),
+            Some(EmulatorName::Netem) => Emulator::Netem,
+            Some(EmulatorName::Farlink) | None => Emulator::Farlink,
+        };
+        let is_bare_delay = rate == Rate::UNLIMITED && self.rate.is_none() && both.rate.is_none();
+        let queue = self.queue.or(both.queue).unwrap_or_else(|| match emulator.default_queue() {
+            Some(queue) => queue,
+            None if is_bare_delay => QueueLimit::Unlimited,
+            None => management.default_queue(),
+        });
+        let link = LinkConfig {
+            rate,
+            delay,
+            jitter: self.jitter.or(both.jitter).unwrap_or(Jitter::NONE),
+            reorder: self.reorder.or(both.reorder).unwrap_or(Reorder::Never),
+            queue,
+            management,
+            loss: self.loss.clone().or(both.loss.clone()).unwrap_or(LossModel::NONE),
+            duplicate: self.duplicate.or(both.duplicate).unwrap_or(0.0),
+            mtu: self.mtu.or(both.mtu).unwrap_or(DEFAULT_MTU_BYTES),
+            emulator,
+            processing_jitter: ProcessingJitter::None,
+        };
+        match conflict(&link) {
+            Some(pair) => Err(pair),
+            None => Ok(link),
+        }
+    }
+}
+
+/// What an imitated emulator does not have.
+fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
+    let name = match link.emulator {
+        Emulator::Farlink => return None,
+        Emulator::Dummynet { .. } => "emulator=dummynet",
+        Emulator::Netem => "emulator=netem",
+    };
+    let is_dummynet = link.emulator != Emulator::Netem;
+    if matches!(link.rate, Rate::Trace(_)) {
+        return Some(("trace", name));
+    }
+    if link.management != Management::DropTail {
+        return Some(("aqm", name));
+    }
+    if is_dummynet && link.jitter != Jitter::NONE {
+        return Some(("jitter", name));
+    }
+    if is_dummynet && link.reorder != Reorder::Never {
+        return Some(("reorder", name));
+    }
+    if is_dummynet && link.duplicate > 0.0 {
+        return Some(("duplicate", name));
+    }
+    if !is_dummynet && matches!(link.queue, QueueLimit::Bytes(_)) {
+        return Some(("a queue in bytes", name));
+    }
+    None
+}
+
+/// `FILE`, then perhaps a unit and `once`.
+fn trace(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
+    let (path, options) = values::trace(text)?;
+    let (place, key) = (setting.place.clone(), setting.key.clone());
+    Ok(RateSource::File { path: place.relative(path), place, key, options })
+}

@@ -1,0 +1,160 @@
+//! How the window comes down to the threshold.
+//!
+//! Linux 6 and 3.10: proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`), the latter with one segment of slack where
+//! the former does slow start only while nothing more is lost. 3.2: the same in fast recovery
+//! (`tcp_update_cwnd_in_recovery`). Before, and in 3.2 outside of fast recovery: rate halving (`tcp_cwnd_down`).
+
+use units::Time;
+
+use crate::ack::Progress;
+use crate::config::Reduction;
+use crate::recovery::CongestionState;
+use crate::sender::Sender;
+
+impl Sender {
+    /// `tcp_init_cwnd_reduction`
+    pub(super) fn begin_reduction(&mut self) {
+        self.recovery.ends = self.nxt;
+        self.probe = None;
+        self.restart_reduction();
+        let window = &mut self.cwnd.window;
+        window.ssthresh = self.cwnd.controller.on_congestion(window);
+        self.ecn.on_reduction();
+    }
+
+    /// Counts from here, and leaves the threshold.
+    pub(super) fn restart_reduction(&mut self) {
+        let recovery = &mut self.recovery;
+        recovery.prior_cwnd = self.cwnd.cwnd();
+        (recovery.prr_delivered, recovery.prr_sent, recovery.halving) = (0, 0, false);
+        self.cwnd.window.restart_counting();
+    }
+
+    /// A router marked a segment: the window is reduced once a round trip (`tcp_enter_cwr`; RFC 3168
+    /// section 6.1.2).
+    pub(super) fn enter_cwr(&mut self) {
+        self.recovery.prior_ssthresh = None;
+        if self.recovery.state < CongestionState::Cwr {
+            self.recovery.undo_from = None;
+            self.begin_reduction();
+            self.recovery.state = CongestionState::Cwr;
+            if self.halves() {
+                self.cwnd.window.cwnd = self.cwnd.cwnd().min(self.board.in_flight() + 1);
+            }
+        }
+    }
+
+    fn halves(&self) -> bool {
+        match self.config.reduction {
+            Reduction::RateHalving => true,
+            Reduction::Prr32 => self.recovery.state != CongestionState::Recovery,
+            Reduction::Prr310 | Reduction::Prr6 => false,
+        }
+    }
+
+    /// Moves the window during a reduction.
+    pub(crate) fn reduce(&mut self, progress: &Progress, newly_lost: u64) {
+        match self.config.reduction {
+            _ if self.halves() => self.halve(progress),
+            Reduction::Prr6 => self.reduce_proportionally_6(progress, newly_lost),
+            _ => self.reduce_proportionally_3(progress),
+        }
+    }
+
+    fn reduce_proportionally_6(&mut self, progress: &Progress, newly_lost: u64) {
+        let delivered = progress.delivered;
+        if delivered == 0 || self.recovery.prior_cwnd == 0 {
+            return;
+        }
+        self.recovery.prr_delivered += delivered;
+        let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
+        let mut may_send = if in_flight > ssthresh {
+            self.proportional_share()
+        } else {
+            let owed = self.recovery.prr_owed().max(delivered);
+            let repaired = progress.advanced && newly_lost == 0;
+            (owed + u32::from(repaired)).min(ssthresh - in_flight)
+        };
+        if self.recovery.prr_sent == 0 {
+            // The first retransmission of an episode always leaves.
+            may_send = may_send.max(1);
+        }
+        self.cwnd.window.cwnd = in_flight + may_send;
+    }
+
+    fn reduce_proportionally_3(&mut self, progress: &Progress) {
+        let delivered = progress.newly_delivered();
+        self.recovery.prr_delivered += delivered;
+        let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
+        let may_send = if in_flight > ssthresh {
+            self.proportional_share()
+        } else {
+            (self.recovery.prr_owed().max(delivered) + 1).min(ssthresh - in_flight)
+        };
+        self.cwnd.window.cwnd = in_flight + may_send.max(u32::from(progress.entered_recovery));
+    }
+
+    /// While the pipe is fuller than the threshold: what was sent stays in proportion to what was delivered.
+    fn proportional_share(&self) -> u32 {
+        let recovery = &self.recovery;
+        let due = u64::from(self.cwnd.window.ssthresh) * u64::from(recovery.prr_delivered);
+        let due = due.div_ceil(u64::from(recovery.prior_cwnd.max(1)));
+        u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(recovery.prr_sent)
+    }
+
+    /// One segment less on every second acknowledgement that says anything, and never more than one to send.
+    fn halve(&mut self, progress: &Progress) {
+        if !progress.says_anything() && (self.sack || !progress.is_duplicate) {
+            return;
+        }
+        let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
+        let window = &mut self.cwnd.window;
+        let second = self.recovery.halving;
+        self.recovery.halving = !second;
+        if second && window.cwnd > ssthresh {
+            window.cwnd -= 1;
+        }
+        window.cwnd = window.cwnd.min(in_flight + 1);
+    }
+
+    /// `tcp_end_cwnd_reduction`, `tcp_complete_cwr`
+    pub(super) fn end_reduction(&mut self, now: Time) {
+        if self.cwnd.is_rate_based() {
+            return;
+        }
+        let undoable = self.recovery.undo_from.is_some();
+        let window = &mut self.cwnd.window;
+        let target = match self.config.reduction {
+            // What rate halving left stands where it is lower.
+            Reduction::RateHalving => window.cwnd.min(window.ssthresh),
+            Reduction::Prr32 if self.recovery.state == CongestionState::Cwr => {
+                window.cwnd.min(window.ssthresh)
+            }
+            _ => window.ssthresh,
+        };
+        let stands = match self.config.reduction {
+            Reduction::RateHalving | Reduction::Prr32 => undoable,
+            _ => undoable || self.recovery.state == CongestionState::Cwr,
+        };
+        if window.ssthresh < congestion::INFINITE_SSTHRESH && stands {
+            window.cwnd = target;
+            self.cwnd.touch(now);
+        }
+    }
+
+    /// A tail loss probe repaired a loss: reduce once, without an episode (`tcp_process_tlp_ack`).
+    pub(crate) fn reduce_after_probe(&mut self, now: Time) {
+        self.begin_reduction();
+        self.recovery.state = CongestionState::Cwr;
+        self.end_reduction(now);
+        self.keep_open();
+    }
+
+    /// An acknowledgement in a doubtful situation must not release a burst (`tcp_moderate_cwnd`).
+    pub(super) fn moderate_burst(&mut self) {
+        if !self.cwnd.is_rate_based() {
+            let most = self.board.in_flight() + self.rack.reordering();
+            self.cwnd.window.cwnd = self.cwnd.cwnd().min(most);
+        }
+    }
+}

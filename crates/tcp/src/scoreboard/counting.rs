@@ -1,0 +1,118 @@
+//! What the classic loss detection asks of the scoreboard: counts rather than times.
+//!
+//! Source: Linux 3.0 `tcp_mark_head_lost`, `tcp_mark_lost_retrans`, `tcp_xmit_retransmit_queue` (forward retransmissions),
+//! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`.
+
+use crate::scoreboard::{Id, Scoreboard, Sent};
+
+impl Scoreboard {
+    /// Segments up to the highest that was selectively acknowledged, holes included (`fackets_out`).
+    pub(crate) fn facked(&self) -> u32 {
+        let Some(highest) = self.covered.end() else { return 0 };
+        self.records.partition_point(|record| record.end <= highest) as u32
+    }
+
+    /// Marks a record lost that was not thought so before; its retransmission, if one is under way, stays so.
+    pub(crate) fn mark_missing(&mut self, id: Id) -> bool {
+        let Sent { lost, sacked, retransmitted, .. } = *self.get(id);
+        if lost || sacked {
+            return false;
+        }
+        self.lost += 1;
+        self.get_mut(id).lost = true;
+        if !retransmitted {
+            self.lost_waiting.insert(id);
+            self.unlink(id);
+        }
+        true
+    }
+
+    /// Marks missing what precedes the `count + 1`-th record that `counts`; returns how many. Nothing that ends beyond `limit`.
+    pub(crate) fn mark_before(
+        &mut self,
+        count: u32,
+        limit: u64,
+        counts: impl Fn(&Sent) -> bool,
+    ) -> u64 {
+        let (mut counted, mut marked) = (0, 0);
+        for id in self.ids() {
+            let sent = *self.get(id);
+            if sent.end > limit {
+                break;
+            }
+            counted += u32::from(counts(&sent));
+            if counted > count {
+                break;
+            }
+            marked += u64::from(self.mark_missing(id));
+        }
+        marked
+    }
+
+    /// Takes it that a retransmission is not in flight any more.
+    pub(crate) fn forget_retransmission(&mut self, id: Id) {
+        if !self.get(id).retransmitted {
+            return;
+        }
+        self.retransmitted -= 1;
+        self.get_mut(id).retransmitted = false;
+        if self.get(id).lost {
+            self.lost_waiting.insert(id);
+            self.unlink(id);
+        }
+    }
+
+    /// Retransmissions that are lost: something arrived that was sent for the first time after them.
+    pub(crate) fn overtaken_retransmissions(&self) -> Vec<Id> {
+        let Some(highest) = self.covered.end().filter(|_| self.retransmitted > 0) else {
+            return Vec::new();
+        };
+        let lost = |id: &Id| {
+            let sent = self.get(*id);
+            sent.retransmitted && !sent.sacked && highest > sent.fence
+        };
+        self.ids().filter(lost).collect()
+    }
+
+    /// The lowest record below the highest selectively acknowledged data that was neither sent again nor thought lost: one
+    /// that may be sent again for want of anything better (RFC 6675, rule 3 of `NextSeg`).
+    pub(crate) fn next_hole(&self) -> Option<Id> {
+        let highest = self.covered.end()?;
+        self.ids().take_while(|id| self.get(*id).seq < highest).find(|id| {
+            let sent = self.get(*id);
+            !sent.sacked && !sent.lost && !sent.retransmitted
+        })
+    }
+
+    /// The first record.
+    pub(crate) fn first(&self) -> Option<Id> {
+        (!self.is_empty()).then_some(Id(self.first))
+    }
+
+    // ---- without selective acknowledgements
+
+    /// A duplicate arrived: one more segment did, though it is not known which. True if there are more of them than can be.
+    pub(crate) fn presume_arrival(&mut self) -> bool {
+        self.presumed += 1;
+        self.limit_presumed()
+    }
+
+    /// `acked` records were cumulatively acknowledged: one filled the hole, the others are what duplicates were about.
+    pub(crate) fn settle_presumed(&mut self, acked: u32) -> bool {
+        self.presumed = self.presumed.saturating_sub(acked.saturating_sub(1));
+        self.limit_presumed()
+    }
+
+    pub(crate) fn forget_presumed(&mut self) {
+        self.presumed = 0;
+    }
+
+    /// At least one segment is missing while duplicates arrive.
+    fn limit_presumed(&mut self) -> bool {
+        let holes = self.lost.max(1).min(self.sent());
+        let most = self.sent() - holes;
+        let exceeded = self.presumed > most;
+        self.presumed = self.presumed.min(most);
+        exceeded
+    }
+}
