@@ -196,4 +196,48 @@ mod tests {
             })
         );
     }
+
+    /// When a train of acknowledgements 0.1 ms apart ends slow start, in tenths of a millisecond.
+    fn train_ends(mut hystart: Hystart) -> Option<u64> {
+        (0..2000).find(|tenth| {
+            let now = Time::from_micros(1_000_000 + 100 * tenth);
+            hystart.sample(&ack(now), BASE, BASE, 20)
+        })
+    }
+
+    #[test]
+    fn linux_3_counts_whole_milliseconds_and_has_no_cushion() {
+        let growing = |mut hystart: Hystart| {
+            hystart.reset(Time::from_millis(1000), 100);
+            train_ends(hystart)
+        };
+        assert_eq!(growing(linux3()), Some(510), "past 50 ms by a whole millisecond");
+        assert_eq!(growing(linux6()), Some(506), "past (100 + 1) / 2 ms");
+        let paced = Hystart::new(&Settings { paced: true, ..Settings::default() });
+        assert_eq!(growing(paced), Some(1011), "past 101 ms: pacing spreads the window");
+    }
+
+    #[test]
+    fn linux_3_tolerates_half_the_rise_and_looks_at_eight_samples() {
+        let (base, rise) = (Duration::from_millis(160), Duration::from_millis(12));
+        let exit = |mut hystart: Hystart, rtt: fn(u64) -> Duration| {
+            (0..20).find(|n| {
+                let now = Time::from_millis(1000 + 3 * n);
+                hystart.sample(&ack(now), Duration::from_millis(160) + rtt(*n), base, 20)
+            })
+        };
+        assert!(base / 16 < rise && rise < base / 8);
+        assert_eq!(exit(linux3(), |_| Duration::from_millis(12)), Some(8));
+        assert_eq!(exit(linux6(), |_| Duration::from_millis(12)), None);
+        // The ninth sample of the round is low again: only Linux 6 still takes it in.
+        let late = |n| Duration::from_millis(if n < 8 { 30 } else { 0 });
+        assert_eq!(exit(linux3(), late), Some(8));
+        assert_eq!(exit(linux6(), late), None);
+    }
+
+    #[test]
+    fn linux_3_keeps_eighths_of_a_millisecond() {
+        assert_eq!(Hystart::in_eighths(Duration::from_micros(100_090)), BASE);
+        assert_eq!(Hystart::in_eighths(Duration::ZERO), Duration::from_micros(125));
+    }
 }

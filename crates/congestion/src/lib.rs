@@ -1,16 +1,19 @@
-//! Congestion controllers: Reno, and CUBIC with HyStart, as Linux 6 computes them.
+//! Congestion controllers: Reno, CUBIC with HyStart, and BBR, as Linux 6 computes them; Reno and CUBIC as Linux 3
+//! did, too.
 //!
 //! A [`Controller`] is policy alone: how fast the [`Window`] grows on an acknowledgement and how far
 //! it falls on congestion. When losses are declared, what may be sent during recovery (PRR) and when
-//! a reduction was a mistake are the transport's business. The window is counted in segments, as
+//! a reduction was a mistake are the transport's business - but not for a controller that models the path
+//! ([`Controller::is_rate_based`]): BBR is given [samples of the delivery rate](RateSample) and says how fast to
+//! [pace](Pace). The window is counted in segments, as
 //! Linux counts it; a transport that counts bytes (QUIC) divides by its segment size on the way in
 //! and multiplies on the way out.
 //!
 //! Sans-IO and deterministic: time is an argument, arithmetic is integer apart from one cube root
 //! taken from `libm`, which gives the same bits everywhere.
 //!
-//! Left out: ECN, pacing, and the cache of thresholds between connections (off by default in
-//! Linux since 5.6, `tcp_no_ssthresh_metrics_save`).
+//! Left out: what keeps state between connections, and marks and timers, which are the transport's. Chance is a stream
+//! that is handed in.
 
 #![forbid(unsafe_code)]
 

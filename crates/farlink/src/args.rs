@@ -114,6 +114,10 @@ pub struct How {
     #[arg(long, default_value = "4g", help_heading = "Network")]
     pub network: String,
 
+    /// Load also with queues of 1 and of 4 bandwidth-delay products: does the answer depend on the queue?
+    #[arg(long, help_heading = "Network")]
+    pub queue_sweep: bool,
+
     /// Protocols, separated by commas: h1, h2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,

@@ -1,4 +1,5 @@
-//! What a packet costs on a link, in nanoseconds of wall clock: `cargo run --release -p farlink-net --example link_speed`.
+//! What a packet costs on a link, in nanoseconds of wall clock:
+//! `cargo run --release -p farlink-net --example link_speed [WHICH]`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the real clock")]
 
@@ -14,6 +15,9 @@ use units::{BitsPerSec, Time};
 const PACKETS: u64 = 5_000_000;
 
 fn run(name: &str, config: LinkConfig) {
+    if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
     let source = Source::new(1, 0);
     let mut best = Duration::MAX;
     for _ in 0..5 {

@@ -73,6 +73,7 @@ pub enum QueueLimit {
 
 impl QueueLimit {
     /// Whether `more` bytes have room beside so many packets and bytes.
+    #[inline]
     pub(crate) fn has_room(self, packets: usize, bytes: u64, more: u32) -> bool {
         match self {
             QueueLimit::Packets(limit) => packets < limit as usize,

@@ -23,7 +23,7 @@ mod fifo;
 mod managed;
 mod netem;
 
-use crossing::Crossing;
+use crossing::{Crossing, nanos_between};
 use dummynet::Dummynet;
 use fifo::Fifo;
 use managed::Managed;
@@ -173,6 +173,7 @@ impl<P> Link<P> {
         &self.stats
     }
 
+    #[inline]
     fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         let bytes = packet.wire_bytes;
         let crossing = match &mut self.carrier {
@@ -184,7 +185,7 @@ impl<P> Link<P> {
         match crossing {
             Err(cause) => self.drop_packet(bytes, cause),
             Ok(crossing) => {
-                if !crossing.waited.is_zero() {
+                if crossing.waited_ns > 0 {
                     self.note_depth();
                 }
                 self.carry(now, packet, false, body, crossing);
@@ -208,13 +209,21 @@ impl<P> Link<P> {
     }
 
     /// Runs the services of a managed queue that are due by `now`, each at its own time.
+    #[inline]
     fn serve_until(&mut self, now: Time) {
+        if matches!(&self.carrier, Carrier::Managed(queue, _) if queue.is_due(now)) {
+            self.run_services(now);
+        }
+    }
+
+    fn run_services(&mut self, now: Time) {
         while let Carrier::Managed(queue, propagation) = &mut self.carrier {
             let mut drops = Drops::new();
             let served = queue.serve(now, &mut drops).map(|(packet, Service { starts, ends })| {
-                let (delay, order) = propagation.next();
-                let (waited, service) = (starts - packet.since, ends - starts);
-                (packet, Crossing { waited, service, arrives: ends + delay, order })
+                let (arrives, order) = propagation.next(ends);
+                let (waited_ns, service_ns) =
+                    (nanos_between(packet.since, starts), nanos_between(starts, ends));
+                (packet, Crossing { waited_ns, service_ns, arrives, order })
             });
             self.let_fall(drops);
             let Some((Queued { since, packet, marked, body }, crossing)) = served else { return };
@@ -230,18 +239,20 @@ impl<P> Link<P> {
     }
 
     /// Sends an admitted packet, which entered at `since`, on its way.
+    #[inline]
     fn carry(&mut self, since: Time, packet: Packet, marked: bool, body: P, crossing: Crossing) {
         let wire_bytes = packet.wire_bytes;
-        let Crossing { waited, service, arrives, order } = crossing;
+        let Crossing { waited_ns, service_ns, arrives, order } = crossing;
         let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
         self.stats.marked_packets += u64::from(marked);
         if arrives == Time::NEVER {
             self.delay_line.push(arrives, Order::Kept, delivered);
             return;
         }
-        let arrives = arrives + self.processing.delay(service);
+        let arrives = self.processing.delayed(arrives, service_ns);
         let arrives = self.delay_line.push(arrives, order, delivered);
-        self.stats.serve(wire_bytes, waited, service, arrives - since);
+        let all_ns = nanos_between(since, arrives);
+        self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
     }
 
     fn drop_packet(&mut self, bytes: u32, cause: DropCause) -> Verdict {
@@ -284,16 +295,20 @@ impl<P> Carrier<P> {
 }
 
 impl Duplication {
+    #[inline]
     fn strikes(&mut self) -> bool {
         self.probability > 0.0 && self.stream.happens(self.probability)
     }
 }
 
 impl Processing {
-    fn delay(&mut self, service: Duration) -> Duration {
+    #[inline]
+    fn delayed(&mut self, arrives: Time, service_ns: u64) -> Time {
         match self.jitter {
-            ProcessingJitter::None => Duration::ZERO,
-            ProcessingJitter::UpToOneSerialisation => self.stream.span(service),
+            ProcessingJitter::None => arrives,
+            ProcessingJitter::UpToOneSerialisation => {
+                arrives + self.stream.span(Duration::from_nanos(service_ns))
+            }
         }
     }
 }

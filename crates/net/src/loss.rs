@@ -95,7 +95,15 @@ impl Loss {
 
     /// Whether the next packet, which comes at `now`, is lost. Draws as often whatever the
     /// probabilities are, so that networks that differ in them alone see the same numbers.
+    #[inline]
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
+        match &self.model {
+            LossModel::Random(probability) => self.stream.happens(*probability),
+            _ => self.strikes_by_model(now),
+        }
+    }
+
+    fn strikes_by_model(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
             LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use units::BitsPerSec;
 
+use crate::error::ValueError;
 use crate::spec::{Links, Setting, Spec};
 use crate::toml_text::{Table, TomlText};
 use crate::{LinkConfig, Place, QueueLimit, SpecError, profiles};
@@ -139,6 +140,13 @@ impl Network {
         self
     }
 
+    fn with_queue(self, bdp: Option<f64>) -> Network {
+        match bdp {
+            Some(factor) => self.with_queue_bdp(factor),
+            None => self,
+        }
+    }
+
     /// What is left of a table once its name, source and notes are taken out must be settings.
     pub(crate) fn from_table<'t>(
         toml: &TomlText<'t>,
@@ -148,10 +156,12 @@ impl Network {
         let name = toml.take_string(&mut table, "name")?.unwrap_or_else(|| name.to_owned());
         let source = toml.take_string(&mut table, "source")?.unwrap_or_else(|| name.clone());
         let mut notes = toml.take_strings(&mut table, "notes")?;
-        let links = Spec::from_settings(&toml.settings(&table)?)?.resolve(&name)?;
+        let mut settings = toml.settings(&table)?;
+        let factor = take_bdp(&mut settings)?;
+        let links = Spec::from_settings(&settings)?.resolve(&name)?;
         notes.extend(links.notes.iter().cloned());
         let Links { up, down, beyond, .. } = links;
-        Ok(Network { name, source, up, down, beyond, notes })
+        Ok(Network { name, source, up, down, beyond, notes }.with_queue(factor))
     }
 
     fn from_file(path: &Path) -> Result<Network, SpecError> {
@@ -166,11 +176,13 @@ impl Network {
         {
             return Network::parse(base)?.changed(text, changes);
         }
-        let settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+        let mut settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+        let factor = take_bdp(&mut settings)?;
         let links = Spec::from_settings(&settings)?.resolve("network")?;
         let Links { up, down, beyond, notes } = links;
         let (name, source) = (String::new(), "as typed".to_owned());
-        let mut network = Network { name, source, up, down, beyond, notes };
+        let network = Network { name, source, up, down, beyond, notes };
+        let mut network = network.with_queue(factor);
         network.name = network.to_string();
         Ok(network)
     }
@@ -178,7 +190,8 @@ impl Network {
     /// This network with other settings, under the name `name`. A note that begins with a setting's
     /// name (`queue: not stated; ...`) goes when that setting is replaced.
     fn changed(self, name: &str, changes: &str) -> Result<Network, SpecError> {
-        let settings = changes.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+        let mut settings = changes.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+        let factor = take_bdp(&mut settings)?;
         let is_kept =
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
@@ -188,7 +201,8 @@ impl Network {
         let is_new = |note: &String| !notes.contains(note);
         let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
         notes.extend(assumed);
-        Ok(Network { name: name.to_owned(), source: self.source, up, down, beyond, notes })
+        let (name, source) = (name.to_owned(), self.source);
+        Ok(Network { name, source, up, down, beyond, notes }.with_queue(factor))
     }
 }
 
@@ -198,6 +212,27 @@ fn setting(text: &str) -> Result<Setting, SpecError> {
         .ok_or_else(|| SpecError::NotASetting { place: Place::Typed, text: text.to_owned() })?;
     let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
     Ok(Setting { place: Place::Typed, key, value })
+}
+
+/// Takes `queue=2bdp` out of the settings: it is worked out from all the others.
+fn take_bdp(settings: &mut Vec<Setting>) -> Result<Option<f64>, SpecError> {
+    let is_bdp = |setting: &Setting| {
+        setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")
+    };
+    let Some(index) = settings.iter().position(is_bdp) else { return Ok(None) };
+    let Setting { place, key, value } = settings.remove(index);
+    if settings.iter().any(|setting| setting.key == key) {
+        return Err(SpecError::Twice { place, key });
+    }
+    let number = value[..value.len() - "bdp".len()].trim().parse();
+    match number.ok().filter(|factor| (0.001..=1000.0).contains(factor)) {
+        Some(factor) => Ok(Some(factor)),
+        None => {
+            let expected = "a number of bandwidth-delay products from 0.001 to 1000: write `2bdp`";
+            let reason = Box::new(ValueError::Form { text: value, expected });
+            Err(SpecError::BadValue { place, key, reason })
+        }
+    }
 }
 
 /// Sets the queue of `link` to `factor` times its rate times `rtt`.

@@ -113,6 +113,9 @@ mod tests {
                 "{} states no queue",
                 network.name
             );
+            // No source states a queue; the last profile has none to state.
+            let is_caveat_missing = network.queue_caveat().is_none();
+            assert_eq!(is_caveat_missing, network.name == "loopback", "{}", network.name);
             let again = Network::parse(&network.to_string()).expect("its settings parse");
             assert_eq!((&again.up, &again.down), (&network.up, &network.down));
             names.push(network.name.clone());

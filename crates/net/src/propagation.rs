@@ -1,15 +1,14 @@
 //! How long a packet is on its way once it has been serialised.
 
-use std::time::Duration;
-
 use chance::Stream;
+use units::Time;
 
 use crate::delay_line::Order;
 use crate::{Jitter, JitterShape, LinkConfig, Reorder};
 
 /// A delay, perhaps with jitter.
 pub(crate) struct Propagation {
-    delay: Duration,
+    delay_ns: u64,
     jitter: Jitter,
     reorder: Reorder,
     stream: Stream,
@@ -18,36 +17,41 @@ pub(crate) struct Propagation {
 impl Propagation {
     pub(crate) fn new(config: &LinkConfig, stream: Stream) -> Propagation {
         let LinkConfig { delay, jitter, reorder, .. } = *config;
-        Propagation { delay, jitter, reorder, stream }
+        Propagation { delay_ns: delay.as_nanos() as u64, jitter, reorder, stream }
     }
 
-    /// The next packet's delay, and whether it may overtake others.
-    pub(crate) fn next(&mut self) -> (Duration, Order) {
-        let delay = self.delayed();
+    /// When the next packet, which sets out at `from`, arrives, and whether it may overtake others.
+    #[inline]
+    pub(crate) fn next(&mut self, from: Time) -> (Time, Order) {
+        let arrives = self.delayed(from);
         match self.reorder {
-            Reorder::Never => (delay, Order::Kept),
-            Reorder::ByJitter => (delay, Order::Free),
-            Reorder::Jump(probability) if self.stream.happens(probability) => {
-                (Duration::ZERO, Order::Free)
-            }
-            Reorder::Jump(_) => (delay, Order::Kept),
+            Reorder::Never => (arrives, Order::Kept),
+            Reorder::ByJitter => (arrives, Order::Free),
+            Reorder::Jump(probability) if self.stream.happens(probability) => (from, Order::Free),
+            Reorder::Jump(_) => (arrives, Order::Kept),
         }
     }
 
-    /// The next packet's delay. A link without jitter draws nothing.
-    pub(crate) fn delayed(&mut self) -> Duration {
+    /// When the next packet, which sets out at `from`, arrives. A link without jitter draws nothing.
+    #[inline]
+    pub(crate) fn delayed(&mut self, from: Time) -> Time {
+        let delay_ns = match self.jitter.spread.is_zero() {
+            true => self.delay_ns,
+            false => self.varied(),
+        };
+        Time::from_nanos(from.as_nanos().saturating_add(delay_ns))
+    }
+
+    fn varied(&mut self) -> u64 {
         let Jitter { spread, shape } = self.jitter;
-        if spread.is_zero() {
-            return self.delay;
-        }
         match shape {
             JitterShape::Uniform => {
-                (self.delay + self.stream.span(2 * spread)).saturating_sub(spread)
+                let drawn = self.stream.span(2 * spread).as_nanos() as u64;
+                (self.delay_ns + drawn).saturating_sub(spread.as_nanos() as u64)
             }
             JitterShape::Normal => {
-                let nanos =
-                    self.delay.as_nanos() as f64 + self.stream.normal() * spread.as_nanos() as f64;
-                Duration::from_nanos(nanos.max(0.0).round() as u64)
+                let drawn = self.stream.normal() * spread.as_nanos() as f64;
+                (self.delay_ns as f64 + drawn).max(0.0).round() as u64
             }
         }
     }

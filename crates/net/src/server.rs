@@ -29,6 +29,17 @@ impl Service {
     const NEVER: Service = Service { starts: Time::NEVER, ends: Time::NEVER };
 }
 
+/// [`BitsPerSec::time_for`] for one packet, without wide arithmetic: an IP packet has at most 65,535 bytes.
+#[inline]
+fn nanos(rate: BitsPerSec, bytes: u32) -> u64 {
+    const LARGEST: u32 = 65_535;
+    if rate == BitsPerSec::UNLIMITED || rate.0 == 0 || bytes > LARGEST {
+        return rate.time_for(u64::from(bytes)).as_nanos() as u64;
+    }
+    let nanobits = u64::from(bytes) * 8_000_000_000;
+    nanobits.saturating_add(rate.0 / 2) / rate.0
+}
+
 impl Server {
     pub(crate) fn new(rate: &Rate) -> Server {
         match rate {
@@ -42,6 +53,7 @@ impl Server {
     }
 
     /// When a packet that waits since `since`, behind no other, would leave the queue.
+    #[inline]
     pub(crate) fn starts(&self, since: Time) -> Time {
         match self {
             Server::Constant { free_at, .. } => since.max(*free_at),
@@ -55,11 +67,12 @@ impl Server {
     }
 
     /// Serves a packet that waits since `since`, behind those served before.
+    #[inline]
     pub(crate) fn serve(&mut self, since: Time, bytes: u32) -> Service {
         match self {
             Server::Constant { rate, free_at } => {
                 let starts = since.max(*free_at);
-                *free_at = starts + rate.time_for(u64::from(bytes));
+                *free_at = Time::from_nanos(starts.as_nanos().saturating_add(nanos(*rate, bytes)));
                 Service { starts, ends: *free_at }
             }
             Server::Traced { trace, free_at, cursor } => match trace.shape() {

@@ -79,6 +79,14 @@ pub fn is_setting(key: &str) -> bool {
     is_own(key) || of_hop(key)
 }
 
+/// All settings there are, in a few words.
+pub fn known_settings() -> String {
+    let both = FIELDS[2..].join(", ");
+    format!(
+        "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt"
+    )
+}
+
 /// Whether a hop has a setting of this name.
 fn is_own(key: &str) -> bool {
     keys().any(|known| known == key)
@@ -265,11 +273,7 @@ fn unknown(setting: &Setting, key: &str) -> SpecError {
         place: setting.place.clone(),
         key: setting.key.clone(),
         nearest: likely.map(|key| format!("{prefix}{key}")),
-        known: format!(
-            "rtt, down, up, {}, each also for one direction as down.loss, and for a farther hop \
-                        as hop.1.rtt",
-            FIELDS[2..].join(", ")
-        ),
+        known: known_settings(),
     }
 }
 

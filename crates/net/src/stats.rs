@@ -99,6 +99,7 @@ impl Spread {
         Duration::from_nanos(self.most)
     }
 
+    #[inline]
     fn add(&mut self, nanos: u64) {
         self.total = self.total.saturating_add(nanos);
         self.least = self.least.min(nanos);
@@ -126,6 +127,7 @@ impl LinkStats {
         (self.served_packets > 0).then(|| Duration::from_nanos(spread.total / self.served_packets))
     }
 
+    #[inline]
     pub(crate) fn offer(&mut self, bytes: u32) {
         self.offered_packets += 1;
         self.offered_bytes += u64::from(bytes);
@@ -146,19 +148,19 @@ impl LinkStats {
         }
     }
 
-    /// A packet waited, kept the server busy, and was on the link in all, for so long.
-    pub(crate) fn serve(&mut self, bytes: u32, waited: Duration, service: Duration, all: Duration) {
-        let nanos = |span: Duration| span.as_nanos() as u64;
-        let (waited, all) = (nanos(waited), nanos(all));
+    /// A packet waited, kept the server busy, and was on the link in all, for so many nanoseconds.
+    #[inline]
+    pub(crate) fn serve(&mut self, bytes: u32, waited: u64, service: u64, all: u64) {
         self.served_packets += 1;
         self.served_bytes += u64::from(bytes);
-        self.busy.0 = self.busy.0.saturating_add(nanos(service));
+        self.busy.0 = self.busy.0.saturating_add(service);
         self.waited_packets += u64::from(waited > 0);
         self.waited.add(waited);
         self.unqueued.add(all - waited);
         self.one_way.add(all);
     }
 
+    #[inline]
     pub(crate) fn deliver(&mut self, bytes: u32) {
         self.delivered_packets += 1;
         self.delivered_bytes += u64::from(bytes);

@@ -89,6 +89,18 @@ impl Trace {
         }
     }
 
+    /// The least time in which so many bytes of full packets can be carried, whenever that begins: never more than
+    /// the truth.
+    pub fn least_time(&self, bytes: u64) -> Duration {
+        match &self.shape {
+            Shape::Opportunities(opportunities) => opportunities.least_time(bytes),
+            // Rounded down, whichever way the rate rounds.
+            Shape::Segments(segments) => {
+                segments.peak().time_for(bytes).saturating_sub(Duration::from_nanos(1))
+            }
+        }
+    }
+
     /// What a link that is always busy can carry by `until`, in bytes of full packets.
     pub fn capacity_bytes(&self, until: Time) -> u64 {
         match &self.shape {

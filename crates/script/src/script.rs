@@ -24,7 +24,7 @@ pub struct Script {
 /// What the script drives, ready to run.
 enum Play {
     Endpoint(endpoint::Settings, Vec<Step<endpoint::Endpoint>>),
-    Link(link::Settings, Vec<Step<link::Wire>>),
+    Link(Box<link::Settings>, Vec<Step<link::Wire>>),
 }
 
 /// A line without its comment, and where it stands.
@@ -97,10 +97,10 @@ fn parse(text: &str) -> Result<(String, Play), Problem> {
             let steps = endpoint::steps(&settings, events)?;
             Play::Endpoint(settings, steps)
         }
-        _ => Play::Link(
-            link::Settings::parse(&configs, header.cursor().span())?,
-            link::steps(events)?,
-        ),
+        _ => {
+            let settings = link::Settings::parse(&configs, header.cursor().span())?;
+            Play::Link(Box::new(settings), link::steps(events)?)
+        }
     };
     if events.is_empty() {
         return Err(Problem::new(header.cursor().span(), "the script has no events"));

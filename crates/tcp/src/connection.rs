@@ -10,6 +10,7 @@ use crate::config::{Config, HandshakeRtt, SynLossWindow};
 use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
+use crate::metrics::{CachedMetrics, Lesson};
 use crate::payload::Payload;
 use crate::receiver::Receiver;
 use crate::retransmits::{Cause, Retransmit};
@@ -41,6 +42,8 @@ pub struct Connection {
     /// A reset to send, with this number.
     reset_due: Option<u64>,
     established_at: Option<Time>,
+    recalled: Option<CachedMetrics>,
+    lesson: Option<Lesson>,
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
@@ -74,6 +77,8 @@ impl Connection {
             error: None,
             reset_due: None,
             established_at: None,
+            recalled: None,
+            lesson: None,
             segments_sent: 0,
             segments_received: 0,
             handshake_retransmissions: 0,
@@ -91,6 +96,21 @@ impl Connection {
     /// without it all connections draw the same.
     pub fn draw_from(&mut self, now: Time, chance: Stream) {
         self.sender.draw_from(chance, now);
+    }
+
+    /// Starts from what an earlier connection to the same peer left. Before the handshake is over.
+    pub fn recall(&mut self, metrics: CachedMetrics) {
+        self.recalled = Some(metrics);
+    }
+
+    /// What this connection leaves for later ones, once, when it has ended in order.
+    pub fn take_lesson(&mut self) -> Option<Lesson> {
+        self.lesson.take()
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     // ---- the network's side
@@ -166,6 +186,9 @@ impl Connection {
             && self.handshake.is_cautious(answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
+        if let Some(metrics) = self.recalled.take() {
+            self.sender.apply_metrics(&metrics, self.timestamps);
+        }
         self.state = self.state.established();
         if self.closing {
             self.state = self.state.closed_here();
@@ -228,6 +251,10 @@ impl Connection {
     fn enter(&mut self, state: State, now: Time) {
         if state == self.state {
             return;
+        }
+        if state == State::TimeWait || self.state == State::LastAck {
+            // `tcp_update_metrics`, from `tcp_time_wait` and from the end of LAST-ACK.
+            self.lesson = Some(self.sender.lesson());
         }
         self.state = state;
         match state {
@@ -328,8 +355,8 @@ impl Connection {
         }
         let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
         let sack = self.sack_beside(out.payload.len());
-        let segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
-        let segment = Segment { ecn, ..segment };
+        let mut segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
+        segment.ecn = ecn;
         self.receiver.acks.on_ack_sent(&mut self.timers);
         if !segment.payload.is_empty() {
             self.receiver.acks.on_data_sent(now);
@@ -573,6 +600,7 @@ impl Connection {
             cwnd: sender.cwnd.cwnd(),
             ssthresh: (ssthresh < congestion::INFINITE_SSTHRESH).then_some(ssthresh),
             in_flight: sender.board.in_flight(),
+            pacing_rate: sender.pacer.rate(),
             congestion_state: sender.recovery.state,
             established_at: self.established_at,
             peer_window_bytes: sender.peer.bytes,

@@ -1,4 +1,4 @@
-//! A sans-IO TCP endpoint that behaves as Linux 6 does.
+//! A sans-IO TCP endpoint that behaves as Linux does: Linux 6, or one of the generations before it.
 //!
 //! A [`Connection`] is handed segments and the time and hands out segments and a deadline; it reads no clock,
 //! opens no socket, draws no random number. What it reproduces is what decides how fast a page loads: the
@@ -8,10 +8,10 @@
 //!
 //! What it leaves out, and why that is fine: segmentation offload and its deferrals (bursts leave segment by segment
 //! at one instant, in the same order); urgent data; path MTU discovery (the path's MTU is given);
-//! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging and endpoints without SACK (both ends are
-//! ours); simultaneous open; the metrics cache between connections.
+//! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging (both ends are ours); simultaneous open.
 //!
-//! Where to look: `sender` and `ack` (what may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `rtt`, `cwnd`;
+//! Where to look: `config` and `spec` (what differs between generations, and how it is written); `sender` and `ack` (what may leave;
+//! what an acknowledgement does), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`;
 //! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
 
 #![forbid(unsafe_code)]
@@ -25,6 +25,7 @@ mod ecn;
 mod error;
 mod handshake;
 mod idle;
+mod metrics;
 mod pacing;
 mod payload;
 mod rack;
@@ -56,6 +57,7 @@ pub use config::{
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};
 pub use error::Error;
+pub use metrics::{CachedMetrics, Lesson, MetricsCache};
 pub use pacing::Pacing;
 pub use payload::Payload;
 pub use recovery::CongestionState;

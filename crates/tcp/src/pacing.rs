@@ -105,6 +105,11 @@ struct Burst {
 }
 
 impl Pacer {
+    /// How fast payload may leave; none: at once.
+    pub(crate) fn rate(&self) -> Option<BitsPerSec> {
+        self.rate
+    }
+
     pub(crate) fn new() -> Pacer {
         Pacer {
             rate: None,
@@ -154,7 +159,7 @@ impl Pacer {
         let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_micros() as u64);
         let halvings = u32::try_from(micros >> NEARNESS_SHIFT).unwrap_or(u32::MAX);
         let nearness = MOST_BURST_BYTES.checked_shr(halvings).unwrap_or(0);
-        let bytes = ((rate.0 / 8 >> BURST_SHIFT) + nearness).min(MOST_BURST_BYTES);
+        let bytes = (((rate.0 / 8) >> BURST_SHIFT) + nearness).min(MOST_BURST_BYTES);
         ((bytes / u64::from(mss)) as u32).max(self.least_burst)
     }
 }
@@ -168,9 +173,12 @@ impl Sender {
     /// Follows the window, or what the controller asks for, after an acknowledgement
     /// (`tcp_update_pacing_rate`).
     pub(crate) fn update_pacing(&mut self) {
-        if !self.is_paced() {
-            return;
+        if self.is_paced() {
+            self.set_pacing_rate();
         }
+    }
+
+    fn set_pacing_rate(&mut self) {
         self.pacer.rate = match (self.cwnd.controller.pace(), self.config.pacing) {
             (Some(pace), _) => {
                 self.pacer.least_burst = pace.least_burst;
@@ -205,7 +213,7 @@ impl Sender {
     pub(crate) fn is_held_back(&self, now: Time, timers: &mut Timers) -> bool {
         let held = self.pacer.holds(now);
         if held {
-            timers.arm(Timer::Pacing, self.pacer.departure);
+            timers.arm_exactly(Timer::Pacing, self.pacer.departure);
         }
         held
     }

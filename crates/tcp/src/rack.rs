@@ -135,6 +135,12 @@ impl Rack {
         self.reordering = self.reordering.min(DUPLICATE_THRESHOLD);
     }
 
+    /// An earlier connection saw so much reordering (`tcp_init_metrics`).
+    pub(crate) fn recall_reordering(&mut self, degree: u32) {
+        self.threshold_exceeded |= degree != self.reordering;
+        self.reordering = degree;
+    }
+
     /// Reordering was once seen that the threshold did not allow for: Linux 3 gives FACK and early retransmit up
     /// (`tcp_update_reordering`).
     pub(crate) fn has_exceeded_threshold(&self) -> bool {

@@ -110,6 +110,32 @@ impl RttEstimator {
         }
     }
 
+    /// Eight times the round trip and four times its deviation, if acknowledgements came in time.
+    pub(crate) fn lesson(&self) -> Option<(Duration, Duration)> {
+        (self.srtt_8 > 0 && !self.backed_off).then(|| (span(self.srtt_8), span(self.mdev_4)))
+    }
+
+    /// Takes over larger estimates from an earlier connection; without a sample of its own it has no use for them.
+    pub(crate) fn raise(&mut self, rtt_8: Duration, deviation_4: Duration) {
+        if self.srtt_8 == 0 || rtt_8.is_zero() {
+            return;
+        }
+        self.srtt_8 = self.srtt_8.max(nanos(rtt_8));
+        if nanos(deviation_4) > self.mdev_4 {
+            self.mdev_4 = nanos(deviation_4);
+            self.rttvar = self.mdev_4.max(nanos(self.rto_min));
+            self.mdev_max = self.rttvar;
+        }
+        self.recompute();
+    }
+
+    /// Takes the first timeout, and nothing else, from the round trip of an earlier connection, if that was larger.
+    pub(crate) fn recall_timeout(&mut self, rtt: Duration) {
+        if nanos(rtt) > self.srtt_8 >> 3 {
+            self.rto = (rtt + (2 * rtt).max(self.rto_min)).min(self.rto_max);
+        }
+    }
+
     /// Starts anew, with the `initial` timeout until the next sample.
     pub(crate) fn forget(&mut self, initial: Duration) {
         (self.srtt_8, self.backed_off) = (0, false);

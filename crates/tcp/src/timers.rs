@@ -71,6 +71,11 @@ impl Timers {
         self.expires[timer as usize] = self.clock.expiry(at);
     }
 
+    /// Arms a timer that has no grain (`hrtimer`).
+    pub(crate) fn arm_exactly(&mut self, timer: Timer, at: Time) {
+        self.expires[timer as usize] = at;
+    }
+
     pub(crate) fn stop(&mut self, timer: Timer) {
         self.expires[timer as usize] = Time::NEVER;
     }

@@ -6,7 +6,7 @@
 //! | | Linux 3 | Linux 6 |
 //! |---|---|---|
 //! | growth counts | acknowledgements, corrected by their mean size | delivered segments |
-//! | fastest growth | a segment an acknowledgement | half a window a round trip |
+//! | fastest growth | a segment for two acknowledgements | half a window a round trip |
 //! | idle time | counts: the window leaps after it | shifts the curve |
 //! | undo | 3.0: to the last maximum, which a timeout forgets; 3.10: to the window before | as 3.10 |
 //! | clock | jiffies; round trips in 1/8 ms | here exact, but for one update a jiffy |
@@ -32,10 +32,21 @@ const BETA_SCALE: u64 = 1024;
 /// After a recovery began, delays still show the old queue for so long.
 const DELAY_HOLDOFF: Duration = Duration::from_secs(1);
 
+/// When the curve was last looked at.
+#[derive(Debug, Clone, Copy)]
+struct Update {
+    cwnd: u32,
+    at: Time,
+    /// The end of that jiffy.
+    jiffy_ends: Time,
+}
+
 /// The CUBIC controller.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     settings: Settings,
+    /// Nothing is recomputed this soon while the window stands still (`HZ / 32`).
+    throttle: Duration,
     epoch: Option<Epoch>,
     /// The window at the last reduction; none before the first (`last_max_cwnd`).
     last_max: Option<u32>,
@@ -43,7 +54,7 @@ pub struct Cubic {
     before_loss: u32,
     /// Deliveries, or acknowledgements, needed for the next segment of growth (`cnt`).
     per_increase: u64,
-    updated: Option<(u32, Time)>,
+    updated: Option<Update>,
     smallest_rtt: Option<Duration>,
     ack_ratio: AckRatio,
     hystart: Option<Hystart>,
@@ -59,6 +70,7 @@ impl Cubic {
     pub fn without_hystart(settings: &Settings) -> Cubic {
         Cubic {
             settings: *settings,
+            throttle: throttle(settings.tick),
             epoch: None,
             last_max: None,
             before_loss: 0,
@@ -78,18 +90,8 @@ impl Cubic {
     fn stamp(&self, now: Time) -> Time {
         match self.era() {
             Era::Linux6 => now,
-            _ => Time::from_nanos(now.as_nanos() - now.as_nanos() % self.tick()),
+            _ => Time::from_nanos(now.as_nanos() - now.as_nanos() % nanos(self.settings.tick)),
         }
-    }
-
-    fn tick(&self) -> u64 {
-        (self.settings.tick.as_nanos() as u64).max(1)
-    }
-
-    /// Nothing is recomputed this soon while the window stands still (`HZ / 32`).
-    fn throttle(&self) -> Duration {
-        let hertz = 1_000_000_000 / self.tick();
-        Duration::from_nanos(hertz / 32 * self.tick())
     }
 
     /// How far ahead of now the cubic function is read: one smallest round trip.
@@ -99,7 +101,7 @@ impl Cubic {
             Era::Linux6 => rtt,
             _ => {
                 let millis = Duration::from_millis(rtt.as_millis() as u64).as_nanos() as u64;
-                Duration::from_nanos(millis.next_multiple_of(self.tick()))
+                Duration::from_nanos(millis.next_multiple_of(nanos(self.settings.tick)))
             }
         }
     }
@@ -137,19 +139,20 @@ impl Cubic {
             epoch.acked += u64::from(acked);
         }
         let stamp = self.stamp(now);
-        if let Some((window, at)) = self.updated
+        if let Some(last) = self.updated
             && (self.epoch.is_some() || self.era() != Era::Linux6)
         {
-            if window == cwnd && stamp - at <= self.throttle() {
+            if last.cwnd == cwnd && stamp - last.at <= self.throttle {
                 return;
             }
-            let same_jiffy = now.as_nanos() / self.tick() == at.as_nanos() / self.tick();
-            if self.era() == Era::Linux6 && same_jiffy {
+            if self.era() == Era::Linux6 && now < last.jiffy_ends {
                 self.bound_increase(cwnd);
                 return;
             }
         }
-        self.updated = Some((cwnd, stamp));
+        let tick = nanos(self.settings.tick);
+        let jiffy_ends = Time::from_nanos((now.as_nanos() / tick + 1) * tick);
+        self.updated = Some(Update { cwnd, at: stamp, jiffy_ends });
         let (last_max, look_ahead) = (self.last_max, self.look_ahead());
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(stamp, cwnd, acked, last_max));
         let target = epoch.target(stamp, look_ahead);
@@ -166,7 +169,7 @@ impl Cubic {
     }
 
     /// Never slower than Reno would be; and never faster than half as much again a round trip or, in
-    /// Linux 3, than a segment an acknowledgement.
+    /// Linux 3, than a segment for two acknowledgements.
     fn bound_increase(&mut self, cwnd: u32) {
         if let Some(epoch) = &mut self.epoch
             && let Some(ahead) = epoch.reno_ahead_of(u64::from(cwnd))
@@ -210,6 +213,16 @@ impl Cubic {
     fn per(&self) -> u32 {
         u32::try_from(self.per_increase).unwrap_or(u32::MAX)
     }
+}
+
+fn nanos(tick: Duration) -> u64 {
+    (tick.as_nanos() as u64).max(1)
+}
+
+/// `HZ / 32`, in ticks that are whole.
+fn throttle(tick: Duration) -> Duration {
+    let tick = nanos(tick);
+    Duration::from_nanos(1_000_000_000 / tick / 32 * tick)
 }
 
 impl Controller for Cubic {
@@ -381,5 +394,64 @@ mod tests {
             );
         }
         assert!(!window.in_slow_start());
+    }
+
+    fn of(era: Era) -> Cubic {
+        let settings = Settings { era, tick: Duration::from_millis(4), paced: false };
+        Cubic::without_hystart(&settings)
+    }
+
+    #[test]
+    fn undo_after_a_timeout_returns_to_what_each_kernel_remembers() {
+        let undone = |era, windows: &[u32], timeout| {
+            let mut cubic = of(era);
+            for cwnd in windows {
+                cubic.on_congestion(&Window::new(*cwnd));
+            }
+            if timeout {
+                cubic.on_timeout(&Timeout { now: Time::ZERO, next: 0, lost: 1 });
+            }
+            cubic.undo(&Window::new(7), *windows.last().expect("a window"))
+        };
+        let eras = [Era::Linux3_0, Era::Linux3_10, Era::Linux6];
+        assert_eq!(eras.map(|era| undone(era, &[100], false)), [100, 100, 100]);
+        // Fast convergence lowers the last maximum to 68, which Linux 3.0 takes for the window.
+        assert_eq!(eras.map(|era| undone(era, &[100, 80], false)), [68, 80, 80]);
+        assert_eq!(eras.map(|era| undone(era, &[100], true)), [7, 100, 100]);
+    }
+
+    /// Idle time lets the curve of Linux 3 run away: the window then grows by one on every second
+    /// acknowledgement, which is what counting to one takes there.
+    #[test]
+    fn only_linux_6_leaves_idle_time_out() {
+        for (era, grown) in [(Era::Linux3_10, 11), (Era::Linux6, 0)] {
+            let mut cubic = of(era);
+            let mut window = Window::new(100);
+            window.ssthresh = cubic.on_congestion(&window);
+            window.cwnd = 71;
+            cubic.on_ack(&mut window, &Ack::at(Time::from_millis(1000)));
+            cubic.on_resume(&mut window, &resume(31_000, 30_000));
+            for n in 0..21 {
+                cubic.on_ack(&mut window, &Ack::at(Time::from_millis(31_000 + n)));
+            }
+            assert_eq!(window.cwnd - 71, grown, "{era:?}");
+        }
+    }
+
+    /// With a tick of 4 ms nothing is recomputed for `HZ / 32` = 7 ticks.
+    #[test]
+    fn linux_3_recomputes_every_eighth_tick_at_most() {
+        let mut cubic = of(Era::Linux3_0);
+        assert_eq!(cubic.throttle, Duration::from_millis(28));
+        let mut recomputed = Vec::new();
+        for ms in 1000..1100 {
+            cubic.update(Time::from_millis(ms), 100, 1);
+            let Update { at, .. } = cubic.updated.expect("updated");
+            if recomputed.last() != Some(&at) {
+                recomputed.push(at);
+            }
+        }
+        assert_eq!(recomputed, [1000, 1032, 1064, 1096].map(Time::from_millis));
+        assert_eq!(linux6().throttle, Duration::from_millis(31));
     }
 }

@@ -17,11 +17,13 @@ mod jackson;
 mod load;
 mod needs;
 mod path;
+mod recorded;
 mod service;
 
 pub use bound::{Floors, floor};
 pub use load::{Compute, Discovery, PageLoad};
 pub use path::{Origins, Path, TCP_IP_HEADER_BYTES};
+pub use recorded::Bottlenecks;
 pub use service::{ConstantRate, ServiceCurve, Work};
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use net::Network;
 use page::{Object, Page};
 
-use super::{ConstantRate, ServiceCurve, Work};
+use units::Time;
+
+use super::{Bottlenecks, ConstantRate, ServiceCurve, Work};
 
 /// IPv4 header (20), TCP header (20) and timestamps (12): what a full packet carries beside its
 /// payload.
@@ -39,7 +41,7 @@ pub enum Origins {
 }
 
 impl Path<ConstantRate> {
-    /// The path over `network`. Its losses, queues, uplink rate and jitter can only make a page
+    /// The path over a `network` whose rates are constant. Its losses, queues, uplink rate and jitter can only make a page
     /// slower, so they do not take part.
     pub fn over(network: &Network, origins: Origins) -> Path<ConstantRate> {
         Path {
@@ -50,6 +52,16 @@ impl Path<ConstantRate> {
             header_bytes: TCP_IP_HEADER_BYTES,
             origins,
         }
+    }
+}
+
+impl Path<Bottlenecks> {
+    /// The path over a `network` with recorded rates, for a visit that starts at `start` of its links' life.
+    pub fn recorded(network: &Network, origins: Origins, start: Time) -> Path<Bottlenecks> {
+        let Path { up_delay, down_delay, mtu_bytes, header_bytes, origins, .. } =
+            Path::over(network, origins);
+        let curve = Bottlenecks::down(network, start);
+        Path { up_delay, down_delay, curve, mtu_bytes, header_bytes, origins }
     }
 }
 

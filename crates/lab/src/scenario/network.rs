@@ -44,6 +44,8 @@ pub enum Queue {
     Bytes(u64),
     /// Nothing is dropped for want of room.
     Unlimited,
+    /// So many thousandths of the bottleneck's bandwidth-delay product.
+    BdpThousandths(u64),
 }
 
 /// Why a text is not a network.
@@ -64,7 +66,7 @@ pub enum NetworkError {
         key: String,
     },
     /// A queue is neither packets nor bytes.
-    #[error("`{text}` is not a queue; write `100pkt`, `64KB` or `unlimited`")]
+    #[error("`{text}` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`")]
     Queue {
         /// What was typed.
         text: String,
@@ -81,23 +83,8 @@ impl NetworkSpec {
     /// The properties that can be given or varied.
     pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
 
-    /// What can be said of a network beside that, but is no axis.
-    const OTHER_KEYS: [&'static str; 11] = [
-        "mtu",
-        "down.rate",
-        "down.delay",
-        "down.loss",
-        "down.queue",
-        "down.mtu",
-        "up.rate",
-        "up.delay",
-        "up.loss",
-        "up.queue",
-        "up.mtu",
-    ];
-
     fn known() -> String {
-        [&Self::KEYS[..], &Self::OTHER_KEYS[..]].concat().join(", ")
+        format!("{}, and {}", Self::KEYS.join(", "), net::known_settings())
     }
 
     /// Sets one property from what a person typed.
@@ -112,7 +99,7 @@ impl NetworkSpec {
             "up" => self.up_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
             "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
             "queue" => self.queue = Some(Queue::parse(text)?),
-            _ if Self::OTHER_KEYS.contains(&key) => {
+            _ if net::is_setting(key) => {
                 self.others.insert(key.to_owned(), text.to_owned());
             }
             _ => return Err(NetworkError::Key { key: key.to_owned() }),
@@ -164,6 +151,13 @@ impl Queue {
         if text.trim() == "unlimited" {
             return Ok(Queue::Unlimited);
         }
+        if let Some(number) = text.trim().strip_suffix("bdp") {
+            let factor = number.trim().parse::<f64>().map_err(|_| wrong())?;
+            return match factor {
+                0.001..=1000.0 => Ok(Queue::BdpThousandths((factor * 1000.0).round() as u64)),
+                _ => Err(wrong()),
+            };
+        }
         let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("pkt"));
         match packets {
             Some(number) => number.trim().parse().map(Queue::Packets).map_err(|_| wrong()),
@@ -178,6 +172,7 @@ impl fmt::Display for Queue {
             Queue::Packets(n) => write!(f, "{n}pkt"),
             Queue::Bytes(n) => write!(f, "{n}B"),
             Queue::Unlimited => f.write_str("unlimited"),
+            Queue::BdpThousandths(n) => write!(f, "{}bdp", *n as f64 / 1000.0),
         }
     }
 }
@@ -242,14 +237,15 @@ mod tests {
             message("rtt=100"),
             "network property `rtt`: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
         );
-        assert_eq!(
-            message("delay=1ms"),
-            "unknown network property `delay`; known: rtt, down, up, loss, queue, mtu, down.rate, \
-             down.delay, down.loss, down.queue, down.mtu, up.rate, up.delay, up.loss, up.queue, up.mtu"
-        );
+        let unknown = message("delay=1ms");
+        assert!(unknown.starts_with(
+            "unknown network property `delay`; known: rtt, down, up, loss, queue, and "
+        ));
+        let managed = NetworkSpec::parse("cable,aqm=codel ecn,hop.1.rtt=20ms").unwrap();
+        assert_eq!(managed.to_string(), "cable,aqm=codel ecn,hop.1.rtt=20ms");
         assert_eq!(
             message("queue=many"),
-            "`many` is not a queue; write `100pkt`, `64KB` or `unlimited`"
+            "`many` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`"
         );
         assert!(message("rtt=1ms,3g").contains("comes first"));
         assert!(message("").contains("key=value"));

@@ -9,10 +9,11 @@ use chance::Source;
 use net::Network;
 use page::{Kind, ObjectId, Page};
 use record::VisitRecord;
+use units::Time;
 
 use super::ready::Ready;
 use super::stage::factors;
-use crate::floor::{self, ConstantRate, PageLoad, Path};
+use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
 use crate::scenario::{Origins, Scenario};
 
@@ -22,7 +23,8 @@ pub(super) struct Limits {
     page: Page,
     /// What each object costs the client between its arrival and the load event.
     object_work: Vec<Duration>,
-    path: Path<ConstantRate>,
+    network: Network,
+    origins: floor::Origins,
 }
 
 impl Limits {
@@ -57,7 +59,7 @@ impl Limits {
             Origins::Equal => floor::Origins::Equal,
             Origins::Recorded => floor::Origins::Recorded,
         };
-        Ok(Limits { page, object_work, path: Path::over(network, origins) })
+        Ok(Limits { page, object_work, network: network.clone(), origins })
     }
 
     /// The floors of one visit. What its cache answered costs no network, and the load event did not
@@ -72,7 +74,13 @@ impl Limits {
         let page = self.without_absent(record);
         let load =
             PageLoad { page: &page, object_work: &self.object_work, from_cache: &from_cache };
-        let floors = floor::Floors::of(&load, &self.path);
+        let floors = match Bottlenecks::are_in(&self.network) {
+            false => floor::Floors::of(&load, &Path::over(&self.network, self.origins)),
+            true => {
+                let start = Time::from_nanos(record.started_at_ns);
+                floor::Floors::of(&load, &Path::recorded(&self.network, self.origins, start))
+            }
+        };
         // Every simulated visit of every test goes through here.
         debug_assert!(
             record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),

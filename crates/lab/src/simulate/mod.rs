@@ -3,8 +3,8 @@
 mod account;
 mod catalogue;
 mod limits;
-mod links;
 mod observe;
+mod proof;
 mod ready;
 mod stage;
 

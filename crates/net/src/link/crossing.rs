@@ -1,20 +1,24 @@
 //! What becomes of a packet whose whole fate is decided when it enters.
 
-use std::time::Duration;
-
 use units::Time;
 
 use crate::delay_line::Order;
 
-/// A packet's way over a link.
+/// A packet's way over a link. Plain nanoseconds: this is computed for every packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crossing {
     /// How long it waits for the server.
-    pub(super) waited: Duration,
-    /// How long the server takes.
-    pub(super) service: Duration,
+    pub(super) waited_ns: u64,
+    /// How long it keeps the server busy.
+    pub(super) service_ns: u64,
     /// When it is at the far end; [`Time::NEVER`] if the server never comes to it.
     pub(super) arrives: Time,
     /// Whether it may overtake others.
     pub(super) order: Order,
+}
+
+/// Nanoseconds from one instant to a later one.
+#[inline]
+pub(super) fn nanos_between(from: Time, to: Time) -> u64 {
+    to.as_nanos().saturating_sub(from.as_nanos())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-use super::crossing::Crossing;
+use super::crossing::{Crossing, nanos_between};
 use crate::delay_line::Order;
 use crate::queue::{Depth, DropTail};
 use crate::{DropCause, LinkConfig};
@@ -65,8 +65,12 @@ impl Dummynet {
         }
         let ends = self.serve(bytes);
         let leaves = self.instant(ends + self.delay_ticks).max(starts);
-        let service = self.instant(self.serves_at) - starts;
-        Ok(Crossing { waited: starts - now, service, arrives: leaves, order: Order::Kept })
+        Ok(Crossing {
+            waited_ns: nanos_between(now, starts),
+            service_ns: nanos_between(starts, self.instant(self.serves_at)),
+            arrives: leaves,
+            order: Order::Kept,
+        })
     }
 
     pub(super) fn depth(&self) -> Depth {

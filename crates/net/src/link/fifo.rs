@@ -5,7 +5,7 @@
 
 use units::Time;
 
-use super::crossing::Crossing;
+use super::crossing::{Crossing, nanos_between};
 use crate::delay_line::Order;
 use crate::propagation::Propagation;
 use crate::queue::{Depth, DropTail};
@@ -23,6 +23,7 @@ impl Fifo {
         Fifo { queue: DropTail::new(config.queue), server: Server::new(&config.rate), propagation }
     }
 
+    #[inline]
     pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
         self.queue.advance(now);
         // A packet that finds the server idle needs no room in the queue.
@@ -34,11 +35,16 @@ impl Fifo {
         if waits {
             self.queue.push(bytes, starts);
         }
-        let (delay, order) = match ends {
-            Time::NEVER => (std::time::Duration::ZERO, Order::Kept),
-            _ => self.propagation.next(),
+        let (arrives, order) = match ends {
+            Time::NEVER => (Time::NEVER, Order::Kept),
+            _ => self.propagation.next(ends),
         };
-        Ok(Crossing { waited: starts - now, service: ends - starts, arrives: ends + delay, order })
+        Ok(Crossing {
+            waited_ns: nanos_between(now, starts),
+            service_ns: nanos_between(starts, ends),
+            arrives,
+            order,
+        })
     }
 
     pub(super) fn depth(&self) -> Depth {

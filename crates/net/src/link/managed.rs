@@ -55,6 +55,11 @@ impl<P> Managed<P> {
         self.serves_at
     }
 
+    /// Whether a service is due by `now`.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.serves_at.is_some_and(|at| at <= now)
+    }
+
     /// Runs the next service, if it is due by `now`. A discipline that drops all it has leaves the server
     /// idle.
     pub(super) fn serve(

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-use super::crossing::Crossing;
+use super::crossing::{Crossing, nanos_between};
 use crate::delay_line::Order;
 use crate::propagation::Propagation;
 use crate::queue::Depth;
@@ -44,21 +44,22 @@ impl Netem {
         if !self.limit.has_room(self.leaving.len(), self.bytes, bytes) {
             return Err(DropCause::QueueFull);
         }
-        let zero = Duration::ZERO;
+        let order = Order::Free;
         if self.propagation.jumps() {
-            return Ok(Crossing { waited: zero, service: zero, arrives: now, order: Order::Free });
+            return Ok(Crossing { waited_ns: 0, service_ns: 0, arrives: now, order });
         }
-        let ready = now + self.propagation.delayed();
-        let (starts, service) = match self.bytes_per_sec {
-            None => (ready, zero),
+        let ready = self.propagation.delayed(now);
+        let (starts, service_ns) = match self.bytes_per_sec {
+            None => (ready, 0),
             Some(rate) => {
                 let last = self.leaving.back().map_or(Time::ZERO, |(leaves, _)| *leaves);
-                (ready.max(last), Duration::from_nanos(u64::from(bytes) * 1_000_000_000 / rate))
+                (ready.max(last), u64::from(bytes) * 1_000_000_000 / rate)
             }
         };
-        let leaves = starts + service;
+        let leaves = starts + Duration::from_nanos(service_ns);
         self.insert(leaves, bytes);
-        Ok(Crossing { waited: starts - ready, service, arrives: leaves, order: Order::Free })
+        let waited_ns = nanos_between(ready, starts);
+        Ok(Crossing { waited_ns, service_ns, arrives: leaves, order })
     }
 
     pub(super) fn depth(&self) -> Depth {

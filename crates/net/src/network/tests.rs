@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Codel, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit, Reorder,
+    Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit,
+    Rate, Reorder,
 };
 
 const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
@@ -111,7 +112,7 @@ fn errors_say_what_is_wrong_and_what_to_write() {
     );
     assert_eq!(
         message("rtt=100ms,down=10mbit,up=5mbit,queue=64"),
-        "network: queue: `64` is not a queue: write `64pkt`, `64KB` or `unlimited`"
+        "network: queue: `64` is not a queue: write `64pkt`, `64KB`, `unlimited` or, for both directions, `1bdp`"
     );
     assert_eq!(
         message("rtt=2h,down=10mbit,up=5mbit"),
@@ -153,6 +154,92 @@ fn errors_in_a_file_have_a_line_and_a_column() {
         "net.toml: `down` is missing; add down=10mbit"
     );
     assert!(file_message("name = 3\n").starts_with("net.toml:1:8: name: `3` is not a string"));
+}
+
+#[test]
+fn each_setting_of_a_link_can_be_typed() {
+    let link = |settings: &str| {
+        Network::parse(&format!("rtt=10ms,down=1mbit,up=1mbit,{settings}")).expect(settings).down
+    };
+    let codel = Codel { target: Duration::from_millis(20), ecn: true, ..Codel::default() };
+    assert_eq!(link("aqm=fq_codel ecn target 20ms").management, Management::FqCodel(codel));
+    assert_eq!(link("aqm=fq_codel").queue, QueueLimit::Packets(10_240));
+    assert_eq!(link("aqm=codel,queue=50pkt").queue, QueueLimit::Packets(50));
+    assert_eq!(link("emulator=dummynet").queue, QueueLimit::Packets(50));
+    let timer = Duration::from_millis(1);
+    assert_eq!(link("emulator=dummynet,timer=1ms").emulator, Emulator::Dummynet { timer });
+    let model = GilbertElliott { to_bad: 0.01, to_good: 0.99, loss_in_bad: 1.0, loss_in_good: 0.0 };
+    assert_eq!(link("gemodel=1%").loss, LossModel::GilbertElliott(model));
+    let spread = Duration::from_millis(3);
+    assert_eq!(link("jitter=3 ms normal").jitter, Jitter { spread, shape: JitterShape::Normal });
+    assert_eq!(link("reorder=jitter").reorder, Reorder::ByJitter);
+    assert_eq!(link("reorder=2%").reorder, Reorder::Jump(0.02));
+    assert_eq!(link("up.duplicate=5%").duplicate, 0.0);
+}
+
+#[test]
+fn what_excludes_each_other_is_refused() {
+    let refused = |settings: &str| message(&format!("rtt=10ms,down=1mbit,up=1mbit,{settings}"));
+    assert_eq!(
+        refused("aqm=pie,emulator=netem"),
+        "network: aqm cannot be combined with emulator=netem"
+    );
+    assert!(refused("jitter=1ms,emulator=dummynet").contains("jitter cannot be combined"));
+    assert!(
+        refused("timer=1ms").contains("timer cannot be combined with any emulator but dummynet")
+    );
+    assert!(refused("queue=9KB,emulator=netem").contains("a queue in bytes"));
+    assert!(refused("loss=1%,gemodel=1%").contains("`gemodel` is set twice"));
+    assert!(refused("aqm=red").contains("`red` is not queue management: write `droptail`"));
+    assert!(refused("aqm=pie interval 9ms").contains("but for `pie`"));
+    assert!(refused("emulator=ns3").contains("`farlink`, `dummynet` or `netem`"));
+    assert!(refused("aqn=pie").contains("did you mean `aqm`?"));
+    assert!(refused("hop.1.rt=1ms").contains("did you mean `hop.1.rtt`?"));
+    assert!(refused("hop.2.rtt=1ms").contains("there is a `hop.2` but no `hop.1`"));
+    assert!(refused("down.trace=nowhere.txt").contains("set twice"));
+    let missing = message("rtt=1ms,up=1mbit,down.trace=nowhere.txt");
+    assert!(missing.contains("down.trace: failed to read the trace nowhere.txt"), "{missing}");
+}
+
+#[test]
+fn farther_hops_delay_and_need_no_rate() {
+    let network = Network::parse(
+        "rtt=40ms,down=10mbit,up=5mbit,queue=64pkt,hop.1.name=backhaul,hop.1.rtt=20ms,hop.1.down=5mbit,\
+         hop.2.down.delay=3ms",
+    )
+    .expect("valid");
+    let [backhaul, server] = network.beyond.as_slice() else { panic!("two hops") };
+    assert_eq!((backhaul.name.as_str(), server.name.as_str()), ("backhaul", "hop-2"));
+    assert_eq!((&backhaul.up.rate, backhaul.up.queue), (&Rate::UNLIMITED, QueueLimit::Unlimited));
+    assert_eq!(backhaul.down.queue, QueueLimit::Packets(100));
+    assert_eq!(server.down.delay, Duration::from_millis(3));
+    assert_eq!(network.rtt(), Duration::from_millis(63));
+    assert_eq!(network.down_peak(), BitsPerSec::mbit(5));
+    assert_eq!(network.notes, ["hop 1: no queue given for down: 100 packets"]);
+
+    let file = "rtt = \"40ms\"\ndown = \"10mbit\"\nup = \"5mbit\"\nqueue = \"64pkt\"\n\
+                [[hop]]\nname = \"backhaul\"\nrtt = \"20ms\"\ndown = \"5mbit\"\n\
+                [[hop]]\ndown = { delay = \"3ms\" }\n";
+    assert_eq!(Network::from_toml("net.toml", file).expect("valid").beyond, network.beyond);
+}
+
+#[test]
+fn a_queue_of_bandwidth_delay_products_sits_at_the_bottleneck() {
+    let text =
+        "rtt=100ms,down=12mbit,up=1mbit,queue=7pkt,down.queue=9KB,hop.1.up=600kbit,hop.1.rtt=20ms";
+    let network = Network::parse(text).expect("valid").with_queue_bdp(1.0);
+    // 12 Mbit/s over 120 ms.
+    assert_eq!(network.down.queue, QueueLimit::Bytes(180_000));
+    // Upwards the second hop is slower: 9000 bytes.
+    assert_eq!(network.up.queue, QueueLimit::Packets(7));
+    assert_eq!(network.beyond[0].up.queue, QueueLimit::Packets(6));
+    let tiny = Network::parse("3g").expect("a profile").with_queue_bdp(0.001);
+    assert_eq!(tiny.down.queue, QueueLimit::Packets(1));
+    assert_eq!(tiny.queue_caveat(), None);
+    assert_eq!(
+        Network::parse("loopback").unwrap().with_queue_bdp(1.0).down.queue,
+        QueueLimit::Unlimited
+    );
 }
 
 fn share() -> impl Strategy<Value = f64> {
@@ -250,4 +337,18 @@ proptest! {
     ) {
         let _ = Network::from_toml("any", &text);
     }
+}
+
+#[test]
+fn a_queue_may_be_given_in_bandwidth_delay_products() {
+    // 10 Mbit/s for 120 ms are 100 full packets; upwards it is a tenth.
+    let network = Network::parse("rtt=120ms,down=10mbit,up=1mbit,queue=2bdp").unwrap();
+    assert_eq!(network.down.queue, QueueLimit::Packets(200));
+    assert_eq!(network.up.queue, QueueLimit::Packets(20));
+    assert_eq!(network.queue_caveat(), None);
+    let profile = Network::parse("cable,queue=0.5bdp").unwrap();
+    assert_eq!(profile.down.queue, QueueLimit::Packets(6), "half of 17.5 kB in packets of 1500");
+    let error = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(error("cable,queue=0bdp").contains("write `2bdp`"));
+    assert!(error("cable,queue=1bdp,queue=3pkt").contains("twice"));
 }

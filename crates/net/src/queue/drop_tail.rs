@@ -28,6 +28,7 @@ impl DropTail {
     }
 
     /// Forgets the packets whose service has begun by `now`.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
         while let Some(front) = self.waiting.front().filter(|front| front.leaves <= now) {
             self.bytes -= u64::from(front.bytes);
@@ -36,17 +37,20 @@ impl DropTail {
     }
 
     /// Whether one more packet of `bytes` may wait.
+    #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         self.limit.has_room(self.waiting.len(), self.bytes, bytes)
     }
 
     /// A packet waits until its service begins at `leaves`, no earlier than those before it.
+    #[inline]
     pub(crate) fn push(&mut self, bytes: u32, leaves: Time) {
         self.waiting.push_back(Waiting { leaves, bytes });
         self.bytes += u64::from(bytes);
     }
 
     /// How many packets wait, and their bytes.
+    #[inline]
     pub(crate) fn depth(&self) -> Depth {
         Depth { packets: self.waiting.len(), bytes: self.bytes }
     }

@@ -49,7 +49,10 @@ pub(super) fn queue(text: &str) -> Result<QueueLimit, ValueError> {
             Ok(0) => Err(out_of_range(text, "a queue holds at least 1B")),
             Ok(bytes) => Ok(QueueLimit::Bytes(bytes)),
             Err(ParseError::OutOfRange { range, .. }) => Err(out_of_range(text, range)),
-            Err(_) => Err(form(text, "a queue: write `64pkt`, `64KB` or `unlimited`")),
+            Err(_) => Err(form(
+                text,
+                "a queue: write `64pkt`, `64KB`, `unlimited` or, for both directions, `1bdp`",
+            )),
         },
     }
 }

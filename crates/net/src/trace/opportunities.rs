@@ -57,6 +57,13 @@ impl Opportunities {
         self.peak
     }
 
+    /// No second has more opportunities than the fullest: what needs more than n of these lasts longer than n - 1 s.
+    pub(crate) fn least_time(&self, bytes: u64) -> Duration {
+        let a_second = self.peak.0 / 8;
+        let seconds = bytes.checked_div(a_second).unwrap_or_default();
+        Duration::from_secs(seconds.saturating_sub(1))
+    }
+
     pub(crate) fn capacity_bytes(&self, until: Time) -> u64 {
         self.first_after(until).unwrap_or(self.at.len() as u64) * FULL_PACKET_BYTES
     }

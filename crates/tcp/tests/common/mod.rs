@@ -34,6 +34,8 @@ pub struct Pipe {
     pub delay: Duration,
     /// How many packets may wait for the one in service.
     pub queue_packets: usize,
+    /// With more than so many waiting, packets that take congestion marks get one.
+    pub mark_above: usize,
     pub loss: f64,
     /// The probability that the packet after a lost one is lost, too; none: as any other.
     pub burst: Option<f64>,
@@ -44,8 +46,11 @@ pub struct Pipe {
     pub jitter: Duration,
     /// Packets to drop, counted from 0 in the order of sending.
     pub drops: Vec<u64>,
+    /// Drop one packet in so many, evenly spaced; 0: none.
+    pub drop_every: u64,
     pub sent: u64,
     pub dropped: u64,
+    pub marked: u64,
     pub delivered_wire_bytes: u64,
     chance: Stream,
     lost_last: bool,
@@ -59,14 +64,17 @@ impl Pipe {
             rate: BitsPerSec::UNLIMITED,
             delay: Duration::from_millis(50),
             queue_packets: usize::MAX,
+            mark_above: usize::MAX,
             loss: 0.0,
             burst: None,
             duplicate: 0.0,
             mark: 0.0,
             jitter: Duration::ZERO,
             drops: Vec::new(),
+            drop_every: 0,
             sent: 0,
             dropped: 0,
+            marked: 0,
             delivered_wire_bytes: 0,
             chance: chance::Source::new(seed, 0).stream(purpose),
             lost_last: false,
@@ -75,7 +83,8 @@ impl Pipe {
     }
 
     /// When copies of a packet arrive.
-    fn carry(&mut self, now: Time, bytes: u64) -> Vec<Time> {
+    fn carry(&mut self, now: Time, segment: &mut Segment) -> Vec<Time> {
+        let bytes = u64::from(segment.wire_bytes());
         let number = self.sent;
         self.sent += 1;
         let loss = self.burst.filter(|_| self.lost_last).unwrap_or(self.loss);
@@ -86,9 +95,14 @@ impl Pipe {
             self.departures.pop_front();
         }
         let full = self.departures.len() > self.queue_packets;
-        if unlucky || full || self.drops.contains(&number) {
+        let unwanted = self.drop_every > 0 && number % self.drop_every == self.drop_every - 1;
+        if unlucky || full || unwanted || self.drops.contains(&number) {
             self.dropped += 1;
             return Vec::new();
+        }
+        if self.departures.len() > self.mark_above && segment.ecn == Ecn::Ect0 {
+            segment.ecn = Ecn::Ce;
+            self.marked += 1;
         }
         let free = self.departures.back().copied().unwrap_or(now).max(now);
         let departs = free + self.rate.time_for(bytes);
@@ -171,8 +185,9 @@ impl World {
         let pipe = if to_server { &mut self.up } else { &mut self.down };
         if segment.ecn == Ecn::Ect0 && pipe.chance.happens(pipe.mark) {
             segment.ecn = Ecn::Ce;
+            pipe.marked += 1;
         }
-        for at in pipe.carry(self.now, u64::from(segment.wire_bytes())) {
+        for at in pipe.carry(self.now, &mut segment) {
             self.order += 1;
             let arrival = Arrival { at, order: self.order, to_server, segment: segment.clone() };
             self.arrivals.push(Reverse(arrival));
@@ -292,5 +307,37 @@ impl World {
             }
             received >= response
         })
+    }
+
+    /// The server sends without end once it was asked; returns how much the client has read by `until`.
+    pub fn download_until(&mut self, until: Time) -> usize {
+        self.download_watched(until, |_, _| ())
+    }
+
+    /// Like [`download_until`](World::download_until); `watch` sees the world between events, and how much was read.
+    pub fn download_watched(&mut self, until: Time, mut watch: impl FnMut(&World, usize)) -> usize {
+        let (mut asked, mut received) = (false, 0);
+        let mut buf = vec![0; 1 << 16];
+        self.run(until, |world| {
+            let now = world.now;
+            if world.client.is_established() && !asked {
+                asked = world.client.write(now, b"?") > 0;
+            }
+            if let Some(server) = &mut world.server {
+                server.read(now, &mut buf);
+                // Until it takes no more, as a sender does that never has enough.
+                while server.write(now, &buf) > 0 {}
+            }
+            loop {
+                let n = world.client.read(now, &mut buf);
+                received += n;
+                if n == 0 {
+                    break;
+                }
+            }
+            watch(world, received);
+            false
+        });
+        received
     }
 }

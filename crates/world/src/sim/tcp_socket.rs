@@ -383,6 +383,7 @@ impl State {
         let config = self.topology.tcp_config(node, route);
         let mut connection = tcp::Connection::connect(config, self.now);
         connection.draw_from(self.now, chances(here, there));
+        self.topology.recall(here, there, self.now, &mut connection);
         let mut socket = Socket::new(here, there, route, connection, self.now);
         self.trace.watch(&mut socket.connection);
         socket.active = true;
@@ -418,6 +419,7 @@ impl State {
                 let config = self.topology.tcp_config(to.node, route);
                 let mut connection = tcp::Connection::accept(config, self.now, segment);
                 connection.draw_from(self.now, chances(to, from));
+                self.topology.recall(to, from, self.now, &mut connection);
                 let mut socket = Socket::new(to, from, route, connection, self.now);
                 self.trace.watch(&mut socket.connection);
                 socket.listener = Some(listener);
@@ -452,6 +454,10 @@ impl State {
         self.tcp_flush(slot);
         let (generation, socket) = &mut self.tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
+        if let Some(lesson) = socket.connection.take_lesson() {
+            let config = socket.connection.config();
+            self.topology.learn(socket.here, socket.there, self.now, config, &lesson);
+        }
         socket.notify();
         if let Some(listener) = socket.listener
             && socket.connection.is_established()

@@ -55,6 +55,20 @@ impl Packet {
 }
 
 impl Body {
+    /// Whether a congested queue may mark the packet rather than drop it (RFC 3168).
+    fn takes_marks(&self) -> bool {
+        match self {
+            Body::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
+            Body::Udp(_) => false,
+        }
+    }
+
+    fn mark(&mut self) {
+        if let Body::Tcp(segment) = self {
+            segment.ecn = tcp::Ecn::Ce;
+        }
+    }
+
     fn wire_bytes(&self) -> u32 {
         match self {
             Body::Tcp(segment) => segment.wire_bytes(),
@@ -66,6 +80,8 @@ impl Body {
 struct Node {
     address: IpAddr,
     tcp: Arc<tcp::Config>,
+    /// What its connections taught it of its peers; it outlives a visit.
+    metrics: tcp::MetricsCache,
 }
 
 struct Hop {
@@ -91,7 +107,7 @@ impl Topology {
         let id = NodeId(u16::try_from(self.nodes.len()).expect("a plan has at most 65536 nodes"));
         let before = self.by_address.insert(address, id);
         assert!(before.is_none(), "two nodes cannot share the address {address}");
-        self.nodes.push(Node { address, tcp });
+        self.nodes.push(Node { address, tcp, metrics: tcp::MetricsCache::default() });
         id
     }
 
@@ -139,6 +155,34 @@ impl Topology {
         }
     }
 
+    /// Lets a new connection start from what earlier ones to the same peer have learned.
+    pub(super) fn recall(
+        &self,
+        here: Port,
+        there: Port,
+        now: Time,
+        connection: &mut tcp::Connection,
+    ) {
+        let peer = self.nodes[there.node.0 as usize].address;
+        let cache = &self.nodes[here.node.0 as usize].metrics;
+        if let Some(metrics) = cache.recall(now, peer, connection.config()) {
+            connection.recall(metrics);
+        }
+    }
+
+    /// A connection has ended.
+    pub(super) fn learn(
+        &mut self,
+        here: Port,
+        there: Port,
+        now: Time,
+        config: &tcp::Config,
+        lesson: &tcp::Lesson,
+    ) {
+        let peer = self.nodes[there.node.0 as usize].address;
+        self.nodes[here.node.0 as usize].metrics.learn(now, peer, config, lesson);
+    }
+
     pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
         Packet { from, to, route, hop: 0, serial: 0, body }
     }
@@ -168,7 +212,8 @@ impl Topology {
         };
         let hop = &mut self.links[link as usize];
         let bytes = packet.body.wire_bytes();
-        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect: false };
+        let ect = packet.body.takes_marks();
+        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect };
         if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, bytes, cause);
         }
@@ -190,8 +235,10 @@ impl Topology {
         Topology::note_fallen(hop, link, trace);
         let arrived = arrived?;
         trace.arrived(now, link, arrived.wire_bytes);
-        let _ = arrived.congestion_experienced;
         let mut packet = arrived.body;
+        if arrived.congestion_experienced {
+            packet.body.mark();
+        }
         packet.hop += 1;
         Some(packet)
     }

@@ -3,6 +3,7 @@
 mod hars;
 mod json;
 mod plan;
+mod sweep;
 mod text;
 mod traces;
 
@@ -39,6 +40,12 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
         text::print(load, &arms, &simulator)?;
+    }
+    if load.how.queue_sweep {
+        let rows = sweep::run(load, &plan, &simulator, &cancel)?;
+        if !load.json {
+            sweep::print(&arms, &rows, &simulator)?;
+        }
     }
     if let Some(path) = &load.har {
         hars::write(path, &arms, &simulator)?;

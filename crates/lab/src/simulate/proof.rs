@@ -9,7 +9,7 @@ use super::nanos;
 
 /// One record a link of the network; the extra distance of recorded origins is none of it. Counts are those since
 /// `before`; extremes are those of the journey so far.
-pub(super) fn records(before: &Report, after: &Report) -> Vec<LinkRecord> {
+pub(super) fn links(before: &Report, after: &Report) -> Vec<LinkRecord> {
     let pairs = before.links.iter().zip(&after.links);
     let network = pairs.filter(|(_, after)| !after.name.starts_with("origin/"));
     network.map(|(before, after)| record(before, after)).collect()

@@ -1,0 +1,201 @@
+//! What a host remembers of its peers from one connection to the next.
+//!
+//! A connection that ends in order leaves its round trip, deviation, threshold and degree of reordering; the next one to the same
+//! address begins with them. So in Linux 3 one lossy connection makes later ones leave slow start early. Source:
+//! `tcp_update_metrics` and `tcp_init_metrics` of Linux 3.0.27, 3.10.17 (`tcp_metrics.c`) and 6.18. Left out: the window that is
+//! remembered, too, but never used by default; differences in the key (route, destination, or both addresses).
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use units::Time;
+
+use crate::config::{Config, HandshakeRtt, MetricsUse};
+use crate::rack::DUPLICATE_THRESHOLD;
+use crate::recovery::CongestionState;
+use crate::sender::Sender;
+
+/// What is known of one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CachedMetrics {
+    /// Eight times the smoothed round trip; zero: unknown.
+    rtt_8: Duration,
+    /// Four times the mean deviation.
+    deviation_4: Duration,
+    ssthresh: Option<u32>,
+    reordering: Option<u32>,
+}
+
+/// What a connection has learned of its peer by the time it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// As in [`CachedMetrics`]; none: the peer never answered in time.
+    rtt: Option<(Duration, Duration)>,
+    cwnd: u32,
+    /// None: it never left slow start for congestion.
+    ssthresh: Option<u32>,
+    /// The window was above the threshold, and nothing was amiss.
+    settled: bool,
+    reordering: u32,
+}
+
+/// The memory of one host.
+#[derive(Clone, Debug, Default)]
+pub struct MetricsCache {
+    peers: BTreeMap<IpAddr, (Time, CachedMetrics)>,
+}
+
+impl MetricsCache {
+    /// What a new connection to `peer` may start from.
+    pub fn recall(&self, now: Time, peer: IpAddr, config: &Config) -> Option<CachedMetrics> {
+        let (at, metrics) = self.peers.get(&peer)?;
+        let known = config.metrics != MetricsUse::Off && now - *at <= config.metrics_lifetime;
+        known.then_some(*metrics)
+    }
+
+    /// A connection to `peer` ended.
+    pub fn learn(&mut self, now: Time, peer: IpAddr, config: &Config, lesson: &Lesson) {
+        if config.metrics == MetricsUse::Off {
+            return;
+        }
+        let mut metrics = self.recall(now, peer, config).unwrap_or_default();
+        metrics.learn(lesson, config.metrics);
+        self.peers.insert(peer, (now, metrics));
+    }
+
+    /// Forgets everybody (`ip tcp_metrics flush`).
+    pub fn flush(&mut self) {
+        self.peers.clear();
+    }
+}
+
+impl CachedMetrics {
+    fn learn(&mut self, lesson: &Lesson, policy: MetricsUse) {
+        let Some((rtt_8, deviation_4)) = lesson.rtt else {
+            self.rtt_8 = Duration::ZERO;
+            return;
+        };
+        // A larger round trip counts at once, a smaller one by an eighth: too much is better than too little.
+        let change = self.rtt_8.abs_diff(rtt_8);
+        self.rtt_8 = if rtt_8 >= self.rtt_8 { rtt_8 } else { self.rtt_8 - change / 8 };
+        let deviation = (change / 2).max(deviation_4);
+        self.deviation_4 = match self.deviation_4.checked_sub(deviation) {
+            Some(excess) => self.deviation_4 - excess / 4,
+            None => deviation,
+        };
+        if policy == MetricsUse::Linux3 {
+            self.learn_threshold(lesson);
+        }
+        if lesson.reordering > self.reordering.unwrap_or(0)
+            && lesson.reordering != DUPLICATE_THRESHOLD
+        {
+            self.reordering = Some(lesson.reordering);
+        }
+    }
+
+    fn learn_threshold(&mut self, lesson: &Lesson) {
+        match lesson.ssthresh {
+            Some(ssthresh) if lesson.settled => {
+                self.ssthresh = Some(ssthresh.max(lesson.cwnd >> 1));
+            }
+            // The window means nothing, or slow start did not finish: only a known threshold is raised.
+            reached => {
+                let reached = reached.unwrap_or(lesson.cwnd >> 1);
+                self.ssthresh = self.ssthresh.map(|known| known.max(reached));
+            }
+        }
+    }
+}
+
+impl Sender {
+    /// What the connection teaches; to be asked before its state is given up.
+    pub(crate) fn lesson(&self) -> Lesson {
+        let window = &self.cwnd.window;
+        let ssthresh = (window.ssthresh < congestion::INFINITE_SSTHRESH).then_some(window.ssthresh);
+        let open = self.recovery.state == CongestionState::Open;
+        Lesson {
+            rtt: self.rtt.lesson(),
+            cwnd: window.cwnd,
+            ssthresh,
+            settled: open && ssthresh.is_some_and(|ssthresh| window.cwnd > ssthresh),
+            reordering: self.rack.reordering(),
+        }
+    }
+
+    /// Starts from what is known of the peer, once the handshake is over (`tcp_init_metrics`).
+    pub(crate) fn apply_metrics(&mut self, metrics: &CachedMetrics, timestamps: bool) {
+        if let Some(reordering) = metrics.reordering {
+            self.rack.recall_reordering(reordering);
+        }
+        match self.config.metrics {
+            MetricsUse::Off => {}
+            MetricsUse::Linux3 => {
+                if let Some(ssthresh) = metrics.ssthresh {
+                    self.cwnd.window.ssthresh = ssthresh;
+                }
+                // Linux 3.0 trusts no round trip that timestamps could not correct.
+                if timestamps || self.config.handshake_rtt == HandshakeRtt::Counts {
+                    self.rtt.raise(metrics.rtt_8, metrics.deviation_4);
+                }
+            }
+            MetricsUse::Linux6 => self.rtt.recall_timeout(metrics.rtt_8 / 8),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Generation;
+
+    const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const MS: Duration = Duration::from_millis(1);
+
+    fn lesson(rtt_ms: u32, cwnd: u32, ssthresh: Option<u32>, settled: bool) -> Lesson {
+        let rtt = Some((8 * rtt_ms * MS, 4 * 10 * MS));
+        Lesson { rtt, cwnd, ssthresh, settled, reordering: 3 }
+    }
+
+    fn after(config: &Config, lessons: &[Lesson]) -> CachedMetrics {
+        let mut cache = MetricsCache::default();
+        for lesson in lessons {
+            cache.learn(Time::ZERO, PEER, config, lesson);
+        }
+        cache.recall(Time::ZERO, PEER, config).expect("something was learned")
+    }
+
+    #[test]
+    fn a_larger_round_trip_counts_at_once_a_smaller_by_an_eighth() {
+        let config = Generation::Linux3_10.config();
+        let known = after(&config, &[lesson(100, 10, None, false), lesson(180, 10, None, false)]);
+        assert_eq!(known.rtt_8, 8 * 180 * MS);
+        // The first connection changes 0 to 800 ms, of which half counts; the second by 640 ms, which pulls by a quarter.
+        assert_eq!(known.deviation_4, (400 - (400 - 320) / 4) * MS);
+        let known = after(&config, &[lesson(180, 10, None, false), lesson(100, 10, None, false)]);
+        assert_eq!(known.rtt_8, 8 * 170 * MS);
+    }
+
+    #[test]
+    fn linux_3_remembers_a_threshold_once_there_was_one_and_linux_6_does_not() {
+        let (old, new) = (Generation::Linux3_2.config(), Generation::Linux6.config());
+        let lossy = lesson(100, 9, Some(7), true);
+        assert_eq!(after(&old, &[lesson(100, 80, None, false)]).ssthresh, None);
+        assert_eq!(after(&old, &[lossy]).ssthresh, Some(7));
+        assert_eq!(after(&old, &[lossy, lesson(100, 80, None, false)]).ssthresh, Some(40));
+        assert_eq!(after(&old, &[lossy, lesson(100, 5, Some(6), false)]).ssthresh, Some(7));
+        assert_eq!(after(&new, &[lossy]).ssthresh, None);
+    }
+
+    #[test]
+    fn what_is_older_than_its_lifetime_is_forgotten() {
+        let config = Generation::Linux3_2.config();
+        let mut cache = MetricsCache::default();
+        cache.learn(Time::ZERO, PEER, &config, &lesson(100, 9, Some(7), true));
+        let at = |seconds: u64| Time::from_millis(1000 * seconds);
+        assert!(cache.recall(at(3600), PEER, &config).is_some());
+        assert!(cache.recall(at(3601), PEER, &config).is_none());
+        let off = Config { metrics: MetricsUse::Off, ..config };
+        assert!(cache.recall(Time::ZERO, PEER, &off).is_none());
+    }
+}
