@@ -600,6 +600,7 @@ impl Connection {
             cwnd: sender.cwnd.cwnd(),
             ssthresh: (ssthresh < congestion::INFINITE_SSTHRESH).then_some(ssthresh),
             in_flight: sender.board.in_flight(),
+            pacing_rate: sender.pacer.rate(),
             congestion_state: sender.recovery.state,
             established_at: self.established_at,
             peer_window_bytes: sender.peer.bytes,

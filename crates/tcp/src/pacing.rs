@@ -105,6 +105,11 @@ struct Burst {
 }
 
 impl Pacer {
+    /// How fast payload may leave; none: at once.
+    pub(crate) fn rate(&self) -> Option<BitsPerSec> {
+        self.rate
+    }
+
     pub(crate) fn new() -> Pacer {
         Pacer {
             rate: None,
