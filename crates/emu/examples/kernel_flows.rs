@@ -135,11 +135,11 @@ const SETTINGS: [Setting; 12] = [
     },
     Setting {
         name: "head",
-        what: "the first packet is lost, and a retransmission twice",
+        what: "the first packet is lost, its retransmission too, and packets 60 and 120",
         mbit: 10,
         rtt_ms: 100,
         queue: QueueLimit::Packets(1000),
-        drops: &[1, 60, 120, 170],
+        drops: &[1, 13, 60, 120],
         exchanges: &[bulk(2_000_000)],
     },
     Setting {

@@ -32,7 +32,8 @@ struct Simulation {
     server: Option<Connection>,
     server_config: Arc<Config>,
     up: Path<Segment>,
-    down: Path<(Segment, usize)>,
+    /// Each with its place in the trace, if it carries data.
+    down: Path<(Segment, Option<usize>)>,
     user: User,
     origin: Application,
     trace: Trace,
@@ -169,7 +170,7 @@ impl Simulation {
         let Some(server) = &mut self.server else { return };
         while let Some(segment) = server.poll(self.now) {
             let (wire, payload) = sizes(&segment);
-            let index = self.trace.data.len();
+            let index = (payload > 0).then_some(self.trace.data.len());
             if payload > 0 {
                 self.trace.data.push(DataPacket {
                     at: self.now,
@@ -222,8 +223,8 @@ impl Application {
 }
 
 impl Trace {
-    fn data_arrived(&mut self, index: usize, at: Time) {
-        if let Some(packet) = self.data.get_mut(index) {
+    fn data_arrived(&mut self, index: Option<usize>, at: Time) {
+        if let Some(packet) = index.and_then(|index| self.data.get_mut(index)) {
             packet.arrives = Some(at);
         }
     }
