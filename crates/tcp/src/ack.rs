@@ -43,7 +43,7 @@ pub(crate) struct Progress {
     /// Of these, reported as duplicates.
     repeated: u32,
     /// A selected block ends beyond the episode.
-    pub(crate) selects_beyond: bool,
+    selects_beyond: bool,
     /// Fast recovery began with it.
     pub(crate) entered_recovery: bool,
     /// Of these, acknowledged in order.

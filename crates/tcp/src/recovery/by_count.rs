@@ -4,7 +4,8 @@
 //! when the network is seen to reorder. Without, segments that arrived count (RFC 6675), and without selective acknowledgements
 //! duplicates (RFC 6582). Source: Linux 3.0.27 and 3.10.17 `tcp_fastretrans_alert`, `tcp_time_to_recover`,
 //! `tcp_update_scoreboard`, `tcp_mark_lost_retrans`, `tcp_try_to_open`, `tcp_pause_early_retransmit`. Left out: the rules for
-//! thin streams (off by default).
+//! thin streams (off by default), and `FLAG_DATA_LOST`, up to 3.2: what it marks is marked by the same acknowledgement anyhow, but
+//! where that acknowledgement undoes the episode.
 
 use std::time::Duration;
 
@@ -34,7 +35,6 @@ impl Sender {
         let mut examine =
             progress.is_duplicate || (progress.sacked && self.board.facked() > threshold);
         self.mark_overtaken_retransmissions();
-        self.mark_before_later_data(progress);
         if self.recovery.state == CongestionState::Open {
             self.recovery.first_retransmission = None;
         } else if self.una >= self.recovery.ends && self.leave_by_count(now, progress) {
@@ -256,22 +256,6 @@ impl Sender {
         for id in self.board.overtaken_retransmissions() {
             self.board.mark_lost(id);
             self.losses += 1;
-        }
-    }
-
-    /// Up to Linux 3.2, with FACK: data sent since the episode began has arrived, so what lies far enough before it is lost
-    /// (`FLAG_DATA_LOST`).
-    fn mark_before_later_data(&mut self, progress: &Progress) {
-        let (facked, threshold) = (self.board.facked(), self.rack.reordering());
-        let (state, limit) = (self.recovery.state, self.recovery.ends);
-        let under_way = state != CongestionState::Open && self.una < limit;
-        if self.awaits_late_duplicates()
-            && self.uses_fack()
-            && under_way
-            && progress.selects_beyond
-            && facked > threshold
-        {
-            self.losses += self.board.mark_before(facked - threshold, limit, |_| true);
         }
     }
 
