@@ -53,6 +53,10 @@ impl Keys {
         self.quantity("loss", network.loss_ratio.map(|ratio| ratio * 100.0), "%");
         let queue = network.queue.map_or(PROFILE.to_owned(), |queue| queue.to_string());
         self.name("queue", role, &queue, format!("queue {queue}"));
+        let others = network.others.iter().map(|(key, value)| format!("{key}={value}"));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let others = if others.is_empty() { PROFILE.to_owned() } else { others };
+        self.name("other settings of the network", role, &others, others.clone());
         self.name("device", role, &client.device, format!("device {}", client.device));
         self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());
