@@ -90,9 +90,12 @@ impl Keys {
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
         let server = transport.server.to_string();
-        self.name("TCP of the servers", role, &server, server.clone());
-        let client = transport.client.to_string();
-        self.name("TCP of the client", role, &client, format!("client {client}"));
+        self.name("TCP", role, &server, server.clone());
+        let client = match transport.client == transport.server {
+            true => "the same".to_owned(),
+            false => transport.client.to_string(),
+        };
+        self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
     }
 
     /// A property whose value is a name.
