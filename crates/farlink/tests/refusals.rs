@@ -339,3 +339,29 @@ fn reports_of_runs_that_are_not_there() {
         .refused(&["farlink.sqlite holds no run yet", "hint: farlink run EXPERIMENT.toml"]);
     assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
 }
+
+#[test]
+fn traces_that_are_none() {
+    let refuses = |contents: &str, parts: &[&str]| {
+        for command in ["load synthetic:3x10KB --network", "link test"] {
+            let arguments = format!("{command} rtt=40ms,up=5mbit,down.trace=t.txt");
+            refuses_file("t.txt", contents, &arguments, parts);
+        }
+    };
+    refuses("1\n5\n3\n", &["down.trace: t.txt:3: `3`: time goes backwards"]);
+    refuses("0 1\n2 1\n1 1\n", &["t.txt:3: `1 1`: time goes backwards"]);
+    refuses("0 1\n1 -2\n", &["t.txt:2: `1 -2`: a rate cannot be negative"]);
+    refuses("second,down_mbit\n0,1\n1,-2\n", &["t.txt:3: `1,-2`: a rate cannot be negative"]);
+    refuses("1\ntwo\n", &["t.txt:2: `two`: expected a whole number"]);
+    refuses("hello\n", &["t.txt:1: no known form of a trace", "Mahimahi"]);
+    refuses("", &["t.txt: a trace must last", "no lines"]);
+    refuses("0\n0\n", &["t.txt: a trace must last", "no line after 0 ms"]);
+}
+
+#[test]
+fn unknown_settings_of_networks_suggest_the_nearest() {
+    let load = |network: &str| format!("load bth2013 --network {network}");
+    refuses(&load("cable,qeue=3pkt"), &["`qeue`", "did you mean `queue`?"]);
+    refuses(&load("cable,down.delya=3ms"), &["did you mean `down.delay`?"]);
+    refuses(&load("cable,hop.1.rrt=3ms"), &["did you mean `hop.1.rtt`?"]);
+}

@@ -161,3 +161,26 @@ fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value 
         "up": direction(&found.up),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_does_not_do_what_it_was_told_differs() {
+        let network = Network::parse("3g-fast").unwrap();
+        let found = link_test::run(&network, 1);
+        let differing = |found: &LinkTest| -> Vec<&str> {
+            let rows = rows(&network, found);
+            rows.iter().filter(|row| row.agrees == Some(false)).map(|row| row.what).collect()
+        };
+        assert_eq!(differing(&found), [""; 0]);
+
+        let mut doctored = found.clone();
+        doctored.down.loss.lost = 20;
+        doctored.ping.round_trips.iter_mut().for_each(|trip| *trip += *trip / 50);
+        let speed = doctored.up.speed.as_mut().unwrap();
+        speed.delivered = units::BitsPerSec(speed.delivered.0 * 97 / 100);
+        assert_eq!(differing(&doctored), ["ping, least / mean / most", "loss down", "speed up"]);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use net::{GilbertElliott, LinkConfig, LossModel, Rate};
+use net::{Emulator, GilbertElliott, LinkConfig, LossModel, QueueLimit, Rate};
 use world::UdpSocket;
 
 use super::{Bench, Way, Z};
@@ -98,10 +98,18 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
 
 /// So far apart that none waits for another: half of a link's rate, or a few in a round of a recording.
 fn spacing(link: &LinkConfig) -> Duration {
-    match &link.rate {
+    let of_rate = match &link.rate {
         Rate::Constant(rate) => 2 * rate.time_for((PAYLOAD + HEADERS) as u64),
         Rate::Trace(trace) => trace.duration() / PROBES_A_ROUND,
-    }
+    };
+    let of_limit = match (link.emulator, link.queue) {
+        // Netem's limit counts packets on their way.
+        (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
+        // Dummynet's queue waits for a run of the timer.
+        (Emulator::Dummynet { timer }, QueueLimit::Packets(limit)) => 2 * timer / limit,
+        _ => Duration::ZERO,
+    };
+    of_rate.max(of_limit)
 }
 
 /// The share of datagrams that pass none of the links. Of one that enters twice a loss takes but one.

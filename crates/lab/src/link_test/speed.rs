@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use net::{Emulator, LinkConfig, QueueLimit, Rate};
+use net::{Emulator, Jitter, JitterShape, LinkConfig, LossModel, QueueLimit, Rate};
 use units::{BitsPerSec, Time};
 use world::UdpSocket;
 
@@ -27,19 +27,20 @@ const TOLERANCE: f64 = 0.01;
 pub struct Speed {
     /// The slowest link's rate, less what is lost behind it; with a recorded rate, its mean over the time of the test.
     pub configured: BitsPerSec,
-    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, none but the bound is known.
+    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, or losses come in long
+    /// bursts, none but the bound is known.
     pub is_bound: bool,
     /// From the first packet's arrival to the last one's.
     pub delivered: BitsPerSec,
-    /// What one packet more or less makes.
-    pub grain: BitsPerSec,
+    /// By how much what is measured may be off: two packets, and the jitter of the first and the last.
+    pub error: BitsPerSec,
 }
 
 impl Speed {
-    /// Whether what was delivered is what is configured, within 1 % or two packets.
+    /// Whether what was delivered is what is configured, within 1 % and the error of measurement.
     pub fn agrees(&self) -> bool {
         let (configured, delivered) = (self.configured.0 as f64, self.delivered.0 as f64);
-        let margin = TOLERANCE * configured + 2.0 * self.grain.0 as f64;
+        let margin = TOLERANCE * configured + self.error.0 as f64;
         let is_enough = self.is_bound || delivered >= configured - margin;
         is_enough && delivered <= configured + margin
     }
@@ -79,7 +80,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
         configured,
         is_bound,
         delivered: rate(arrivals.bytes, span),
-        grain: rate(packet as u64, span),
+        error: error(&links, packet, &arrivals),
     })
 }
 
@@ -97,7 +98,9 @@ impl Flood {
         });
         let longest = recordings.max();
         let overload = if longest.is_some() { OVERLOAD_OF_PEAK } else { OVERLOAD };
-        let interval = service.div_f64(overload);
+        // What is lost on the way must not leave the slowest link idle.
+        let lost = links.iter().map(|link| link.loss.mean().unwrap_or_default()).sum::<f64>();
+        let interval = service.div_f64(overload).mul_f64((1.0 - lost).max(0.1));
         let lasts = longest.unwrap_or_default().max(AT_LEAST);
         let packets = (lasts.as_nanos() / interval.as_nanos().max(1)) as u32;
         Some(Flood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
@@ -136,6 +139,20 @@ impl Flood {
     }
 }
 
+/// By how much the rate of these arrivals may be off.
+fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSec {
+    // From the least of jitter to the most; a normal one is within three of its deviations.
+    let width = |jitter: Jitter| match jitter.shape {
+        JitterShape::Uniform => 2 * jitter.spread,
+        JitterShape::Normal => 6 * jitter.spread,
+    };
+    let jitter: Duration = links.iter().map(|link| width(link.jitter)).sum();
+    let span = arrivals.span();
+    let share = jitter.as_secs_f64() / span.as_secs_f64().max(f64::MIN_POSITIVE);
+    let of_jitter = (rate(arrivals.bytes, span).0 as f64 * share).round() as u64;
+    BitsPerSec(rate(2 * packet as u64, span).0.saturating_add(of_jitter))
+}
+
 /// The least that a link lets through of a flood, and whether that is only a bound.
 fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) {
     let capacity = |at: usize| (through(&links[at..], arrivals), at);
@@ -146,7 +163,18 @@ fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) 
         || others.into_iter().all(|(_, other)| {
             matches!(other.rate, Rate::Constant(rate) if rate >= links[slowest].rate.peak())
         });
-    (BitsPerSec(least.round() as u64), !is_slowest_throughout)
+    let is_bound = !is_slowest_throughout || links.iter().any(|link| may_leave_idle(&link.loss));
+    (BitsPerSec(least.round() as u64), is_bound)
+}
+
+/// Whether losses come in bursts that a queue may not outlast.
+fn may_leave_idle(loss: &LossModel) -> bool {
+    const LONG_BURST: f64 = 50.0;
+    match loss {
+        LossModel::Random(probability) => *probability > 0.5,
+        LossModel::GilbertElliott(model) => model.to_good * LONG_BURST < 1.0,
+        LossModel::Listed(_) => true,
+    }
 }
 
 /// The mean rate, while packets arrived, of the first of `links` if it is always busy; what the others lose and double is
@@ -199,11 +227,11 @@ mod tests {
             configured: mbit(100),
             is_bound: false,
             delivered: mbit(100),
-            grain: BitsPerSec(0),
+            error: BitsPerSec(0),
         };
         assert!(speed.agrees());
         assert!(!Speed { delivered: mbit(98), ..speed }.agrees());
-        assert!(Speed { delivered: mbit(98), grain: mbit(1), ..speed }.agrees());
+        assert!(Speed { delivered: mbit(98), error: mbit(1), ..speed }.agrees());
         assert!(!Speed { delivered: mbit(102), ..speed }.agrees());
         let bound = Speed { is_bound: true, ..speed };
         assert!(Speed { delivered: mbit(50), ..bound }.agrees());

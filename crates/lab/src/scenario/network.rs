@@ -239,9 +239,10 @@ mod tests {
             "network property `rtt`: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
         );
         let unknown = message("delay=1ms");
-        assert!(unknown.starts_with(
-            "unknown network property `delay`; known: rtt, down, up, trace, loss"
-        ));
+        assert!(
+            unknown
+                .starts_with("unknown network property `delay`; known: rtt, down, up, trace, loss")
+        );
         assert!(message("down.delya=1ms").ends_with("(did you mean `down.delay`?)"));
         assert!(message("hop.1.qeue=1pkt").ends_with("(did you mean `hop.1.queue`?)"));
         let managed = NetworkSpec::parse("cable,aqm=codel ecn,hop.1.rtt=20ms").unwrap();

@@ -10,8 +10,8 @@ use lab::scenario::{
 };
 use lab::{Order, Plan};
 
-use tcp::SpecError;
 use lab::simulate::Simulator;
+use tcp::SpecError;
 
 use crate::args::{How, Load};
 use crate::failure::Failure;
