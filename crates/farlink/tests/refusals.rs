@@ -115,7 +115,8 @@ fn networks_that_cannot_be() {
     );
     refuses(&load("rtt=100ms,up=5mbit"), &["`down` is missing", "down=10mbit"]);
     refuses(&load("rtt=1ms,down=1mbit,up=1mbit,loss=101%"), &["loss", "101%"]);
-    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,blur=1ms"), &["`blur`", "known: rtt, down, up"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,wobble=1ms"), &["`wobble`", "known: rtt, down, up"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,queue=0bdp"), &["`0bdp` is not a queue", "`1bdp`"]);
     refuses(
         &load("rtt=1ms,down=1mbit,up=1mbit,queue=many"),
         &["`many` is not a queue", "`100pkt`"],
@@ -143,6 +144,9 @@ fn names_that_are_not_known() {
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);
+    refuses(&load("--tcp linux-3.3"), &["no TCP generation is called `linux-3.3`", "`linux-3.2`?"]);
+    refuses(&load("--tcp linux-6,min-rot=1s"), &["no TCP knob is called `min-rot`", "`min-rto`?"]);
+    refuses(&load("--client-tcp acks=windows-8"), &["--client-tcp", "did you mean `windows-7`?"]);
     let typo = "--block upload-02.wikimedia.ogr";
     refuses(&load(typo), &["the page has no such host", "did you mean `upload-02.wikimedia.org`?"]);
     refuses("load bth2013 --networks 3g", &["--networks", "--network"]);
@@ -165,7 +169,7 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
     refuses(&load("--cpu 0x"), &["`0x`", "write --cpu 4x"]);
     refuses(&load("--cpu fast"), &["`fast`", "write --cpu 4x"]);
-    refuses(&load("--initial-window 0"), &["--initial-window 0", "at least 1"]);
+    refuses(&load("--initial-window 0"), &["--initial-window", "cannot be `0`", "from 1 to 1000"]);
     refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
     refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
     refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);

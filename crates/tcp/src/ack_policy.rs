@@ -157,7 +157,10 @@ impl AckClock {
 
     /// The window is tight (`__tcp_select_window`).
     pub(crate) fn on_shortage(&mut self) {
-        self.quick = 0;
+        // A policy of quick acknowledgements without end keeps them.
+        if self.policy.quick_acks.0 < u32::MAX {
+            self.quick = 0;
+        }
     }
 
     /// `tcp_incr_quickack`

@@ -6,12 +6,12 @@
 //! rate reduction, F-RTO and undo, delayed and quick acknowledgements, window autotuning on both sides, the decay of
 //! an idle window, and an orderly close.
 //!
-//! What it leaves out, and why that is fine: segmentation offload and its deferrals (bursts leave segment by segment
-//! at one instant, in the same order); urgent data; path MTU discovery (the path's MTU is given);
-//! PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging (both ends are ours); simultaneous open.
+//! What it leaves out, and why that is fine: small queues below the sender (nothing waits in a device); urgent data;
+//! path MTU discovery (the path's MTU is given); PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging
+//! (both ends are ours); simultaneous open.
 //!
-//! Where to look: `config` and `spec` (what differs between generations, and how it is written); `sender` and `ack` (what may leave;
-//! what an acknowledgement does), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`;
+//! Where to look: `config` and `spec` (what differs between generations, and how it is written); `sender` and `ack` (what
+//! may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`, `tso`;
 //! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
 
 #![forbid(unsafe_code)]

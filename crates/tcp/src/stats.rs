@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use units::Time;
+use units::{BitsPerSec, Time};
 
 use crate::recovery::CongestionState;
 
@@ -41,6 +41,8 @@ pub struct Stats {
     pub ssthresh: Option<u32>,
     /// Segments believed in the network.
     pub in_flight: u32,
+    /// How fast payload may leave, where the connection is paced.
+    pub pacing_rate: Option<BitsPerSec>,
     /// State of loss recovery.
     pub congestion_state: CongestionState,
     /// When the handshake was complete for this end.

@@ -86,9 +86,8 @@ impl ReceiveWindow {
         self.scale
     }
 
-    /// The handshake is over and `next` is the first number of data. One segment stays in reserve (`tcp_init_buffer_space`).
+    /// The handshake is over and `next` is the first number of data.
     pub(crate) fn establish(&mut self, now: Time, next: u64) {
-        self.allowed = self.allowed.min(self.clamp.saturating_sub(self.mss).max(2 * self.mss));
         self.from = next;
         self.round_from = next;
         self.round_began = now;

@@ -44,7 +44,6 @@ fn nothing_is_marked_unless_both_ends_agree() {
     for (client, server) in [(Passive, Passive), (Passive, Active), (Active, Off), (Off, Active)] {
         let (_, world) = download(client, server);
         assert_eq!(world.down.marked, 0, "{client:?} and {server:?}");
-        assert!(world.down.dropped > 0);
     }
     let (_, world) = download(Active, Active);
     assert!(world.down.marked > 0);

@@ -15,8 +15,8 @@ mod common;
 use std::time::Duration;
 
 use common::World;
-use congestion::Algorithm;
-use farlink_tcp::{AckPolicy, Config, Generation};
+use congestion::{Algorithm, Era};
+use farlink_tcp::{AckPolicy, Config, Growth};
 use units::Time;
 
 /// A flow to measure.
@@ -94,10 +94,14 @@ fn renos_window_does_not_depend_on_the_round_trip() {
 /// Linux 3 counts acknowledgements: with a receiver that acknowledges every second segment b is 2.
 #[test]
 fn delayed_acknowledgements_slow_the_reno_of_linux_3() {
-    let server =
-        |generation: Generation| Config { congestion: Algorithm::Reno, ..generation.config() };
+    // The growth of Linux 3 alone: its recovery is another matter.
     let flow = |acks| Flow {
-        server: server(Generation::Linux3_10),
+        server: Config {
+            congestion: Algorithm::Reno,
+            congestion_era: Era::Linux3_10,
+            growth: Growth::PerAck,
+            ..Config::default()
+        },
         acks,
         ..Flow::of(Algorithm::Reno, 100, Loss::Random(0.002))
     };

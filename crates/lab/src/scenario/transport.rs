@@ -89,26 +89,18 @@ impl<'de> Deserialize<'de> for Tcp {
     }
 }
 
-/// A transport as stores hold it.
+/// A transport as stores hold it: both sides, or the three knobs of the time when there was one generation.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Stored {
-    Sides {
-        server: Tcp,
-        client: Tcp,
-    },
-    /// Of the time when there was one generation and three knobs.
-    Three {
-        congestion: String,
-        initial_window_segments: u32,
-        slow_start_after_idle: bool,
-    },
+    Sides { server: Box<Tcp>, client: Box<Tcp> },
+    Three { congestion: String, initial_window_segments: u32, slow_start_after_idle: bool },
 }
 
 impl From<Stored> for Transport {
     fn from(stored: Stored) -> Transport {
         match stored {
-            Stored::Sides { server, client } => Transport { server, client },
+            Stored::Sides { server, client } => Transport { server: *server, client: *client },
             Stored::Three { congestion, initial_window_segments, slow_start_after_idle } => {
                 let idle = if slow_start_after_idle { "on" } else { "off" };
                 let text = format!(

@@ -116,7 +116,7 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
             let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
             events.extend(sent.map(|sent| Event {
                 connection: Some(index as u32),
-                ..event(sent.at, EventKind::Retransmit, format!("{sender}, {}", sent.cause))
+                ..event(sent.at, EventKind::Retransmit, sent_again(sender, sent))
             }));
         }
     }
@@ -126,6 +126,12 @@ fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec
     });
     events.sort_by_key(|event| event.at_ns);
     events
+}
+
+/// Why, and whether it turned out to be needless.
+fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
+    let verdict = if sent.spurious == Some(true) { ", needless" } else { "" };
+    format!("{sender}, {}{verdict}", sent.cause)
 }
 
 fn connections(used: &[ConnectionUse], report: &Report, meters: &Meters) -> Vec<ConnectionRecord> {

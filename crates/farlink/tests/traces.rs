@@ -1,0 +1,108 @@
+//! `farlink load --pcap` and `--trace tcp`: what they write, and that watching changes nothing.
+
+mod common;
+
+use common::Desk;
+use serde_json::Value;
+
+const LOAD: &str =
+    "load synthetic:12x20KB --network rtt=80ms,down=8mbit,up=2mbit,loss=3% -n 3 --json";
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON object")).collect()
+}
+
+fn of<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["event"] == event).collect()
+}
+
+#[test]
+fn a_trace_tells_what_the_visit_counted() {
+    let desk = Desk::new();
+    let out = desk.farlink(&format!("{LOAD} --protocol h1 --trace tcp=t.jsonl")).ok();
+    let trace = lines(&desk.read("t.jsonl"));
+    let heading = &trace[0];
+    assert_eq!(heading["format"], "farlink tcp trace");
+    assert_eq!(heading["version"], 1);
+    let visits = lines(&out);
+    let visit = visits.iter().find(|visit| visit["seed"] == heading["seed"]).unwrap();
+    assert_eq!(of(&trace, "connection").len() as u64, visit["connections"].as_u64().unwrap());
+    let again = of(&trace, "retransmit");
+    assert!(!again.is_empty(), "the network is a lossy one");
+    assert_eq!(again.len() as u64, visit["retransmits"].as_u64().unwrap());
+    assert!(again.iter().any(|sent| sent["spurious"] == false), "{again:?}");
+
+    let samples = of(&trace, "sample");
+    assert!(samples.is_sorted_by_key(|sample| sample["at_ns"].as_u64()));
+    for sample in &samples {
+        assert!(sample["cwnd"].as_u64().unwrap() >= 1);
+        let [unsent, unacked, in_flight] = ["unsent_bytes", "unacked_bytes", "in_flight_bytes"]
+            .map(|key| sample[key].as_u64().unwrap());
+        assert_eq!(unsent + in_flight, unacked, "{sample}");
+    }
+    for trigger in ["segment", "write"] {
+        assert!(samples.iter().any(|sample| sample["trigger"] == trigger), "{trigger}");
+    }
+}
+
+#[test]
+fn the_documented_keys_are_those_written() {
+    let desk = Desk::new();
+    desk.farlink(&format!("{LOAD} --protocol h1 --trace tcp")).ok();
+    let document =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md"))
+            .unwrap();
+    for line in lines(&desk.read("tcp.jsonl")) {
+        for key in line.as_object().unwrap().keys() {
+            assert!(
+                document.contains(&format!("`{key}`")),
+                "docs/traces.md does not tell of {key}"
+            );
+        }
+    }
+}
+
+#[test]
+fn captures_are_the_same_each_time_and_one_for_each_arm() {
+    let write = || {
+        let desk = Desk::new();
+        let ran = desk.farlink(&format!("{LOAD} --pcap out.pcapng --view both"));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        desk
+    };
+    let (one, other) = (write(), write());
+    let names = one.names();
+    let arms = ["h1-cold", "h1-warm", "h2-cold", "h2-warm"];
+    let expected =
+        arms.map(|arm| [format!("out.{arm}.pcapng"), format!("out.{arm}.servers.pcapng")]);
+    assert_eq!(names, expected.concat());
+    for name in names {
+        let bytes = |desk: &Desk| std::fs::read(desk.path(&name)).unwrap();
+        assert_eq!(bytes(&one)[..4], [0x0a, 0x0d, 0x0d, 0x0a], "{name} is a pcapng file");
+        assert!(bytes(&one) == bytes(&other), "{name} differs from run to run");
+    }
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let desk = Desk::new();
+    let plain = desk.farlink(LOAD).ok();
+    assert_eq!(desk.farlink(&format!("{LOAD} --pcap a.pcapng --trace tcp=a.jsonl")).ok(), plain);
+}
+
+#[track_caller]
+fn refuses(arguments: &str, parts: &[&str]) {
+    let desk = Desk::new();
+    desk.farlink(&format!("{LOAD} {arguments}")).refused(parts);
+    assert!(desk.names().is_empty(), "{:?}", desk.names());
+}
+
+#[test]
+fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
+    refuses("--trace quic=a", &["there is no trace `quic`", "--trace tcp=OUT.jsonl"]);
+    refuses("--trace tpc", &["there is no trace `tpc`", "did you mean `--trace tcp"]);
+    refuses("--trace tcp=", &["--trace tcp=: it does not say where to", "name a file"]);
+    refuses("--pcap no/such.pcapng", &["there is no directory no"]);
+    refuses("--trace tcp=.", &["is a directory"]);
+    refuses("--pcap a --har a", &["a is to hold two different things"]);
+}
