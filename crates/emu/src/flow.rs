@@ -17,7 +17,7 @@ use units::BitsPerSec;
 use crate::{Drops, Path};
 
 pub use comparison::{Comparison, Divergence};
-pub use kernel::{Measurement, measure};
+pub use kernel::{Measurement, kernel_name, measure};
 pub use simulated::simulate;
 pub use trace::{Acknowledgement, DataPacket, Trace};
 

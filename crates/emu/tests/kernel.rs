@@ -76,7 +76,7 @@ fn compare_flows() {
 
 /// A late packet can only make a difference, never hide one: an attempt on a busy machine that agrees counts, one that does not is repeated.
 fn compare_flow(flow: &Flow) {
-    let simulated = simulate(flow, &Config::default());
+    let simulated = simulate(flow, &Config::default(), 0);
     for _ in 0..ATTEMPTS {
         let measured = measure(flow).unwrap_or_else(|error| panic!("{error}"));
         let comparison = Comparison {

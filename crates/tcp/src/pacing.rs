@@ -2,7 +2,7 @@
 //!
 //! As in the kernel's internal pacing, a burst of a few segments leaves at once and pushes the departure of the
 //! next one back by the time its bytes take at the rate. Source: Linux 6.18 `tcp_update_skb_after_send`,
-//! `tcp_pacing_check`, `tcp_update_pacing_rate`, `tcp_tso_autosize`. Left out: a limit set by the
+//! `tcp_pacing_check`, `tcp_update_pacing_rate`. Left out: a limit set by the
 //! application (`SO_MAX_PACING_RATE`).
 
 use std::fmt;
@@ -13,16 +13,10 @@ use units::{BitsPerSec, Time};
 
 use crate::sender::Sender;
 use crate::timers::{Timer, Timers};
+use crate::tso::{MIN_SEGMENTS, autosize};
 
 /// The first segments of a connection leave unpaced, as with `fq`.
 const UNPACED_SEGMENTS: u64 = 10;
-/// A burst lasts 2^-10 s at the rate (`sk_pacing_shift`), at most 64 KB (`sk_gso_max_size`).
-const BURST_SHIFT: u32 = 10;
-const MOST_BURST_BYTES: u64 = 65_536;
-/// Near peers get larger bursts: 64 KB, halved for each 2^9 us of the smallest round trip (`tcp_tso_rtt_log`).
-const NEARNESS_SHIFT: u32 = 9;
-/// `tcp_min_tso_segs`
-const LEAST_BURST: u32 = 2;
 
 /// When segments may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,7 +107,7 @@ impl Pacer {
     pub(crate) fn new() -> Pacer {
         Pacer {
             rate: None,
-            least_burst: LEAST_BURST,
+            least_burst: MIN_SEGMENTS,
             departure: Time::ZERO,
             sent: 0,
             burst: Burst::default(),
@@ -152,16 +146,6 @@ impl Pacer {
     pub(crate) fn end_burst(&mut self) {
         self.burst.left = 0;
     }
-
-    /// How many segments a burst has (`tcp_tso_autosize`).
-    fn burst_segments(&self, mss: u32, min_rtt: Option<Duration>) -> u32 {
-        let Some(rate) = self.rate else { return u32::MAX };
-        let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_micros() as u64);
-        let halvings = u32::try_from(micros >> NEARNESS_SHIFT).unwrap_or(u32::MAX);
-        let nearness = MOST_BURST_BYTES.checked_shr(halvings).unwrap_or(0);
-        let bytes = (((rate.0 / 8) >> BURST_SHIFT) + nearness).min(MOST_BURST_BYTES);
-        ((bytes / u64::from(mss)) as u32).max(self.least_burst)
-    }
 }
 
 impl Sender {
@@ -191,16 +175,24 @@ impl Sender {
                 Some(pace.rate)
             }
             (None, Pacing::Kernel { slow_start_percent, avoidance_percent }) => {
-                let window = &self.cwnd.window;
-                let early = window.cwnd < window.ssthresh / 2;
-                self.window_rate(if early { slow_start_percent } else { avoidance_percent })
+                self.window_rate(slow_start_percent, avoidance_percent)
             }
             (None, Pacing::Off) => None,
         };
     }
 
-    /// `percent` of the window over the smoothed round trip; none before the first sample.
-    fn window_rate(&self, percent: u32) -> Option<BitsPerSec> {
+    /// The segments of a burst. The kernel reckons a rate and sizes bursts by it whether it paces or not.
+    pub(crate) fn burst_segments(&self) -> u32 {
+        let rate = self.pacer.rate.or_else(|| self.window_rate(200, 120));
+        let rate = rate.unwrap_or(BitsPerSec(u64::MAX));
+        autosize(rate, self.mss, self.rtt.min(), self.pacer.least_burst)
+    }
+
+    /// So many percent, in slow start and later, of the window over the smoothed round trip; none before the first sample.
+    fn window_rate(&self, early_percent: u32, later_percent: u32) -> Option<BitsPerSec> {
+        let window = &self.cwnd.window;
+        let early = window.cwnd < window.ssthresh / 2;
+        let percent = if early { early_percent } else { later_percent };
         let segments = self.cwnd.cwnd().max(self.board.sent());
         let bits = u128::from(self.mss) * u128::from(segments) * 8;
         let scaled = bits * u128::from(percent) * 1_000_000_000 / 100;
@@ -218,10 +210,9 @@ impl Sender {
         held
     }
 
-    /// A segment with `bytes` of payload leaves.
-    pub(crate) fn note_paced(&mut self, now: Time, bytes: usize) {
+    /// A segment with `bytes` of payload leaves; a burst that begins with it may have `most`.
+    pub(crate) fn note_paced(&mut self, now: Time, bytes: usize, most: u32) {
         if self.is_paced() && bytes > 0 {
-            let most = self.pacer.burst_segments(self.mss, self.rtt.min());
             self.pacer.on_sent(now, bytes as u64, most);
         }
     }
@@ -274,18 +265,5 @@ mod tests {
         }
         pacer.on_sent(Time::ZERO, 1000, 1);
         assert!(pacer.holds(Time::ZERO));
-    }
-
-    #[test]
-    fn bursts_last_a_millisecond_and_are_larger_for_near_peers() {
-        let at = |mbit, rtt_us| {
-            let pacer = Pacer { rate: Some(BitsPerSec::mbit(mbit)), ..Pacer::new() };
-            pacer.burst_segments(1448, Some(Duration::from_micros(rtt_us)))
-        };
-        assert_eq!(at(10, 100_000), 2, "at least two");
-        assert_eq!(at(100, 100_000), 8, "100 Mbit/s are 12207 bytes in 2^-10 s");
-        assert_eq!(at(10_000, 100_000), 45, "at most 64 KB");
-        assert_eq!(at(10, 100), 45, "a near peer");
-        assert_eq!(at(10, 1024), 12, "(65536 / 4 + 1220) / 1448");
     }
 }

@@ -13,7 +13,7 @@ use chance::Stream;
 use congestion::{Resume, Start};
 use units::Time;
 
-use crate::config::{Config, Growth, HandshakeRtt};
+use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
 use crate::cwnd::{Burst, CongestionWindow};
 use crate::ecn::EcnSender;
 use crate::idle::PendingRestart;
@@ -449,7 +449,7 @@ impl Sender {
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += len as u64;
         self.retransmits.add(now, seq, cause);
-        self.note_paced(now, len);
+        self.note_paced(now, len, self.burst_segments());
         if let Some(rate) = &mut self.rate {
             rate.on_sent_again(sent.seq);
         }
@@ -459,11 +459,7 @@ impl Sender {
 
     /// The next new segment, if both windows let it out.
     fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
-        let end = self.next_granted(now)?;
-        if self.is_held_back(now, timers) {
-            self.bursts.revoke();
-            return None;
-        }
+        let end = self.next_granted(now, timers)?;
         let out = self.send_up_to(now, end);
         if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
             // `tcp_event_new_data_sent`: the buffer, not the window, may be the next limit.
@@ -503,7 +499,11 @@ impl Sender {
         }
         self.recovery.prr_sent += u32::from(self.recovery.is_reducing());
         self.stats.bytes += len as u64;
-        self.note_paced(now, len);
+        let most = match self.config.tso_segments {
+            TsoSegments::One => self.burst_segments(),
+            TsoSegments::Autosized => self.bursts.segments_left(seq, self.mss),
+        };
+        self.note_paced(now, len, most);
         let push = data_end == self.stream_end();
         Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
     }

@@ -6,23 +6,24 @@
 //!
 //! Source: Linux 6.18 `tcp_write_xmit`, `tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_tso_should_defer`,
 //! `tcp_sendmsg_locked`. Left out: small queues (`tcp_small_queue_check`), for nothing waits in a device here; corking. The bursts
-//! of a paced connection are the pacer's.
+//! of a paced connection leave one by one, as the pacer says.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use units::Time;
+use units::{BitsPerSec, Time};
 
 use crate::config::TsoSegments;
 use crate::recovery::CongestionState;
 use crate::sender::Sender;
+use crate::timers::Timers;
 
 /// The largest buffer: 64 KB less headers (`sk_gso_max_size`).
 const MAX_BYTES: u64 = 65_536 - 321;
 /// A buffer carries 2^-10 s at the pacing rate (`sk_pacing_shift`).
 const RATE_SHIFT: u32 = 10;
 /// The segments of a buffer at least (`tcp_min_tso_segs`).
-const MIN_SEGMENTS: u64 = 2;
+pub(crate) const MIN_SEGMENTS: u32 = 2;
 /// Near peers get larger buffers: half as much for each 2^9 us of the smallest round trip (`tcp_tso_rtt_log`).
 const NEARNESS_SHIFT: u32 = 9;
 /// The share of a window that is worth sending at once (`tcp_tso_win_divisor`).
@@ -51,6 +52,15 @@ enum Verdict {
     Wait,
 }
 
+/// The segments of a buffer at a rate, `least` of them at least (`tcp_tso_autosize`).
+pub(crate) fn autosize(rate: BitsPerSec, mss: u32, min_rtt: Option<Duration>, least: u32) -> u32 {
+    let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_micros() as u64);
+    let halvings = u32::try_from(micros >> NEARNESS_SHIFT).unwrap_or(u32::MAX);
+    let nearness = MAX_BYTES.checked_shr(halvings).unwrap_or(0);
+    let bytes = (((rate.0 / 8) >> RATE_SHIFT) + nearness).min(MAX_BYTES);
+    ((bytes / u64::from(mss)) as u32).max(least)
+}
+
 impl Bursts {
     /// Takes data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`).
     fn append(&mut self, begin: u64, end: u64, sent: u64, most: u64) {
@@ -77,6 +87,11 @@ impl Bursts {
         sent >= self.granted
     }
 
+    /// How many segments of `mss` bytes are left of it after `sent`.
+    pub(crate) fn segments_left(&self, sent: u64, mss: u32) -> u32 {
+        self.granted.saturating_sub(sent).div_ceil(u64::from(mss)) as u32
+    }
+
     /// Drops what was granted.
     pub(crate) fn revoke(&mut self) {
         self.granted = 0;
@@ -96,10 +111,10 @@ impl Sender {
     }
 
     /// Where the next new segment ends, if one may leave now.
-    pub(crate) fn next_granted(&mut self, now: Time) -> Option<u64> {
+    pub(crate) fn next_granted(&mut self, now: Time, timers: &mut Timers) -> Option<u64> {
         if self.bursts.is_over(self.nxt) {
             self.deferred = false;
-            match self.judge_burst(now) {
+            match self.judge_burst(now, timers) {
                 Verdict::Send(end) => self.bursts.granted = end,
                 Verdict::Wait => return None,
                 Verdict::WaitForWindow => {
@@ -114,18 +129,21 @@ impl Sender {
     }
 
     /// The body of the loop in `tcp_write_xmit`.
-    fn judge_burst(&mut self, now: Time) -> Verdict {
+    fn judge_burst(&mut self, now: Time, timers: &mut Timers) -> Verdict {
         let (in_flight, cwnd) = (self.board.in_flight(), self.cwnd.cwnd());
-        if !self.has_unsent() || in_flight >= cwnd || self.next_end() > self.window_end() {
+        if !self.has_unsent() || self.is_held_back(now, timers) {
             return Verdict::Wait;
         }
-        if self.config.tso_segments == TsoSegments::One || self.is_paced() {
+        if in_flight >= cwnd || self.next_end() > self.window_end() {
+            return Verdict::Wait;
+        }
+        if self.config.tso_segments == TsoSegments::One {
             return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
         }
         let mss = u64::from(self.mss);
         // Never more than half of the window at once.
         let room = u64::from((cwnd - in_flight).min((cwnd / 2).max(1)));
-        let most = self.most_segments();
+        let most = u64::from(self.burst_segments());
         let unsent = self.unsent_bytes();
         self.bursts.forget(self.nxt);
         let head = self.bursts.ends.front().map_or(unsent, |end| end - self.nxt).min(unsent);
@@ -140,19 +158,6 @@ impl Sender {
         }
         let end = self.nxt + self.split_point(len, quota);
         Verdict::Send(end + u64::from(self.ends_with_fin(end)))
-    }
-
-    /// The segments of a buffer at the present rate (`tcp_tso_autosize`, `tcp_update_pacing_rate`).
-    fn most_segments(&self) -> u64 {
-        let mss = u64::from(self.mss);
-        let window = u64::from(self.cwnd.cwnd().max(self.board.sent()));
-        let percent = if self.cwnd.cwnd() < self.cwnd.window.ssthresh / 2 { 200 } else { 120 };
-        let srtt = self.rtt.srtt().map_or(0, |srtt| srtt.as_micros() as u64).max(1);
-        let rate = mss * window * percent * 10_000 / srtt;
-        let nearness = self.min_rtt().as_micros() >> NEARNESS_SHIFT;
-        let near = if nearness < 32 { MAX_BYTES >> nearness } else { 0 };
-        let bytes = ((rate >> RATE_SHIFT) + near).min(MAX_BYTES);
-        (bytes / mss).max(MIN_SEGMENTS)
     }
 
     /// How much of a buffer of `len` bytes leaves (`tcp_mss_split_point`).
@@ -211,5 +216,17 @@ mod tests {
         assert_eq!(bursts.ends, [405, 411], "what is left of a buffer is filled up");
         bursts.append(411, 420, 411, 100);
         assert_eq!(bursts.ends, [420]);
+    }
+
+    #[test]
+    fn bursts_last_a_millisecond_and_are_larger_for_near_peers() {
+        let at = |mbit, rtt_us| {
+            autosize(BitsPerSec::mbit(mbit), 1448, Some(Duration::from_micros(rtt_us)), 2)
+        };
+        assert_eq!(at(10, 100_000), 2, "at least two");
+        assert_eq!(at(100, 100_000), 8, "100 Mbit/s are 12207 bytes in 2^-10 s");
+        assert_eq!(at(10_000, 100_000), 45, "at most 64 KB");
+        assert_eq!(at(10, 100), 45, "a near peer");
+        assert_eq!(at(10, 1024), 12, "(65215 / 4 + 1220) / 1448");
     }
 }

@@ -9,7 +9,7 @@
 //! | fastest growth | a segment for two acknowledgements | half a window a round trip |
 //! | idle time | counts: the window leaps after it | shifts the curve |
 //! | undo | 3.0: to the last maximum, which a timeout forgets; 3.10: to the window before | as 3.10 |
-//! | clock | jiffies; round trips in 1/8 ms | here exact, but for one update a jiffy |
+//! | clock | jiffies; round trips in 1/8 ms | jiffies; round trips in microseconds |
 //!
 //! Left out: the kernel's approximation of the cube root (0.2 % off; `libm`'s is used), and the wrapping of 64
 //! bits after 6 minutes without a loss or, in Linux 3, of idleness.
@@ -37,8 +37,6 @@ const DELAY_HOLDOFF: Duration = Duration::from_secs(1);
 struct Update {
     cwnd: u32,
     at: Time,
-    /// The end of that jiffy.
-    jiffy_ends: Time,
 }
 
 /// The CUBIC controller.
@@ -86,24 +84,20 @@ impl Cubic {
         self.settings.era
     }
 
-    /// The instant as the kernel's arithmetic sees it: Linux 3 knows jiffies alone.
+    /// The instant as the kernel's arithmetic sees it: the jiffy that it falls into (`tcp_jiffies32`).
     fn stamp(&self, now: Time) -> Time {
-        match self.era() {
-            Era::Linux6 => now,
-            _ => Time::from_nanos(now.as_nanos() - now.as_nanos() % nanos(self.settings.tick)),
-        }
+        Time::from_nanos(now.as_nanos() - now.as_nanos() % nanos(self.settings.tick))
     }
 
-    /// How far ahead of now the cubic function is read: one smallest round trip.
+    /// How far ahead of now the cubic function is read: one smallest round trip, in whole jiffies (`usecs_to_jiffies`, before
+    /// Linux 5 `msecs_to_jiffies`).
     fn look_ahead(&self) -> Duration {
         let rtt = self.smallest_rtt.unwrap_or_default();
-        match self.era() {
+        let rtt = match self.era() {
             Era::Linux6 => rtt,
-            _ => {
-                let millis = Duration::from_millis(rtt.as_millis() as u64).as_nanos() as u64;
-                Duration::from_nanos(millis.next_multiple_of(nanos(self.settings.tick)))
-            }
-        }
+            _ => Duration::from_millis(rtt.as_millis() as u64),
+        };
+        Duration::from_nanos((rtt.as_nanos() as u64).next_multiple_of(nanos(self.settings.tick)))
     }
 
     /// `bictcp_acked`: follows the smallest delay and asks HyStart whether slow start is over.
@@ -145,14 +139,12 @@ impl Cubic {
             if last.cwnd == cwnd && stamp - last.at <= self.throttle {
                 return;
             }
-            if self.era() == Era::Linux6 && now < last.jiffy_ends {
+            if self.era() == Era::Linux6 && last.at == stamp {
                 self.bound_increase(cwnd);
                 return;
             }
         }
-        let tick = nanos(self.settings.tick);
-        let jiffy_ends = Time::from_nanos((now.as_nanos() / tick + 1) * tick);
-        self.updated = Some(Update { cwnd, at: stamp, jiffy_ends });
+        self.updated = Some(Update { cwnd, at: stamp });
         let (last_max, look_ahead) = (self.last_max, self.look_ahead());
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(stamp, cwnd, acked, last_max));
         let target = epoch.target(stamp, look_ahead);
@@ -259,10 +251,12 @@ impl Controller for Cubic {
 
     fn on_resume(&mut self, _window: &mut Window, resume: &Resume) {
         // Idle time is not time in which the network could have been probed.
+        let now = self.stamp(resume.now);
+        let idle = now - self.stamp(resume.now - resume.idle);
         if let Some(epoch) = &mut self.epoch
             && self.settings.era == Era::Linux6
         {
-            epoch.began = (epoch.began + resume.idle).min(resume.now);
+            epoch.began = (epoch.began + idle).min(now);
         }
     }
 

@@ -80,10 +80,12 @@ fn listen(testbed: &Testbed, congestion: Algorithm) -> Result<TcpListener, Error
     })
 }
 
-fn kernel_name(congestion: Algorithm) -> &'static str {
+/// What the kernel calls it. Whether CUBIC uses HyStart is for the whole machine to say (a module's parameter).
+pub fn kernel_name(congestion: Algorithm) -> &'static str {
     match congestion {
         Algorithm::Reno => "reno",
-        _ => "cubic",
+        Algorithm::Cubic | Algorithm::CubicWithoutHystart => "cubic",
+        Algorithm::Bbr => "bbr",
     }
 }
 

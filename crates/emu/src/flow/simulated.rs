@@ -17,9 +17,13 @@ const AMPLE_WINDOW_BYTES: u64 = 8 << 20;
 const AMPLE_SEND_BYTES: u64 = 64 << 20;
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 
-/// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control.
-pub fn simulate(flow: &Flow, config: &Config) -> Trace {
-    let mut run = Simulation::new(flow, config);
+/// Between runs the clocks' phase differs by so much: a sixteenth of a millisecond, modulo that, and much of a tick of 4 ms.
+const PHASE_STEP_US: u64 = 812;
+
+/// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control. What differs from one run of a kernel to the
+/// next hangs on `run`: the phase of its clocks, and what it draws at random. Run 0 begins with a tick.
+pub fn simulate(flow: &Flow, config: &Config, run: u64) -> Trace {
+    let mut run = Simulation::new(flow, config, run);
     while !run.is_over() && run.now < LIMIT {
         run.step();
     }
@@ -27,10 +31,13 @@ pub fn simulate(flow: &Flow, config: &Config) -> Trace {
 }
 
 struct Simulation {
+    began: Time,
     now: Time,
     client: Connection,
     server: Option<Connection>,
     server_config: Arc<Config>,
+    /// Seed of what the server draws.
+    seed: u64,
     up: Path<Segment>,
     /// Each with its place in the trace, if it carries data.
     down: Path<(Segment, Option<usize>)>,
@@ -60,7 +67,8 @@ struct Application {
 }
 
 impl Simulation {
-    fn new(flow: &Flow, config: &Config) -> Simulation {
+    fn new(flow: &Flow, config: &Config, run: u64) -> Simulation {
+        let began = Time::ZERO + Duration::from_micros(run * PHASE_STEP_US);
         // Neither end sets TCP_NODELAY.
         let mut config = Config { nagle: true, ..config.clone() };
         if flow.buffers == Buffers::Ample {
@@ -74,16 +82,23 @@ impl Simulation {
         let left = exchanges.clone().map(|exchange| (exchange.think, exchange.response_bytes));
         let responses = exchanges.map(|exchange| exchange.response_bytes);
         Simulation {
-            now: Time::ZERO,
-            client: Connection::connect(Arc::new(config), Time::ZERO),
+            began,
+            now: began,
+            client: Connection::connect(Arc::new(config), began),
             server: None,
             server_config: Arc::new(server_config),
+            seed: run,
             up: flow.up(),
             down: flow.down(),
             user: User { left: left.collect(), asks: None, awaits: 0 },
             origin: Application { responses: responses.collect(), unwritten: 0, blocked: false },
             trace: Trace::default(),
         }
+    }
+
+    /// The time in the trace.
+    fn elapsed(&self) -> Time {
+        Time::ZERO + (self.now - self.began)
     }
 
     /// Everything was asked for, received and acknowledged.
@@ -113,7 +128,7 @@ impl Simulation {
             self.deliver_up(segment);
         }
         while let Some((segment, index)) = self.down.poll(self.now) {
-            self.trace.data_arrived(index, self.now);
+            self.trace.data_arrived(index, self.elapsed());
             self.client.handle(self.now, segment);
             self.run_client();
         }
@@ -126,7 +141,9 @@ impl Simulation {
     fn deliver_up(&mut self, segment: Segment) {
         let Some(server) = &mut self.server else {
             let config = self.server_config.clone();
-            self.server = Some(Connection::accept(config, self.now, &segment));
+            let mut server = Connection::accept(config, self.now, &segment);
+            server.draw_from(self.now, chance::Source::new(self.seed, 0).stream("congestion"));
+            self.server = Some(server);
             self.send_down();
             return;
         };
@@ -135,8 +152,9 @@ impl Simulation {
         self.send_down();
         self.run_server();
         let stats = self.server.as_ref().map(Connection::stats);
+        let at = self.elapsed();
         self.trace.acknowledgements.extend(stats.map(|stats| Acknowledgement {
-            at: self.now,
+            at,
             ack,
             window_bytes,
             cwnd: stats.cwnd,
@@ -167,13 +185,14 @@ impl Simulation {
     }
 
     fn send_down(&mut self) {
+        let at = self.elapsed();
         let Some(server) = &mut self.server else { return };
         while let Some(segment) = server.poll(self.now) {
             let (wire, payload) = sizes(&segment);
             let index = (payload > 0).then_some(self.trace.data.len());
             if payload > 0 {
                 self.trace.data.push(DataPacket {
-                    at: self.now,
+                    at,
                     seq: segment.seq,
                     len: payload as u32,
                     arrives: None,

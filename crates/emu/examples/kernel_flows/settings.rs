@@ -1,0 +1,192 @@
+//! The links, and what is sent over them.
+
+use std::time::Duration;
+
+use congestion::Algorithm;
+use farlink_emu::flow::{Buffers, Exchange, Flow};
+use net::QueueLimit;
+use units::BitsPerSec;
+
+/// A link and what is lost on it.
+pub struct Setting {
+    /// What the tables call it.
+    pub name: &'static str,
+    /// What is special about it.
+    pub what: &'static str,
+    /// Rate, Mbit/s.
+    pub mbit: u64,
+    /// Round trip without queueing.
+    pub rtt_ms: u64,
+    /// What may wait towards the client.
+    pub queue: QueueLimit,
+    /// Numbers of the data packets that are lost.
+    pub drops: &'static [u64],
+    /// What is asked for.
+    pub exchanges: &'static [Exchange],
+}
+
+const fn bulk(response_bytes: u64) -> Exchange {
+    Exchange { think: Duration::ZERO, response_bytes }
+}
+
+const fn after(think_ms: u64, response_bytes: u64) -> Exchange {
+    Exchange { think: Duration::from_millis(think_ms), response_bytes }
+}
+
+/// Links over which a flow of the kernel repeats itself: compared packet by packet.
+pub const SETTINGS: [Setting; 12] = [
+    Setting {
+        name: "clean",
+        what: "nothing is lost",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[],
+        exchanges: &[bulk(3_000_000)],
+    },
+    Setting {
+        name: "narrow",
+        what: "slow link, queue of 20 packets overflows",
+        mbit: 1,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(20),
+        drops: &[],
+        exchanges: &[bulk(1_000_000)],
+    },
+    Setting {
+        name: "shallow",
+        what: "queue of 20 packets overflows",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(20),
+        drops: &[],
+        exchanges: &[bulk(3_000_000)],
+    },
+    Setting {
+        name: "middling",
+        what: "queue of 100 packets overflows",
+        mbit: 10,
+        rtt_ms: 20,
+        queue: QueueLimit::Packets(100),
+        drops: &[],
+        exchanges: &[bulk(5_000_000)],
+    },
+    Setting {
+        name: "bloated",
+        what: "queue of 4 BDP",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(333),
+        drops: &[],
+        exchanges: &[bulk(5_000_000)],
+    },
+    Setting {
+        name: "wide",
+        what: "fast link, queue of 1 BDP",
+        mbit: 100,
+        rtt_ms: 20,
+        queue: QueueLimit::Packets(167),
+        drops: &[],
+        exchanges: &[bulk(20_000_000)],
+    },
+    Setting {
+        name: "satellite",
+        what: "long way, queue of 1 BDP",
+        mbit: 10,
+        rtt_ms: 600,
+        queue: QueueLimit::Packets(500),
+        drops: &[],
+        exchanges: &[bulk(5_000_000)],
+    },
+    Setting {
+        name: "single",
+        what: "packet 100 is lost",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[100],
+        exchanges: &[bulk(3_000_000)],
+    },
+    Setting {
+        name: "burst",
+        what: "packets 100-102 are lost",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[100, 101, 102],
+        exchanges: &[bulk(3_000_000)],
+    },
+    Setting {
+        name: "tail",
+        what: "the last three packets are lost",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[205, 206, 207],
+        exchanges: &[bulk(207 * 1448)],
+    },
+    Setting {
+        name: "head",
+        what: "the first packet is lost, its retransmission too, and packets 60 and 120",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[1, 13, 60, 120],
+        exchanges: &[bulk(2_000_000)],
+    },
+    Setting {
+        name: "idle",
+        what: "four responses, idle for 0.1, 1 and 3 s between",
+        mbit: 10,
+        rtt_ms: 100,
+        queue: QueueLimit::Packets(1000),
+        drops: &[],
+        exchanges: &[
+            bulk(500_000),
+            after(100, 300_000),
+            after(1000, 300_000),
+            after(3000, 300_000),
+        ],
+    },
+];
+
+/// A download of `response_bytes` over a link that loses nothing by itself.
+const fn download(
+    name: &'static str,
+    what: &'static str,
+    (mbit, rtt_ms, queue): (u64, u64, u32),
+    exchanges: &'static [Exchange],
+) -> Setting {
+    Setting { name, what, mbit, rtt_ms, queue: QueueLimit::Packets(queue), drops: &[], exchanges }
+}
+
+/// Downloads with the kernel's own buffers, which grow.
+pub const AUTOTUNED: [Setting; 9] = [
+    download("page", "1 MB, nothing is lost", (10, 100, 100), &[bulk(1_000_000)]),
+    download("page-shallow", "1 MB, short queue", (10, 100, 20), &[bulk(1_000_000)]),
+    download("shallow", "3 MB, short queue", (10, 100, 20), &[bulk(3_000_000)]),
+    download("bulk-shallow", "10 MB, short queue", (10, 100, 20), &[bulk(10_000_000)]),
+    download("bulk", "10 MB", (10, 100, 100), &[bulk(10_000_000)]),
+    download("narrow", "1 MB, slow link", (1, 100, 20), &[bulk(1_000_000)]),
+    download("middling", "5 MB, queue of 6 BDP", (10, 20, 100), &[bulk(5_000_000)]),
+    download("wide", "20 MB, fast link", (100, 20, 167), &[bulk(20_000_000)]),
+    download("satellite", "5 MB, long way", (10, 600, 500), &[bulk(5_000_000)]),
+];
+
+/// The links of [`SETTINGS`] over which BBR is compared.
+pub const BBR: [&str; 6] = ["clean", "shallow", "middling", "wide", "satellite", "idle"];
+
+impl Setting {
+    /// The flow over this link.
+    pub fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {
+        Flow {
+            rate: BitsPerSec::mbit(self.mbit),
+            rtt: Duration::from_millis(self.rtt_ms),
+            queue: self.queue,
+            drops: self.drops.to_vec(),
+            buffers,
+            congestion,
+            exchanges: self.exchanges.to_vec(),
+        }
+    }
+}
