@@ -10,8 +10,9 @@ tools() {
   command -v nghttp >/dev/null 2>&1 || apt_get nghttp2-client || true
   command -v curl >/dev/null 2>&1 || apt_get curl || true
   command -v tshark >/dev/null 2>&1 || apt_get tshark || true
+  command -v ip >/dev/null 2>&1 || apt_get iproute2 || true
   if [ "${CI:-}" = true ]; then
-    for tool in node npm chromium nghttp curl tshark; do
+    for tool in node npm chromium nghttp curl tshark ip; do
       command -v "$tool" >/dev/null 2>&1 || die "$tool is missing and could not be installed"
     done
   fi
@@ -26,7 +27,24 @@ deny() {
 }
 
 unit() { cargo test --workspace --locked --lib --bins; }
-integration() { cargo test --workspace --locked --tests --exclude farlink-lab; cargo test --locked -p farlink-lab --tests; }
+integration() {
+  cargo test --workspace --locked --tests --exclude farlink-lab --exclude farlink-emu
+  cargo test --locked -p farlink-lab --tests
+}
+
+# The kernel's TCP in namespaces, as root and as an ordinary user: in real time, so nothing else runs beside it.
+emu() {
+  cargo test --locked -p farlink-emu --tests -- --nocapture --test-threads 1
+  [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
+  local program
+  program=$(cargo test --locked -p farlink-emu --test kernel --no-run --message-format json 2>/dev/null |
+    grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4)
+  cp "$program" "$ordinary/kernel" && chmod -R a+rX "$ordinary"
+  (cd "$ordinary" && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$ordinary" ./kernel --nocapture --test-threads 1)
+}
+ordinary=$(mktemp -d)
+trap 'rm -rf "$ordinary"' EXIT
+
 
 stage "tools" tools
 stage "fmt" cargo fmt --check
@@ -35,6 +53,7 @@ stage "crate arrows" cargo test --locked -p farlink --test arrows
 stage "cargo-deny" deny
 stage "unit and property" unit
 stage "sim integration, golden, interop" integration
+stage "emu, as root and as a user" emu
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh

@@ -49,8 +49,8 @@ def measure(command):
     out = subprocess.run(command, capture_output=True, text=True)
     if out.returncode != 0:
         return None
-    completion, _, again, packets, cpu = out.stdout.strip().split(",")
-    return float(completion), again, int(packets), float(cpu)
+    completion, _, timeouts, packets, cpu = out.stdout.strip().split(",")
+    return float(completion), int(timeouts), int(packets), float(cpu)
 
 
 def theory(cell):
@@ -87,33 +87,34 @@ def main():
     with open(path, "w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["congestion", "mbit_s", "rtt_s", "loss", "buffer", "queue_packets", "seed", "simulator",
-                       "completion_s", "segments_sent_again", "packets", "cpu_s"])
+                       "completion_s", "timeouts", "packets", "cpu_s"])
         for (cell, seed, simulator, _), result in zip(jobs, results):
             rows.writerow([*cell, seed, simulator, *(result or ["failed", "", "", ""])])
             if result:
-                found.setdefault((cell, simulator), []).append(result[0])
+                found.setdefault((cell, simulator), []).append(result[:2])
     show(grid, found)
     speed(jobs, results)
 
 
 def show(grid, found):
-    print("| control | Mbit/s | RTT ms | loss | queue | farlink s | ns-3 s | farlink/ns-3 | goodput | theory | goodput/theory |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| control | Mbit/s | RTT ms | loss | queue | farlink s | ns-3 s | farlink/ns-3 | timeouts | goodput Mbit/s | theory | goodput/theory |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     ratios = []
     for cell in grid:
         congestion, rate, rtt, loss, buffer, queue = cell
         a, b = (found.get((cell, name)) for name in ("farlink", "ns-3"))
         if not a or not b:
             print(f"| {congestion} | {rate} | {rtt * 1000:.0f} | {loss:.1%} | {queue} ({buffer}) | "
-                  f"{'-' if not a else f'{statistics.median(a):.2f}'} | {'-' if not b else f'{statistics.median(b):.2f}'} | - | | | |")
+                  f"{'ran' if a else 'failed'} | {'ran' if b else 'failed'} | - | | | | |")
             continue
-        a, b = statistics.median(a), statistics.median(b)
+        timeouts = " / ".join(f"{statistics.median(t for _, t in runs):.0f}" for runs in (a, b))
+        a, b = (statistics.median(t for t, _ in runs) for runs in (a, b))
         ratios.append(a / b)
         goodput = RATES[rate] * 8 / a
         expected = theory(cell)
         against = f"{expected / 1e6:.2f} | {goodput / expected:.2f}" if expected else " | "
         print(f"| {congestion} | {rate} | {rtt * 1000:.0f} | {loss:.1%} | {queue} ({buffer}) | {a:.2f} | {b:.2f} | "
-              f"{a / b:.2f} | {goodput / 1e6:.2f} | {against} |")
+              f"{a / b:.2f} | {timeouts} | {goodput / 1e6:.2f} | {against} |")
     ratios.sort()
     n = len(ratios)
     print(f"\n{n} cells: farlink/ns-3 median {statistics.median(ratios):.2f}, "

@@ -39,6 +39,11 @@ fn networks_are_listed_and_shown() {
     for name in ["2g", "3g", "4g", "lte", "dsl", "cable", "fios"] {
         assert!(rows(&out).iter().any(|row| row.starts_with(&format!("{name} "))), "{name}: {out}");
     }
+    for name in rows(&out).iter().filter_map(|row| row.split(' ').next()) {
+        let shown = desk.farlink(&format!("networks show {name}")).ok();
+        let has_queue = name != "loopback";
+        assert_eq!(shown.contains("\nnote: queue: "), has_queue, "whose queue it is: {shown}");
+    }
     assert_eq!(
         out.lines().find(|line| line.chars().count() > 100 && !line.starts_with("Other")),
         None
@@ -48,6 +53,8 @@ fn networks_are_listed_and_shown() {
     let out = desk.farlink("networks show rtt=100ms,down=10mbit,up=5mbit").ok();
     assert!(out.contains("50 ms") && out.contains("100pkt"), "{out}");
     assert!(out.contains("note: no queue given: 100 packets"), "{out}");
+    let out = desk.farlink("networks show cable,hop.1.name=far,hop.1.rtt=20ms,jitter=3ms").ok();
+    assert!(out.contains("\nfar, down ") && out.contains("jitter=3ms"), "{out}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn json_is_one_object_a_visit_one_a_line() {
         assert_eq!(visit["failure"], Value::Null);
         assert_eq!(visit["objects"], 13);
         assert_eq!(visit["requests"], if visit["view"] == "cold" { 13 } else { 0 });
-        assert_eq!(visit["scenario"]["transport"]["congestion"], "cubic");
+        assert_eq!(visit["scenario"]["transport"]["server"], "linux-6");
         let resolved = visit["network_resolved"].as_str().unwrap();
         assert_eq!(resolved, "rtt=170ms,down=9mbit,up=9mbit,queue=1000pkt");
         let notes = visit["notes"].as_array().unwrap();

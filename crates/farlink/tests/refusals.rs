@@ -115,7 +115,8 @@ fn networks_that_cannot_be() {
     );
     refuses(&load("rtt=100ms,up=5mbit"), &["`down` is missing", "down=10mbit"]);
     refuses(&load("rtt=1ms,down=1mbit,up=1mbit,loss=101%"), &["loss", "101%"]);
-    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,jitter=1ms"), &["`jitter`", "known: rtt, down, up"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,wobble=1ms"), &["`wobble`", "known: rtt, down, up"]);
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,queue=0bdp"), &["`0bdp` is not a queue", "`1bdp`"]);
     refuses(
         &load("rtt=1ms,down=1mbit,up=1mbit,queue=many"),
         &["`many` is not a queue", "`100pkt`"],
@@ -143,6 +144,9 @@ fn names_that_are_not_known() {
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);
+    refuses(&load("--tcp linux-3.3"), &["no TCP generation is called `linux-3.3`", "`linux-3.2`?"]);
+    refuses(&load("--tcp linux-6,min-rot=1s"), &["no TCP knob is called `min-rot`", "`min-rto`?"]);
+    refuses(&load("--client-tcp acks=windows-8"), &["--client-tcp", "did you mean `windows-7`?"]);
     let typo = "--block upload-02.wikimedia.ogr";
     refuses(&load(typo), &["the page has no such host", "did you mean `upload-02.wikimedia.org`?"]);
     refuses("load bth2013 --networks 3g", &["--networks", "--network"]);
@@ -165,7 +169,7 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
     refuses(&load("--cpu 0x"), &["`0x`", "write --cpu 4x"]);
     refuses(&load("--cpu fast"), &["`fast`", "write --cpu 4x"]);
-    refuses(&load("--initial-window 0"), &["--initial-window 0", "at least 1"]);
+    refuses(&load("--initial-window 0"), &["--initial-window", "cannot be `0`", "from 1 to 1000"]);
     refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
     refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
     refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
@@ -334,4 +338,30 @@ fn reports_of_runs_that_are_not_there() {
     desk.farlink("report")
         .refused(&["farlink.sqlite holds no run yet", "hint: farlink run EXPERIMENT.toml"]);
     assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
+}
+
+#[test]
+fn traces_that_are_none() {
+    let refuses = |contents: &str, parts: &[&str]| {
+        for command in ["load synthetic:3x10KB --network", "link test"] {
+            let arguments = format!("{command} rtt=40ms,up=5mbit,down.trace=t.txt");
+            refuses_file("t.txt", contents, &arguments, parts);
+        }
+    };
+    refuses("1\n5\n3\n", &["down.trace: t.txt:3: `3`: time goes backwards"]);
+    refuses("0 1\n2 1\n1 1\n", &["t.txt:3: `1 1`: time goes backwards"]);
+    refuses("0 1\n1 -2\n", &["t.txt:2: `1 -2`: a rate cannot be negative"]);
+    refuses("second,down_mbit\n0,1\n1,-2\n", &["t.txt:3: `1,-2`: a rate cannot be negative"]);
+    refuses("1\ntwo\n", &["t.txt:2: `two`: expected a whole number"]);
+    refuses("hello\n", &["t.txt:1: no known form of a trace", "Mahimahi"]);
+    refuses("", &["t.txt: a trace must last", "no lines"]);
+    refuses("0\n0\n", &["t.txt: a trace must last", "no line after 0 ms"]);
+}
+
+#[test]
+fn unknown_settings_of_networks_suggest_the_nearest() {
+    let load = |network: &str| format!("load bth2013 --network {network}");
+    refuses(&load("cable,qeue=3pkt"), &["`qeue`", "did you mean `queue`?"]);
+    refuses(&load("cable,down.delya=3ms"), &["did you mean `down.delay`?"]);
+    refuses(&load("cable,hop.1.rrt=3ms"), &["did you mean `hop.1.rtt`?"]);
 }

@@ -39,6 +39,16 @@ fn a_slow_link_is_as_slow_as_its_rate() {
     }
 }
 
+/// Fifty objects of 16 KB over one connection, without loss, at 33 Mbit/s and 49 ms: three round trips of set-up (TCP and two of
+/// TLS 1.2), about six rounds of slow start, and 0.19 s of bytes: 0.6 s.
+#[test]
+fn slow_start_and_not_the_rate_decides_on_a_fast_link() {
+    let lte = "rtt=49ms,down=33mbit,up=12mbit,queue=1000pkt";
+    let scenario = bare("synthetic:50x16KB", lte, Protocol::H2, Tls::Tls12);
+    let plt = visit(&Simulator::new(), scenario, 1).record.plt_ns().unwrap() as f64 / 1e9;
+    assert_within(plt, 0.6, 0.05);
+}
+
 /// One object of 87 KB, 60 segments, IW10, no bandwidth limit: 10 + 20 + 30 segments are three round
 /// trips after the handshake, and the request's own is the first of them.
 #[test]

@@ -48,7 +48,8 @@ fn every_key_of_an_experiment_is_documented() {
     for table in ["", "page", "network", "stack", "transport", "client", "server"] {
         let wrong = match table {
             "" => "format = 1\nnonsense = 1".to_owned(),
-            table => format!("format = 1\n[{table}]\nnonsense = 1"),
+            "page" => "format = 1\n[page]\nnonsense = 1".to_owned(),
+            table => format!("format = 1\npage.name = \"p\"\n[{table}]\nnonsense = 1"),
         };
         let error = resolve(&Source::new("e", wrong), &Anything).unwrap_err();
         let farlink_lab::experiment::Problem::UnknownKey { known, .. } = error.problem() else {

@@ -12,7 +12,7 @@ use farlink_net::{
 };
 use units::{BitsPerSec, Time};
 
-const PACKETS: u64 = 5_000_000;
+const PACKETS: u64 = 100_000;
 
 fn run(name: &str, config: LinkConfig) {
     if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
@@ -20,7 +20,7 @@ fn run(name: &str, config: LinkConfig) {
     }
     let source = Source::new(1, 0);
     let mut best = Duration::MAX;
-    for _ in 0..5 {
+    for _ in 0..250 {
         let mut link: Link<[u64; 2]> = Link::new(config.clone(), &source, "down");
         let began = Instant::now();
         let mut now = Time::ZERO;

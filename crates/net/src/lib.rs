@@ -41,6 +41,6 @@ pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use rate::Rate;
-pub use spec::{is_setting, known_settings};
+pub use spec::{is_setting, known_settings, nearest_setting};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

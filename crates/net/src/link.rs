@@ -10,7 +10,7 @@ use std::time::Duration;
 use chance::{Source, Stream};
 use units::Time;
 
-use crate::delay_line::{DelayLine, Order};
+use crate::delay_line::DelayLine;
 use crate::loss::Loss;
 use crate::propagation::Propagation;
 use crate::queue::{Depth, Drops, Queued};
@@ -102,6 +102,7 @@ impl<P: Clone + Send + 'static> Link<P> {
     }
 
     /// A packet enters at `now`, which never goes back.
+    #[inline]
     pub fn handle(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         let bytes = packet.wire_bytes;
         self.stats.offer(bytes);
@@ -121,6 +122,7 @@ impl<P: Clone + Send + 'static> Link<P> {
 
     /// A packet that enters twice. Netem's order (`netem_enqueue`): a loss takes one of the two; if there
     /// is none the copy goes first, and can be lost in its own right.
+    #[cold]
     fn handle_twice(&mut self, now: Time, packet: Packet, body: P, is_lost: bool) -> Verdict {
         let bytes = packet.wire_bytes;
         self.stats.duplicate(bytes);
@@ -135,6 +137,7 @@ impl<P: Clone + Send + 'static> Link<P> {
 
 impl<P> Link<P> {
     /// The next packet that has arrived at the far end by `now`.
+    #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
         self.serve_until(now);
         let (packet, is_late) = self.delay_line.pop(now)?;
@@ -173,17 +176,41 @@ impl<P> Link<P> {
         &self.stats
     }
 
-    #[inline]
+    /// Each carrier's arm is a straight line of its own: the first carries millions of packets a second.
+    #[inline(always)]
     fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        match &mut self.carrier {
+            Carrier::Fifo(fifo) => {
+                let crossing = fifo.admit(now, packet.wire_bytes);
+                self.settle(now, packet, body, crossing)
+            }
+            Carrier::Managed(..) => self.enqueue(now, packet, body),
+            Carrier::Dummynet(_) | Carrier::Netem(_) => self.admit_emulated(now, packet, body),
+        }
+    }
+
+    #[inline(never)]
+    fn admit_emulated(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         let bytes = packet.wire_bytes;
         let crossing = match &mut self.carrier {
-            Carrier::Fifo(fifo) => fifo.admit(now, bytes),
             Carrier::Dummynet(dummynet) => dummynet.admit(now, bytes),
             Carrier::Netem(netem) => netem.admit(now, bytes),
-            Carrier::Managed(..) => return self.enqueue(now, packet, body),
+            Carrier::Fifo(_) | Carrier::Managed(..) => unreachable!("it is an emulator's"),
         };
+        self.settle(now, packet, body, crossing)
+    }
+
+    /// A packet's fate was decided when it entered.
+    #[inline(always)]
+    fn settle(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        body: P,
+        crossing: Result<Crossing, DropCause>,
+    ) -> Verdict {
         match crossing {
-            Err(cause) => self.drop_packet(bytes, cause),
+            Err(cause) => self.drop_packet(packet.wire_bytes, cause),
             Ok(crossing) => {
                 if crossing.waited_ns > 0 {
                     self.note_depth();
@@ -194,6 +221,7 @@ impl<P> Link<P> {
         }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         let Carrier::Managed(queue, _) = &mut self.carrier else { unreachable!("it is managed") };
         let queued = Queued { since: now, packet, marked: false, body };
@@ -216,6 +244,7 @@ impl<P> Link<P> {
         }
     }
 
+    #[inline(never)]
     fn run_services(&mut self, now: Time) {
         while let Carrier::Managed(queue, propagation) = &mut self.carrier {
             let mut drops = Drops::new();
@@ -239,22 +268,21 @@ impl<P> Link<P> {
     }
 
     /// Sends an admitted packet, which entered at `since`, on its way.
-    #[inline]
+    #[inline(always)]
     fn carry(&mut self, since: Time, packet: Packet, marked: bool, body: P, crossing: Crossing) {
         let wire_bytes = packet.wire_bytes;
         let Crossing { waited_ns, service_ns, arrives, order } = crossing;
-        let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
-        self.stats.marked_packets += u64::from(marked);
-        if arrives == Time::NEVER {
-            self.delay_line.push(arrives, Order::Kept, delivered);
-            return;
-        }
         let arrives = self.processing.delayed(arrives, service_ns);
+        let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
         let arrives = self.delay_line.push(arrives, order, delivered);
-        let all_ns = nanos_between(since, arrives);
-        self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
+        self.stats.marked_packets += u64::from(marked);
+        if arrives < Time::NEVER {
+            let all_ns = nanos_between(since, arrives);
+            self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
+        }
     }
 
+    #[inline(never)]
     fn drop_packet(&mut self, bytes: u32, cause: DropCause) -> Verdict {
         self.stats.drop_packet(bytes, cause);
         Verdict::Dropped(cause)
@@ -306,6 +334,7 @@ impl Processing {
     fn delayed(&mut self, arrives: Time, service_ns: u64) -> Time {
         match self.jitter {
             ProcessingJitter::None => arrives,
+            ProcessingJitter::UpToOneSerialisation if arrives == Time::NEVER => arrives,
             ProcessingJitter::UpToOneSerialisation => {
                 arrives + self.stream.span(Duration::from_nanos(service_ns))
             }

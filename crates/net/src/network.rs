@@ -8,7 +8,7 @@ use units::BitsPerSec;
 use crate::error::ValueError;
 use crate::spec::{Links, Setting, Spec};
 use crate::toml_text::{Table, TomlText};
-use crate::{LinkConfig, Place, QueueLimit, SpecError, profiles};
+use crate::{LinkConfig, LossModel, Place, QueueLimit, Rate, SpecError, profiles};
 
 mod text;
 
@@ -111,6 +111,12 @@ impl Network {
         std::iter::once(&self.down).chain(self.beyond.iter().map(|hop| &hop.down))
     }
 
+    /// The files that its links were read from: traces and lists of losses, from the client on, each as often as it is
+    /// used.
+    pub fn files(&self) -> Vec<&str> {
+        self.up_links().chain(self.down_links()).flat_map(files_of).collect()
+    }
+
     /// What a reader must know of the queue: that the source does not state it, or that nobody gave one.
     /// `None` where it is part of what the network is.
     pub fn queue_caveat(&self) -> Option<&str> {
@@ -204,6 +210,19 @@ impl Network {
         let (name, source) = (name.to_owned(), self.source);
         Ok(Network { name, source, up, down, beyond, notes }.with_queue(factor))
     }
+}
+
+/// The files that one link was read from.
+fn files_of(link: &LinkConfig) -> impl Iterator<Item = &str> {
+    let trace = match &link.rate {
+        Rate::Trace(trace) => Some(trace.origin()),
+        Rate::Constant(_) => None,
+    };
+    let losses = match &link.loss {
+        LossModel::Listed(list) => Some(list.origin()),
+        LossModel::Random(_) | LossModel::GilbertElliott(_) => None,
+    };
+    trace.into_iter().chain(losses)
 }
 
 fn setting(text: &str) -> Result<Setting, SpecError> {

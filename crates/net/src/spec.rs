@@ -79,6 +79,15 @@ pub fn is_setting(key: &str) -> bool {
     is_own(key) || of_hop(key)
 }
 
+/// The setting that `key` was probably meant to be.
+pub fn nearest_setting(key: &str) -> Option<String> {
+    let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
+    match of_hop {
+        Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
+        None => nearest_own(key),
+    }
+}
+
 /// All settings there are, in a few words.
 pub fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
@@ -265,10 +274,15 @@ fn trace_notes(up: &Rate, down: &Rate) -> Vec<String> {
     [("down", down), ("up", up)].into_iter().filter_map(note).collect()
 }
 
+/// The setting of a hop that `key` was probably meant to be.
+fn nearest_own(key: &str) -> Option<String> {
+    let known: Vec<String> = keys().collect();
+    nearest(key, known.iter().map(String::as_str))
+}
+
 fn unknown(setting: &Setting, key: &str) -> SpecError {
     let prefix = setting.key.strip_suffix(key).unwrap_or_default();
-    let known: Vec<String> = keys().collect();
-    let likely = nearest(key, known.iter().map(String::as_str));
+    let likely = nearest_own(key);
     SpecError::UnknownKey {
         place: setting.place.clone(),
         key: setting.key.clone(),

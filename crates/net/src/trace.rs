@@ -109,6 +109,15 @@ impl Trace {
         }
     }
 
+    /// From when on the link stands still for ever: from the beginning if it never moves, from the end if it does not
+    /// begin anew. `None`: it always moves again.
+    pub fn stands_still_from(&self) -> Option<Time> {
+        match self.mean().0 {
+            0 if self.peak().0 == 0 => Some(Time::ZERO),
+            _ => self.options.once.then(|| Time::ZERO + self.duration()),
+        }
+    }
+
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -1,5 +1,7 @@
 //! One end of a connection: the public face, and the traffic between its halves.
 
+mod output;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,17 +9,14 @@ use chance::Stream;
 use units::Time;
 
 use crate::config::{Config, HandshakeRtt, SynLossWindow};
-use crate::ecn::Ecn;
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::metrics::{CachedMetrics, Lesson};
 use crate::payload::Payload;
 use crate::receiver::Receiver;
-use crate::retransmits::{Cause, Retransmit};
-use crate::segment::{
-    Flags, SackBlocks, Segment, SynOptions, TIMESTAMPS_BYTES, Timestamps, sack_bytes,
-};
-use crate::sender::{Outgoing, Sender};
+use crate::retransmits::Retransmit;
+use crate::segment::{Flags, SackBlocks, Segment, TIMESTAMPS_BYTES};
+use crate::sender::Sender;
 use crate::series::{Sample, Series, Trigger};
 use crate::state::State;
 use crate::stats::{Limit, Stats};
@@ -299,115 +298,6 @@ impl Connection {
             State::SynSent | State::SynReceived => self.handshake.due.then(|| self.send_syn(now)),
             _ => self.send(now),
         }
-    }
-
-    fn send_syn(&mut self, now: Time) -> Segment {
-        let (again_at, again) = self.handshake.sent(now);
-        self.timers.arm_sender(now, Timer::Retransmit, again_at);
-        if again {
-            self.handshake_retransmissions += 1;
-            self.sender.retransmits.add(now, 0, Cause::Handshake);
-        }
-        let options = SynOptions {
-            mss: self.config.advertised_mss(),
-            window_scale: self.receiver.window.scale(),
-            sack: match self.handshake.role {
-                Role::Client => self.config.sack,
-                Role::Server => self.sender.sack,
-            },
-        };
-        let flags = match self.handshake.role {
-            Role::Client => Flags::SYN.with(self.config.ecn.request(again)),
-            Role::Server if self.sender.ecn.agreed => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
-            Role::Server => Flags::SYN.with(Flags::ACK),
-        };
-        Segment {
-            seq: 0,
-            ack: u64::from(self.handshake.role == Role::Server),
-            flags,
-            window_bytes: self.receiver.window.advertised(),
-            payload: Payload::new(),
-            sack: SackBlocks::NONE,
-            timestamps: self.stamp(now),
-            syn: Some(options),
-            ecn: Ecn::NotEct,
-        }
-    }
-
-    fn send(&mut self, now: Time) -> Option<Segment> {
-        if self.receiver.acks.is_due() && self.receiver.queue.has_sack() {
-            // Data would leave no room for the blocks.
-            return Some(self.acknowledge(now));
-        }
-        if let Some(out) = self.sender.poll(now, &mut self.timers) {
-            return Some(self.send_data(now, out));
-        }
-        self.receiver.acks.is_due().then(|| self.acknowledge(now))
-    }
-
-    fn send_data(&mut self, now: Time, out: Outgoing) -> Segment {
-        let mut flags = Flags::ACK;
-        if out.fin {
-            flags = flags.with(Flags::FIN);
-        }
-        if out.push && !out.payload.is_empty() {
-            flags = flags.with(Flags::PSH);
-        }
-        let (ecn, reduced) = self.sender.ecn.mark(out.is_new && !out.payload.is_empty());
-        let sack = self.sack_beside(out.payload.len());
-        let mut segment = self.segment(now, out.seq, flags.with(reduced), out.payload, sack);
-        segment.ecn = ecn;
-        self.receiver.acks.on_ack_sent(&mut self.timers);
-        if !segment.payload.is_empty() {
-            self.receiver.acks.on_data_sent(now);
-        }
-        segment
-    }
-
-    /// Blocks that fit into a segment with `payload` bytes.
-    fn sack_beside(&mut self, payload: usize) -> SackBlocks {
-        let room = self.sender.mss.saturating_sub(payload as u32);
-        if room < sack_bytes(1) || !self.receiver.queue.has_sack() {
-            return SackBlocks::NONE;
-        }
-        let blocks = (room as usize - 4) / 8;
-        self.receiver.queue.take_sack(blocks.min(self.most_blocks()))
-    }
-
-    fn most_blocks(&self) -> usize {
-        if self.timestamps { 3 } else { 4 }
-    }
-
-    fn acknowledge(&mut self, now: Time) -> Segment {
-        let sack = self.receiver.queue.take_sack(self.most_blocks());
-        let segment = self.segment(now, self.sender.nxt, Flags::ACK, Payload::new(), sack);
-        self.receiver.acks.on_ack_sent(&mut self.timers);
-        segment
-    }
-
-    fn segment(
-        &mut self,
-        now: Time,
-        seq: u64,
-        flags: Flags,
-        payload: Payload,
-        sack: SackBlocks,
-    ) -> Segment {
-        Segment {
-            seq,
-            ack: self.receiver.queue.next(),
-            flags: flags.with(self.receiver.ecn.echo()),
-            window_bytes: self.receiver.advertise(),
-            payload,
-            sack,
-            timestamps: self.stamp(now),
-            syn: None,
-            ecn: Ecn::NotEct,
-        }
-    }
-
-    fn stamp(&self, now: Time) -> Option<Timestamps> {
-        self.timestamps.then(|| Timestamps { value: now, echo: self.receiver.echo() })
     }
 
     /// The earliest timer.

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `completion s, goodput bit/s, segments sent again, packets delivered, CPU s`
+/// `completion s, goodput bit/s, timeouts, packets delivered, CPU s`
 fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<String, String> {
     let network = Network::parse(network).map_err(|error| error.to_string())?;
     let bytes: usize = bytes.parse().map_err(|_| format!("`{bytes}` is not a number of bytes"))?;
@@ -65,10 +65,10 @@ fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<
     let cpu = cpu_seconds() - started;
     let packets: u64 = report.links.iter().map(|link| link.stats.delivered_packets).sum();
     let server = report.endpoints.iter().find(|end| !end.active);
-    let again = server.map_or(0, |end| end.stats.retransmitted_segments);
+    let timeouts = server.map_or(0, |end| end.stats.timeouts);
     let seconds = completion.as_secs_f64();
     let goodput = bytes as f64 * 8.0 / seconds;
-    Ok(format!("{seconds:.6},{goodput:.0},{again},{packets},{cpu:.4}"))
+    Ok(format!("{seconds:.6},{goodput:.0},{timeouts},{packets},{cpu:.4}"))
 }
 
 /// How long the transfer took from the SYN on, and what the world saw.

@@ -1,7 +1,7 @@
 //! `farlink link`.
 
 use lab::link_test::{self, Bulk, Direction, LinkTest, Loss, Ping, Speed};
-use net::Network;
+use net::{LinkConfig, Network, Rate};
 
 use super::output;
 use crate::args::{Link, LinkTestArgs};
@@ -9,9 +9,6 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::conditions::{delay, percent};
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
-
-/// How far what is delivered may lie from what is configured.
-const TOLERANCE: f64 = 0.01;
 
 pub fn run(link: &Link) -> Result<ExitCode, Failure> {
     match link {
@@ -22,7 +19,7 @@ pub fn run(link: &Link) -> Result<ExitCode, Failure> {
 fn test(args: &LinkTestArgs) -> Result<ExitCode, Failure> {
     let network = Network::parse(&args.network).map_err(Failure::bad_input)?;
     let found = link_test::run(&network, args.seed);
-    let rows = rows(&found);
+    let rows = rows(&network, &found);
     let agrees = rows.iter().all(|row| row.agrees != Some(false));
     if args.json {
         output::line(json(&network, &found, &rows))?;
@@ -41,11 +38,12 @@ struct Row {
     agrees: Option<bool>,
 }
 
-fn rows(found: &LinkTest) -> Vec<Row> {
+fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
     let mut rows = vec![ping(&found.ping)];
-    for (what, direction) in [("down", &found.down), ("up", &found.up)] {
+    let directions = [("down", &network.down, &found.down), ("up", &network.up, &found.up)];
+    for (what, link, direction) in directions {
         rows.extend(direction.speed.iter().map(|found| speed(what, found)));
-        rows.push(loss(what, &direction.loss));
+        rows.push(loss(what, link, &direction.loss));
     }
     rows
 }
@@ -57,24 +55,24 @@ fn ping(ping: &Ping) -> Row {
         }
         None => "no answer".to_owned(),
     };
-    let agrees = ping.summary().is_some_and(|(_, mean, _)| {
-        near(mean.as_secs_f64() / ping.configured.as_secs_f64().max(f64::MIN_POSITIVE))
-            || mean == ping.configured
-    });
-    let what = "ping, least / mean / most";
-    Row { what, configured: delay(ping.configured), delivered, agrees: Some(agrees) }
+    let configured = match ping.more {
+        Some(_) => delay(ping.configured),
+        None => format!("at least {}", delay(ping.configured)),
+    };
+    Row { what: "ping, least / mean / most", configured, delivered, agrees: ping.agrees() }
 }
 
 fn speed(direction: &'static str, speed: &Speed) -> Row {
+    let bound = if speed.is_bound { "at most " } else { "" };
     Row {
         what: if direction == "down" { "speed down" } else { "speed up" },
-        configured: speed.configured.to_string(),
+        configured: format!("{bound}{}", speed.configured),
         delivered: speed.delivered.to_string(),
-        agrees: Some(near(speed.ratio())),
+        agrees: Some(speed.agrees()),
     }
 }
 
-fn loss(direction: &'static str, loss: &Loss) -> Row {
+fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
     let (low, high) = loss.interval();
     let delivered = format!(
         "{} of {} = {} ({} to {})",
@@ -84,16 +82,19 @@ fn loss(direction: &'static str, loss: &Loss) -> Row {
         percent(low),
         percent(high)
     );
+    let stands_still =
+        || matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some());
+    let configured = match loss.configured {
+        Some(ratio) => percent(ratio),
+        None if stands_still() => "all once it stands still".to_owned(),
+        None => link.loss.to_string(),
+    };
     Row {
         what: if direction == "down" { "loss down" } else { "loss up" },
-        configured: percent(loss.configured),
+        configured,
         delivered,
-        agrees: Some(loss.agrees()),
+        agrees: loss.agrees(),
     }
-}
-
-fn near(ratio: f64) -> bool {
-    (ratio - 1.0).abs() <= TOLERANCE
 }
 
 fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure> {
@@ -159,4 +160,27 @@ fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value 
         "down": direction(&found.down),
         "up": direction(&found.up),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_does_not_do_what_it_was_told_differs() {
+        let network = Network::parse("3g-fast").unwrap();
+        let found = link_test::run(&network, 1);
+        let differing = |found: &LinkTest| -> Vec<&str> {
+            let rows = rows(&network, found);
+            rows.iter().filter(|row| row.agrees == Some(false)).map(|row| row.what).collect()
+        };
+        assert_eq!(differing(&found), [""; 0]);
+
+        let mut doctored = found.clone();
+        doctored.down.loss.lost = 20;
+        doctored.ping.round_trips.iter_mut().for_each(|trip| *trip += *trip / 50);
+        let speed = doctored.up.speed.as_mut().unwrap();
+        speed.delivered = units::BitsPerSec(speed.delivered.0 * 97 / 100);
+        assert_eq!(differing(&doctored), ["ping, least / mean / most", "loss down", "speed up"]);
+    }
 }

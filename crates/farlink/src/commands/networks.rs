@@ -35,7 +35,10 @@ fn list() -> Result<(), Failure> {
     if !aliases.is_empty() {
         output::line(wrapped(&format!("\nOther names: {}.", aliases.join(", "))))?;
     }
-    output::line("\n`farlink networks show NAME` says where the numbers come from.")
+    output::line(
+        "\nNo source of a profile states a queue. `farlink networks show NAME` says which was",
+    )?;
+    output::line("chosen and why, and where the other numbers come from.")
 }
 
 fn show(text: &str) -> Result<(), Failure> {
@@ -45,8 +48,14 @@ fn show(text: &str) -> Result<(), Failure> {
     for (direction, link) in [("down", &network.down), ("up", &network.up)] {
         table.row(row(direction, link));
     }
+    for hop in &network.beyond {
+        for (direction, link) in [("down", &hop.down), ("up", &hop.up)] {
+            table.row(row(&format!("{}, {direction}", hop.name), link));
+        }
+    }
     output::line(table)?;
-    output::line(wrapped(&format!("\nsource: {}", network.source)))?;
+    output::line(wrapped(&format!("\nin full: {network}")))?;
+    output::line(wrapped(&format!("source: {}", network.source)))?;
     for note in &network.notes {
         output::line(wrapped(&format!("note: {note}")))?;
     }

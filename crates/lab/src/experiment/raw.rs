@@ -1,5 +1,7 @@
 //! The experiment as typed: which keys there are, nothing about their values.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -42,17 +44,8 @@ pub struct RawPage {
     pub name: Varied,
 }
 
-/// `[network]`
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawNetwork {
-    pub base: Varied,
-    pub rtt: Varied,
-    pub down: Varied,
-    pub up: Varied,
-    pub loss: Varied,
-    pub queue: Varied,
-}
+/// `[network]`: `base`, and any setting of a network.
+pub type RawNetwork = BTreeMap<Spanned<String>, Spanned<Axis>>;
 
 /// `[stack]`
 #[derive(Debug, Default, Deserialize)]

@@ -72,7 +72,7 @@ fn cells(
 ) -> Result<Vec<Scenario>, ExperimentError> {
     let mut grid = Grid::new(source);
     vary_page(&mut grid, source, &raw.page.name, catalogue)?;
-    vary_network(&mut grid, &raw.network)?;
+    vary_network(&mut grid, source, &raw.network)?;
     vary_server(&mut grid, &raw.server)?;
     vary_client(&mut grid, &raw.client, catalogue)?;
     grid.vary("nuisance", &raw.nuisance, choice("nuisance"), |s, v| s.nuisance = v)?;
@@ -104,16 +104,24 @@ fn vary_page(
     grid.vary("page.name", name, read, |s, v| s.page = v)
 }
 
-fn vary_network(grid: &mut Grid<'_>, raw: &RawNetwork) -> Result<(), ExperimentError> {
-    grid.vary("network.base", &raw.base, text("network.base"), |s, v| s.network.base = Some(v))?;
-    for (key, typed) in [
-        ("rtt", &raw.rtt),
-        ("down", &raw.down),
-        ("up", &raw.up),
-        ("loss", &raw.loss),
-        ("queue", &raw.queue),
-    ] {
+fn vary_network(
+    grid: &mut Grid<'_>,
+    source: &Source,
+    raw: &RawNetwork,
+) -> Result<(), ExperimentError> {
+    let base = raw.get("base").cloned();
+    grid.vary("network.base", &base, text("network.base"), |s, v| s.network.base = Some(v))?;
+    let usual = NetworkSpec::KEYS.into_iter().filter(|key| raw.contains_key(*key));
+    let others = raw.keys().map(|key| key.get_ref().as_str()).filter(|key| !is_usual(key));
+    for key in usual.chain(others) {
         let full = format!("network.{key}");
+        let typed = raw.get(key).cloned();
+        if !is_usual(key) && !net::is_setting(key) {
+            let span = raw.get_key_value(key).map(|(key, _)| key.span()).unwrap_or_default();
+            let known = ["base"].into_iter().chain(NetworkSpec::KEYS).map(str::to_owned);
+            let problem = Problem::UnknownKey { key: key.to_owned(), known: known.collect() };
+            return Err(ExperimentError::at(source, span, problem));
+        }
         // The property as a network of its own, so that equal values written differently are equal.
         let read = |scalar: &Scalar| {
             let mut property = NetworkSpec::default();
@@ -122,9 +130,14 @@ fn vary_network(grid: &mut Grid<'_>, raw: &RawNetwork) -> Result<(), ExperimentE
                 Err(error) => Err(Problem::Network { source: error }),
             }
         };
-        grid.vary(&full, typed, read, |s, property| s.network.overlay(&property))?;
+        grid.vary(&full, &typed, read, |s, property| s.network.overlay(&property))?;
     }
     Ok(())
+}
+
+/// `base`, or a property that a scenario knows by name.
+fn is_usual(key: &str) -> bool {
+    key == "base" || NetworkSpec::KEYS.contains(&key)
 }
 
 fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError> {
@@ -236,8 +249,8 @@ fn check_networks(
     cells: &mut [Scenario],
     catalogue: &dyn Catalogue,
 ) -> Result<(), ExperimentError> {
-    let keys = [&raw.base, &raw.rtt, &raw.down, &raw.up, &raw.loss, &raw.queue];
-    let Some(first) = keys.into_iter().flatten().next() else {
+    let keys = ["base"].into_iter().chain(NetworkSpec::KEYS);
+    let Some(first) = keys.into_iter().find_map(|key| raw.get(key)) else {
         let example = "write [network] with base = \"3g\", or with rtt, down and up";
         return Err(missing(source, "network", example));
     };

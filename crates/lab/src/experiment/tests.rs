@@ -170,6 +170,16 @@ fn malformed_toml_has_line_and_column() {
 }
 
 #[test]
+fn any_setting_of_a_network_may_be_an_axis() {
+    let text = "format = 1\npage.name = \"small\"\n[network]\nbase = \"cable\"\naqm = [\"droptail\", \"fq_codel\"]\n\
+                \"down.loss\" = [\"0%\", \"1%\", \"2%\"]";
+    let cells = read(text).unwrap().cells().len();
+    assert_eq!(cells, 6);
+    let (message, _) = complaint(&text.replace("aqm", "aqn"));
+    assert!(message.contains("unknown key `aqn`"), "{message}");
+}
+
+#[test]
 fn a_grid_of_nothing_is_an_error() {
     let (message, _) = complaint(&SWEEP.replace("[\"h1\", \"h2\"]", "[]"));
     assert!(

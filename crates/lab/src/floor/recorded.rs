@@ -73,7 +73,11 @@ impl ServiceCurve for Bottlenecks {
     fn least_time(&self, work: Work) -> Duration {
         let spans = self.0.iter().map(|bottleneck| match bottleneck {
             Bottleneck::Constant(rate) => rate.least_time(work),
-            Bottleneck::Recorded(recorded) => recorded.trace.least_time((work.0 / BYTE.0) as u64),
+            Bottleneck::Recorded(recorded) => {
+                // A link that never moves takes for ever, which must still be a summand.
+                const FOR_EVER: Duration = Duration::from_nanos(u64::MAX);
+                recorded.trace.least_time((work.0 / BYTE.0) as u64).min(FOR_EVER)
+            }
         });
         spans.max().unwrap_or(Duration::ZERO)
     }

@@ -1,29 +1,34 @@
 //! Datagrams that do not arrive while nothing queues.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
+use net::{Emulator, GilbertElliott, LinkConfig, LossModel, QueueLimit, Rate};
 use world::UdpSocket;
 
-use super::{Bench, Way};
+use super::{Bench, Way, Z};
 
 /// How many datagrams are sent.
 const PROBES: u32 = 20_000;
 const PAYLOAD: usize = 72;
 const HEADERS: usize = 28;
-/// The normal deviate of a two-sided interval of 99 %.
-const Z: f64 = 2.576;
+/// How often a recording is probed in each of its rounds: fewer than any usual queue holds.
+const PROBES_A_ROUND: u32 = 20;
 
 /// Losses counted, beside the ratio that is configured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// The long-run ratio of the network's description.
-    pub configured: f64,
+    /// The long-run ratio of the network's description; `None` where a file lists the losses, or where a link stands still at
+    /// last: neither has one.
+    pub configured: Option<f64>,
     /// Datagrams sent.
     pub sent: u32,
     /// Datagrams that did not arrive.
     pub lost: u32,
+    /// How many times larger than for independent losses the variance is.
+    pub inflation: f64,
 }
 
 impl Loss {
@@ -32,9 +37,10 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.sent)
     }
 
-    /// What the true ratio may be, with 99 % confidence, if losses are independent (Wilson's score interval).
+    /// What the true ratio may be, with 99 % confidence: Wilson's score interval, for as many independent losses as the
+    /// correlated ones are worth.
     pub fn interval(&self) -> (f64, f64) {
-        let (n, p) = (f64::from(self.sent), self.ratio());
+        let (n, p) = (f64::from(self.sent) / self.inflation, self.ratio());
         let scale = 1.0 + Z * Z / n;
         let centre = (p + Z * Z / (2.0 * n)) / scale;
         let half = Z / scale * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
@@ -44,42 +50,94 @@ impl Loss {
         (low, high)
     }
 
-    /// Whether what is configured may be what was delivered.
-    pub fn agrees(&self) -> bool {
+    /// Whether what is configured may be what was delivered; `None` if nothing is to compare with.
+    pub fn agrees(&self) -> Option<bool> {
         let (low, high) = self.interval();
-        (low..=high).contains(&self.configured)
+        self.configured.map(|configured| (low..=high).contains(&configured))
     }
 }
 
 pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
-    let link = bench.link(way);
-    // Half of the rate, so that none waits for another.
-    let interval =
-        (2 * link.rate.mean().time_for((PAYLOAD + HEADERS) as u64)).max(Duration::from_millis(1));
+    let links = bench.links(way);
+    let interval = links.iter().map(|link| spacing(link)).max().unwrap_or_default();
+    let interval = interval.max(Duration::from_millis(1));
     let mut setup = bench.set_up(way);
-    setup.plan.limit(interval * PROBES + Duration::from_secs(24 * 3600));
+    let spread: Duration = links.iter().map(|link| 12 * link.jitter.spread).sum();
+    let patience = 2 * bench.network.rtt() + spread + interval + Duration::from_secs(1);
+    setup.plan.limit(interval * PROBES + patience + Duration::from_secs(24 * 3600));
     let (from, to) = (setup.from, setup.to);
-    let arrived = Rc::new(Cell::new(0));
-    let counter = Rc::clone(&arrived);
+    let arrived = Rc::new(RefCell::new(BTreeSet::new()));
+    let noted = Rc::clone(&arrived);
     setup.plan.spawn(setup.receiver, async move {
         let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");
         let mut buf = [0; PAYLOAD];
         while socket.recv_from(&mut buf).await.is_ok() {
-            counter.set(counter.get() + 1);
+            let number = buf[..4].try_into().expect("four bytes are four bytes");
+            noted.borrow_mut().insert(u32::from_be_bytes(number));
         }
     });
-    let patience = 2 * bench.network.rtt() + Duration::from_secs(1);
     let ended = setup.plan.run(setup.sender, async move {
         let socket = UdpSocket::bind(from).expect("a fresh node's ports are free");
-        for _ in 0..PROBES {
-            let _ = socket.send_to(&[0; PAYLOAD], to).await;
+        for number in 0..PROBES {
+            let mut body = [0; PAYLOAD];
+            body[..4].copy_from_slice(&number.to_be_bytes());
+            let _ = socket.send_to(&body, to).await;
             world::sleep(interval).await;
         }
         world::sleep(patience).await;
     });
     debug_assert!(ended.is_ok(), "the test ends by itself: {ended:?}");
-    let lost = PROBES.saturating_sub(arrived.get());
-    Loss { configured: link.loss.mean().unwrap_or_default(), sent: PROBES, lost }
+    let arrived = arrived.borrow().len() as u32;
+    Loss {
+        configured: configured(&links),
+        sent: PROBES,
+        lost: PROBES - arrived,
+        inflation: links.iter().map(|link| inflation(&link.loss)).fold(1.0, f64::max),
+    }
+}
+
+/// So far apart that none waits for another: half of a link's rate, or a few in a round of a recording.
+fn spacing(link: &LinkConfig) -> Duration {
+    let of_rate = match &link.rate {
+        Rate::Constant(rate) => 2 * rate.time_for((PAYLOAD + HEADERS) as u64),
+        Rate::Trace(trace) => trace.duration() / PROBES_A_ROUND,
+    };
+    let of_limit = match (link.emulator, link.queue) {
+        // Netem's limit counts packets on their way.
+        (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
+        // Dummynet's queue waits for a run of the timer.
+        (Emulator::Dummynet { timer }, QueueLimit::Packets(limit)) => 2 * timer / limit,
+        _ => Duration::ZERO,
+    };
+    of_rate.max(of_limit)
+}
+
+/// The share of datagrams that pass none of the links. Of one that enters twice a loss takes but one.
+fn configured(links: &[&LinkConfig]) -> Option<f64> {
+    let mut passes = 1.0;
+    for link in links {
+        if matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some()) {
+            return None;
+        }
+        passes *= 1.0 - link.loss.mean()? * (1.0 - link.duplicate);
+    }
+    Some(1.0 - passes)
+}
+
+/// The asymptotic variance of a mean of correlated losses over that of independent ones, `1 + 2 sum of the
+/// autocorrelations` (Geyer, "Practical Markov Chain Monte Carlo", 1992, section 3.1). Of the two states' chain the
+/// state forgets itself by the factor `1 - p - r` a packet, and only the state is remembered.
+fn inflation(loss: &LossModel) -> f64 {
+    let LossModel::GilbertElliott(model) = loss else { return 1.0 };
+    let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *model;
+    let (sum, mean) = (to_bad + to_good, model.mean());
+    let variance = mean * (1.0 - mean);
+    if sum == 0.0 || variance == 0.0 {
+        return 1.0;
+    }
+    let of_state = to_bad * to_good / (sum * sum) * (loss_in_bad - loss_in_good).powi(2);
+    let memory = 1.0 - sum;
+    (1.0 + 2.0 * of_state / variance * memory / (1.0 - memory)).max(1.0)
 }
 
 #[cfg(test)]
@@ -88,11 +146,25 @@ mod tests {
 
     #[test]
     fn the_interval_is_wilsons() {
-        let loss = Loss { configured: 0.01, sent: 20_000, lost: 200 };
+        let loss = Loss { configured: Some(0.01), sent: 20_000, lost: 200, inflation: 1.0 };
         let (low, high) = loss.interval();
         assert!((low - 0.008_346).abs() < 1e-5 && (high - 0.011_978).abs() < 1e-5, "{low} {high}");
-        assert!(loss.agrees());
-        assert!(!Loss { configured: 0.02, ..loss }.agrees());
+        assert_eq!(loss.agrees(), Some(true));
+        assert_eq!(Loss { configured: Some(0.02), ..loss }.agrees(), Some(false));
+        assert_eq!(Loss { configured: None, ..loss }.agrees(), None);
         assert_eq!(Loss { lost: 0, ..loss }.interval().0, 0.0);
+        let correlated = Loss { inflation: 4.0, ..loss };
+        assert!(correlated.interval().1 > high);
+    }
+
+    /// Bursts of 1 / r = 4 packets that lose all: about 2 / r - 1 = 7 times the variance.
+    #[test]
+    fn bursts_are_worth_fewer_losses() {
+        let burst =
+            GilbertElliott { to_bad: 0.001, to_good: 0.25, loss_in_bad: 1.0, loss_in_good: 0.0 };
+        let factor = inflation(&LossModel::GilbertElliott(burst));
+        assert!((factor - 7.0).abs() < 0.1, "{factor}");
+        let forgetful = GilbertElliott { to_good: 0.999, ..burst };
+        assert!((inflation(&LossModel::GilbertElliott(forgetful)) - 1.0).abs() < 1e-9);
     }
 }

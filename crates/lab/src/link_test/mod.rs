@@ -21,6 +21,9 @@ pub use self::loss::Loss;
 pub use self::ping::Ping;
 pub use self::speed::Speed;
 
+/// The normal deviate of a two-sided interval of 99 %.
+const Z: f64 = 2.576;
+
 /// What the tests found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTest {
@@ -77,11 +80,15 @@ pub(crate) struct Setup {
 }
 
 impl Bench<'_> {
-    /// The link that packets of a direction cross.
-    pub(crate) fn link(&self, way: Way) -> &net::LinkConfig {
+    /// The links that packets of a direction cross, in that order.
+    pub(crate) fn links(&self, way: Way) -> Vec<&net::LinkConfig> {
         match way {
-            Way::Down => &self.network.down,
-            Way::Up => &self.network.up,
+            Way::Up => self.network.up_links().collect(),
+            Way::Down => {
+                let mut links: Vec<_> = self.network.down_links().collect();
+                links.reverse();
+                links
+            }
         }
     }
 

@@ -1,13 +1,15 @@
 //! Round trips of small datagrams on the idle network.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use net::{Emulator, JitterShape, LinkConfig, Rate, Reorder};
 use units::Time;
 use world::UdpSocket;
 
-use super::{Bench, Way};
+use super::{Bench, Way, Z};
 
 /// How many pings are sent.
 const PINGS: usize = 200;
@@ -16,15 +18,22 @@ const PACKET_BYTES: u32 = 84;
 const HEADERS: u32 = 28;
 /// Between two pings: never less than this, and never less than two round trips.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// Dummynet counts delays in these.
+const TICK: Duration = Duration::from_millis(1);
 
 /// Round trips measured, beside the one that is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The delays of both ways and the time that both rates take for the packet.
+    /// The delays of all links and the time that their rates take for the packet.
     pub configured: Duration,
+    /// By how much less the mean may be: what an emulator's clock cuts off.
+    pub less: Duration,
+    /// By how much more it may be: an emulator's clock; `None` without bound, where the rate is recorded and a
+    /// ping waits for as long as the recording says.
+    pub more: Option<Duration>,
     /// Pings sent.
     pub sent: usize,
-    /// The round trips of those that were answered, in the order of sending.
+    /// The round trips of those that were answered, in the order of the answers.
     pub round_trips: Vec<Duration>,
 }
 
@@ -36,13 +45,32 @@ impl Ping {
         let mean = self.round_trips.iter().sum::<Duration>() / self.round_trips.len() as u32;
         Some((*least, mean, *most))
     }
+
+    /// Whether the mean is what is configured, within what the clocks allow and the mean's own error of
+    /// measurement (99 %), or 1 % if that is more. Not to be judged if nothing came back: that is loss.
+    pub fn agrees(&self) -> Option<bool> {
+        let mean = self.summary()?.1.as_secs_f64();
+        let configured = self.configured.as_secs_f64();
+        let margin = (0.01 * configured).max(Z * self.standard_error(mean)) + 1e-9;
+        let is_enough = mean >= configured - self.less.as_secs_f64() - margin;
+        let is_no_more =
+            self.more.is_none_or(|more| mean <= configured + more.as_secs_f64() + margin);
+        Some(is_enough && is_no_more)
+    }
+
+    /// The standard error of the mean in seconds.
+    fn standard_error(&self, mean: f64) -> f64 {
+        let n = self.round_trips.len() as f64;
+        let squares = self.round_trips.iter().map(|trip| (trip.as_secs_f64() - mean).powi(2));
+        (squares.sum::<f64>() / (n - 1.0).max(1.0) / n).sqrt()
+    }
 }
 
 pub(super) fn measure(bench: &Bench<'_>) -> Ping {
-    let network = bench.network;
-    let service = |link: &net::LinkConfig| link.rate.mean().time_for(u64::from(PACKET_BYTES));
-    let configured = network.rtt()
-        + network.up_links().chain(network.down_links()).map(service).sum::<Duration>();
+    let links = || [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
+    let configured = links().map(expected).sum::<Duration>();
+    let less = links().map(cut_off).sum();
+    let more = links().map(added).sum();
     let interval = INTERVAL.max(2 * configured);
     let mut setup = bench.set_up(Way::Up);
     let (from, to) = (setup.from, setup.to);
@@ -55,7 +83,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
     });
     let round_trips = setup.plan.run(setup.sender, async move {
         let socket = Rc::new(UdpSocket::bind(from).expect("a fresh node's ports are free"));
-        let answers = Rc::new(RefCell::new(Vec::new()));
+        let answers = Rc::new(RefCell::new(BTreeMap::new()));
         world::spawn(collect(Rc::clone(&socket), Rc::clone(&answers)));
         for _ in 0..PINGS {
             let mut body = [0; (PACKET_BYTES - HEADERS) as usize];
@@ -65,17 +93,112 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
         }
         // The last may still be on its way.
         world::sleep(interval).await;
-        answers.take()
+        answers.take().into_values().collect()
     });
-    Ping { configured, sent: PINGS, round_trips: round_trips.unwrap_or_default() }
+    Ping { configured, less, more, sent: PINGS, round_trips: round_trips.unwrap_or_default() }
 }
 
-/// Takes answers in until the world ends.
-async fn collect(socket: Rc<UdpSocket>, answers: Rc<RefCell<Vec<Duration>>>) {
+/// What a link takes for the packet on average. A recorded rate counts as if it were always ready.
+fn expected(link: &LinkConfig) -> Duration {
+    let service = match &link.rate {
+        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)),
+        Rate::Trace(_) => Duration::ZERO,
+    };
+    let delay = match link.reorder {
+        Reorder::Jump(share) => link.delay.mul_f64(1.0 - share),
+        Reorder::Never | Reorder::ByJitter => link.delay,
+    };
+    service + delay + below_zero(link)
+}
+
+/// By how much the mean of a varying delay grows because none is below zero.
+fn below_zero(link: &LinkConfig) -> Duration {
+    let (delay, spread) = (link.delay.as_secs_f64(), link.jitter.spread.as_secs_f64());
+    let grows = match link.jitter.shape {
+        // The mean of max(0, U) for U uniform in d - s .. d + s is (d + s)^2 / 4 s.
+        JitterShape::Uniform if spread > delay => (delay + spread).powi(2) / (4.0 * spread) - delay,
+        JitterShape::Uniform => 0.0,
+        // At most the mean of the part below zero: s / sqrt(2 pi), all of it if d is 0.
+        JitterShape::Normal if spread > 0.0 => {
+            let z = delay / spread;
+            let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            spread * density - delay * tail(z)
+        }
+        JitterShape::Normal => 0.0,
+    };
+    Duration::from_secs_f64(grows.max(0.0))
+}
+
+/// The share of a normal distribution beyond `z` of its deviations: Abramowitz and Stegun, 26.2.17 (error below
+/// 8e-8).
+fn tail(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z);
+    let series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
+    let sum = series.iter().rev().fold(0.0, |sum, a| (sum + a) * t);
+    (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt() * sum
+}
+
+/// What an emulator's clock cuts off a delay.
+fn cut_off(link: &LinkConfig) -> Duration {
+    match link.emulator {
+        Emulator::Dummynet { .. } => TICK,
+        Emulator::Farlink | Emulator::Netem => Duration::ZERO,
+    }
+}
+
+/// What an emulator's clock adds; `None` without bound.
+fn added(link: &LinkConfig) -> Option<Duration> {
+    match (&link.rate, link.emulator) {
+        (Rate::Trace(_), _) => None,
+        // A packet waits for a run of the timer to be served and for one to be let out.
+        (_, Emulator::Dummynet { timer }) => Some(timer + TICK),
+        (_, Emulator::Farlink | Emulator::Netem) => Some(Duration::ZERO),
+    }
+}
+
+/// Takes answers in until the world ends: of each ping the first.
+async fn collect(socket: Rc<UdpSocket>, answers: Rc<RefCell<BTreeMap<u64, Duration>>>) {
     let mut buf = [0; 64];
     while let Ok((8.., _)) = socket.recv_from(&mut buf).await {
-        let stamp = buf[..8].try_into().expect("eight bytes are eight bytes");
-        let sent = Time::from_nanos(u64::from_be_bytes(stamp));
-        answers.borrow_mut().push(world::now() - sent);
+        let stamp = u64::from_be_bytes(buf[..8].try_into().expect("eight bytes are eight bytes"));
+        let trip = world::now() - Time::from_nanos(stamp);
+        answers.borrow_mut().entry(stamp).or_insert(trip);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_is_judged_by_its_own_spread() {
+        let ms = Duration::from_millis;
+        let exact = Ping {
+            configured: ms(100),
+            less: Duration::ZERO,
+            more: Some(Duration::ZERO),
+            sent: 4,
+            round_trips: vec![ms(100); 4],
+        };
+        assert_eq!(exact.agrees(), Some(true));
+        let slow = Ping { round_trips: vec![ms(104); 4], ..exact.clone() };
+        assert_eq!(slow.agrees(), Some(false));
+        assert_eq!(Ping { more: Some(ms(4)), ..slow.clone() }.agrees(), Some(true));
+        assert_eq!(Ping { more: None, ..slow.clone() }.agrees(), Some(true));
+        assert_eq!(
+            Ping { configured: ms(110), more: None, ..slow.clone() }.agrees(),
+            Some(false),
+            "faster than light"
+        );
+        let jittery = Ping { round_trips: vec![ms(60), ms(150), ms(70), ms(136)], ..exact.clone() };
+        assert_eq!(jittery.agrees(), Some(true));
+        assert_eq!(Ping { round_trips: Vec::new(), ..exact }.agrees(), None);
+    }
+
+    #[test]
+    fn the_tail_is_that_of_the_tables() {
+        for (z, share) in [(0.0, 0.5), (1.0, 0.158_655_25), (2.576, 0.004_997_6)] {
+            assert!((tail(z) - share).abs() < 1e-6, "{z}: {}", tail(z));
+        }
     }
 }

@@ -4,32 +4,45 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use net::{Emulator, Jitter, JitterShape, LinkConfig, LossModel, QueueLimit, Rate};
 use units::{BitsPerSec, Time};
 use world::UdpSocket;
 
 use super::{Bench, Way};
 
 const HEADERS: usize = 28;
-/// The flood is a quarter faster than the link.
-const OVERLOAD: u32 = 5;
-/// How long the flood lasts at least, and how many packets it has at least and at most.
+/// The flood is a quarter faster than the slowest link, and twice as fast as the peak of a recorded rate.
+const OVERLOAD: f64 = 1.25;
+const OVERLOAD_OF_PEAK: f64 = 2.0;
+/// How long the flood lasts at least, how much of a recording it sees at most, and how many packets it has.
 const AT_LEAST: Duration = Duration::from_secs(10);
+const LONGEST_RECORDING: Duration = Duration::from_secs(60);
 const FEWEST_PACKETS: u32 = 400;
 const MOST_PACKETS: u32 = 200_000;
+/// How far what is delivered may lie from what is configured.
+const TOLERANCE: f64 = 0.01;
 
 /// The rate delivered, beside the one that is configured. IP headers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
-    /// The link's rate.
+    /// The slowest link's rate, less what is lost behind it; with a recorded rate, its mean over the time of the test.
     pub configured: BitsPerSec,
+    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, or losses come in long
+    /// bursts, none but the bound is known.
+    pub is_bound: bool,
     /// From the first packet's arrival to the last one's.
     pub delivered: BitsPerSec,
+    /// By how much what is measured may be off: two packets, and the jitter of the first and the last.
+    pub error: BitsPerSec,
 }
 
 impl Speed {
-    /// Delivered over configured.
-    pub fn ratio(&self) -> f64 {
-        self.delivered.0 as f64 / self.configured.0 as f64
+    /// Whether what was delivered is what is configured, within 1 % and the error of measurement.
+    pub fn agrees(&self) -> bool {
+        let (configured, delivered) = (self.configured.0 as f64, self.delivered.0 as f64);
+        let margin = TOLERANCE * configured + self.error.0 as f64;
+        let is_enough = self.is_bound || delivered >= configured - margin;
+        is_enough && delivered <= configured + margin
     }
 }
 
@@ -42,46 +55,156 @@ struct Arrivals {
     bytes: u64,
 }
 
-pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
-    let link = bench.link(way);
-    let packet = link.mtu as usize;
-    let service = link.rate.mean().time_for(packet as u64);
-    if service.is_zero() {
-        return None;
+impl Arrivals {
+    fn span(&self) -> Duration {
+        self.first.map_or(Duration::ZERO, |first| self.last - first)
     }
-    let packets = (AT_LEAST.as_nanos() / service.as_nanos()) as u32;
-    let packets = packets.clamp(FEWEST_PACKETS, MOST_PACKETS) / (OVERLOAD - 1) * OVERLOAD;
-    let interval = service * (OVERLOAD - 1) / OVERLOAD;
-    let mut setup = bench.set_up(way);
-    setup.plan.limit(Duration::from_secs(7 * 24 * 3600));
-    let (from, to) = (setup.from, setup.to);
-    let arrivals = Rc::new(Cell::new(Arrivals::default()));
-    let seen = Rc::clone(&arrivals);
-    setup.plan.spawn(setup.receiver, async move {
-        let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");
-        let mut buf = vec![0; packet];
-        while let Ok((len, _)) = socket.recv_from(&mut buf).await {
-            let mut arrivals = seen.get();
-            match arrivals.first {
-                None => arrivals.first = Some(world::now()),
-                Some(_) => arrivals.bytes += (len + HEADERS) as u64,
+}
+
+/// The packets of a flood.
+struct Flood {
+    packet: usize,
+    packets: u32,
+    interval: Duration,
+}
+
+/// `None` where nothing limits the rate, or where nothing ever moves.
+pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
+    let links = bench.links(way);
+    let flood = Flood::over(&links)?;
+    let packet = flood.packet;
+    let arrivals = flood.send(bench, way);
+    let span = arrivals.span();
+    let (configured, is_bound) = configured(&links, &arrivals);
+    Some(Speed {
+        configured,
+        is_bound,
+        delivered: rate(arrivals.bytes, span),
+        error: error(&links, packet, &arrivals),
+    })
+}
+
+impl Flood {
+    fn over(links: &[&LinkConfig]) -> Option<Flood> {
+        let packet = links.iter().map(|link| link.mtu).min()? as usize;
+        let fastest = links.iter().map(|link| link.rate.peak()).min()?;
+        let service = fastest.time_for(packet as u64);
+        if service.is_zero() || fastest.0 == 0 {
+            return None;
+        }
+        let recordings = links.iter().filter_map(|link| match &link.rate {
+            Rate::Trace(trace) => Some(trace.duration().min(LONGEST_RECORDING)),
+            Rate::Constant(_) => None,
+        });
+        let longest = recordings.max();
+        let overload = if longest.is_some() { OVERLOAD_OF_PEAK } else { OVERLOAD };
+        // What is lost on the way must not leave the slowest link idle.
+        let lost = links.iter().map(|link| link.loss.mean().unwrap_or_default()).sum::<f64>();
+        let interval = service.div_f64(overload).mul_f64((1.0 - lost).max(0.1));
+        let lasts = longest.unwrap_or_default().max(AT_LEAST);
+        let packets = (lasts.as_nanos() / interval.as_nanos().max(1)) as u32;
+        Some(Flood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
+    }
+
+    fn send(self, bench: &Bench<'_>, way: Way) -> Arrivals {
+        let Flood { packet, packets, interval } = self;
+        let mut setup = bench.set_up(way);
+        setup.plan.limit(Duration::from_secs(7 * 24 * 3600));
+        let (from, to) = (setup.from, setup.to);
+        let arrivals = Rc::new(Cell::new(Arrivals::default()));
+        let seen = Rc::clone(&arrivals);
+        setup.plan.spawn(setup.receiver, async move {
+            let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");
+            let mut buf = vec![0; packet];
+            while let Ok((len, _)) = socket.recv_from(&mut buf).await {
+                let mut arrivals = seen.get();
+                match arrivals.first {
+                    None => arrivals.first = Some(world::now()),
+                    Some(_) => arrivals.bytes += (len + HEADERS) as u64,
+                }
+                arrivals.last = world::now();
+                seen.set(arrivals);
             }
-            arrivals.last = world::now();
-            seen.set(arrivals);
+        });
+        let ended = setup.plan.run(setup.sender, async move {
+            let socket = UdpSocket::bind(from).expect("a fresh node's ports are free");
+            let body = vec![0; packet - HEADERS];
+            for _ in 0..packets {
+                let _ = socket.send_to(&body, to).await;
+                world::sleep(interval).await;
+            }
+        });
+        debug_assert!(ended.is_ok(), "the test ends by itself: {ended:?}");
+        arrivals.get()
+    }
+}
+
+/// By how much the rate of these arrivals may be off.
+fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSec {
+    // From the least of jitter to the most; a normal one is within three of its deviations.
+    let width = |jitter: Jitter| match jitter.shape {
+        JitterShape::Uniform => 2 * jitter.spread,
+        JitterShape::Normal => 6 * jitter.spread,
+    };
+    let jitter: Duration = links.iter().map(|link| width(link.jitter)).sum();
+    let span = arrivals.span();
+    let share = jitter.as_secs_f64() / span.as_secs_f64().max(f64::MIN_POSITIVE);
+    let of_jitter = (rate(arrivals.bytes, span).0 as f64 * share).round() as u64;
+    BitsPerSec(rate(2 * packet as u64, span).0.saturating_add(of_jitter))
+}
+
+/// The least that a link lets through of a flood, and whether that is only a bound.
+fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) {
+    let capacity = |at: usize| (through(&links[at..], arrivals), at);
+    let all = (0..links.len()).map(capacity);
+    let (least, slowest) = all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0));
+    let others = links.iter().enumerate().filter(|(at, _)| *at != slowest);
+    let is_slowest_throughout = links.iter().all(|link| matches!(link.rate, Rate::Constant(_)))
+        || others.into_iter().all(|(_, other)| {
+            matches!(other.rate, Rate::Constant(rate) if rate >= links[slowest].rate.peak())
+        });
+    let is_bound = !is_slowest_throughout || links.iter().any(|link| may_leave_idle(&link.loss));
+    (BitsPerSec(least.round() as u64), is_bound)
+}
+
+/// Whether losses come in bursts that a queue may not outlast.
+fn may_leave_idle(loss: &LossModel) -> bool {
+    const LONG_BURST: f64 = 50.0;
+    match loss {
+        LossModel::Random(probability) => *probability > 0.5,
+        LossModel::GilbertElliott(model) => model.to_good * LONG_BURST < 1.0,
+        LossModel::Listed(_) => true,
+    }
+}
+
+/// The mean rate, while packets arrived, of the first of `links` if it is always busy; what the others lose and double is
+/// taken off and added.
+fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
+    let Some((link, rest)) = links.split_first() else { return 0.0 };
+    let own = match &link.rate {
+        Rate::Constant(rate) => rate.0 as f64,
+        Rate::Trace(trace) => {
+            let behind: Duration = links.iter().map(|link| link.delay).sum();
+            let served_by = |arrived: Time| trace.capacity_bytes(arrived - behind);
+            let first = arrivals.first.unwrap_or(arrivals.last);
+            let bytes = served_by(arrivals.last).saturating_sub(served_by(first));
+            rate(bytes, arrivals.span()).0 as f64
         }
-    });
-    let ended = setup.plan.run(setup.sender, async move {
-        let socket = UdpSocket::bind(from).expect("a fresh node's ports are free");
-        let body = vec![0; packet - HEADERS];
-        for _ in 0..packets {
-            let _ = socket.send_to(&body, to).await;
-            world::sleep(interval).await;
+    };
+    let own = own.min(limit_of_netem(link));
+    rest.iter().fold(own, |rate, link| {
+        rate * (1.0 - link.loss.mean().unwrap_or_default()) * (1.0 + link.duplicate)
+    })
+}
+
+/// Netem's limit counts packets on their way: no more than that in each delay.
+fn limit_of_netem(link: &LinkConfig) -> f64 {
+    match (link.emulator, link.queue) {
+        (Emulator::Netem, QueueLimit::Packets(limit)) if !link.delay.is_zero() => {
+            f64::from(limit) * f64::from(link.mtu) * 8.0 / link.delay.as_secs_f64()
         }
-    });
-    debug_assert!(ended.is_ok(), "the test ends by itself: {ended:?}");
-    let arrivals = arrivals.get();
-    let span = arrivals.first.map_or(Duration::ZERO, |first| arrivals.last - first);
-    Some(Speed { configured: link.rate.mean(), delivered: rate(arrivals.bytes, span) })
+        _ => f64::INFINITY,
+    }
 }
 
 /// `bytes` over `span`, rounded; nothing in no time.
@@ -91,4 +214,27 @@ pub(super) fn rate(bytes: u64, span: Duration) -> BitsPerSec {
         return BitsPerSec(0);
     }
     BitsPerSec(((u128::from(bytes) * 8_000_000_000 + nanos / 2) / nanos) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_speed_is_judged_by_a_hundredth() {
+        let mbit = BitsPerSec::mbit;
+        let speed = Speed {
+            configured: mbit(100),
+            is_bound: false,
+            delivered: mbit(100),
+            error: BitsPerSec(0),
+        };
+        assert!(speed.agrees());
+        assert!(!Speed { delivered: mbit(98), ..speed }.agrees());
+        assert!(Speed { delivered: mbit(98), error: mbit(1), ..speed }.agrees());
+        assert!(!Speed { delivered: mbit(102), ..speed }.agrees());
+        let bound = Speed { is_bound: true, ..speed };
+        assert!(Speed { delivered: mbit(50), ..bound }.agrees());
+        assert!(!Speed { delivered: mbit(102), ..bound }.agrees());
+    }
 }

@@ -53,6 +53,10 @@ impl Keys {
         self.quantity("loss", network.loss_ratio.map(|ratio| ratio * 100.0), "%");
         let queue = network.queue.map_or(PROFILE.to_owned(), |queue| queue.to_string());
         self.name("queue", role, &queue, format!("queue {queue}"));
+        let others = network.others.iter().map(|(key, value)| format!("{key}={value}"));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let others = if others.is_empty() { PROFILE.to_owned() } else { others };
+        self.name("other settings of the network", role, &others, others.clone());
         self.name("device", role, &client.device, format!("device {}", client.device));
         self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());
@@ -86,9 +90,12 @@ impl Keys {
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
         let server = transport.server.to_string();
-        self.name("TCP of the servers", role, &server, server.clone());
-        let client = transport.client.to_string();
-        self.name("TCP of the client", role, &client, format!("client {client}"));
+        self.name("TCP", role, &server, server.clone());
+        let client = match transport.client == transport.server {
+            true => "the same".to_owned(),
+            false => transport.client.to_string(),
+        };
+        self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
     }
 
     /// A property whose value is a name.

@@ -15,8 +15,8 @@ use units::{BitsPerSec, parse};
 pub struct NetworkSpec {
     /// A profile's name or a link file.
     pub base: Option<String>,
-    /// Digest of the file that `base` names, so that a changed file is another cell. `None` for a
-    /// profile.
+    /// Digest of all files that the network is read from - the one that `base` names, traces, lists of
+    /// losses -, so that a changed file is another cell. `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_digest: Option<String>,
     /// Round-trip propagation delay.
@@ -60,7 +60,7 @@ pub enum NetworkError {
         source: parse::ParseError,
     },
     /// Not a property.
-    #[error("unknown network property `{key}`; known: {}", NetworkSpec::known())]
+    #[error("unknown network property `{key}`; known: {}{}", net::known_settings(), meant(key))]
     Key {
         /// What was typed.
         key: String,
@@ -82,10 +82,6 @@ pub enum NetworkError {
 impl NetworkSpec {
     /// The properties that can be given or varied.
     pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
-
-    fn known() -> String {
-        format!("{}, and {}", Self::KEYS.join(", "), net::known_settings())
-    }
 
     /// Sets one property from what a person typed.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), NetworkError> {
@@ -143,6 +139,11 @@ impl NetworkSpec {
         }
         Ok(spec)
     }
+}
+
+/// What an unknown property was probably meant to be, for messages.
+fn meant(key: &str) -> String {
+    net::nearest_setting(key).map_or_else(String::new, |key| format!(" (did you mean `{key}`?)"))
 }
 
 impl Queue {
@@ -238,9 +239,12 @@ mod tests {
             "network property `rtt`: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
         );
         let unknown = message("delay=1ms");
-        assert!(unknown.starts_with(
-            "unknown network property `delay`; known: rtt, down, up, loss, queue, and "
-        ));
+        assert!(
+            unknown
+                .starts_with("unknown network property `delay`; known: rtt, down, up, trace, loss")
+        );
+        assert!(message("down.delya=1ms").ends_with("(did you mean `down.delay`?)"));
+        assert!(message("hop.1.qeue=1pkt").ends_with("(did you mean `hop.1.queue`?)"));
         let managed = NetworkSpec::parse("cable,aqm=codel ecn,hop.1.rtt=20ms").unwrap();
         assert_eq!(managed.to_string(), "cable,aqm=codel ecn,hop.1.rtt=20ms");
         assert_eq!(

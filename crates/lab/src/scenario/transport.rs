@@ -103,8 +103,9 @@ impl From<Stored> for Transport {
             Stored::Sides { server, client } => Transport { server: *server, client: *client },
             Stored::Three { congestion, initial_window_segments, slow_start_after_idle } => {
                 let idle = if slow_start_after_idle { "on" } else { "off" };
-                let text =
-                    format!("cc={congestion},iw={initial_window_segments},slow-start-after-idle={idle}");
+                let text = format!(
+                    "cc={congestion},iw={initial_window_segments},slow-start-after-idle={idle}"
+                );
                 Transport::both(text.parse().unwrap_or_default())
             }
         }

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
-use net::{DropCause, LinkStats};
+use net::{DropCause, LinkStats, Rate};
 use proxy::Meters;
 use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
 use units::Time;
-use world::sim::{Endpoint, Report};
+use world::sim::{Endpoint, LinkReport, Report};
 
 use super::stage::{DOWN, UP};
 use super::{nanos, proof};
@@ -46,7 +46,7 @@ impl Account {
             index: 0,
             view: view.name().to_owned(),
             started_at_ns: visited.started.as_nanos(),
-            outcome: outcome(&visited),
+            outcome: outcome(&visited, &after),
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
             links: proof::links(&self.before, &after),
@@ -66,11 +66,30 @@ fn stats<'a>(report: &'a Report, link: &str) -> &'a LinkStats {
     &named.expect("every stage has the access link's two directions").stats
 }
 
-fn outcome(visited: &Visited) -> Outcome {
+fn outcome(visited: &Visited, report: &Report) -> Outcome {
     match &visited.plt {
         Ok(plt) => Outcome::Loaded { plt_ns: nanos(*plt) },
-        Err(reason) => Outcome::Failed { reason: reason.clone() },
+        Err(reason) => {
+            let still = report.links.iter().filter_map(stillness);
+            let reasons: Vec<String> = std::iter::once(reason.clone()).chain(still).collect();
+            Outcome::Failed { reason: reasons.join("; ") }
+        }
     }
+}
+
+/// Says that a link stands still for ever by now, and why. Not all stacks wait that long: TCP gives up first
+/// where a connection cannot be made.
+fn stillness(link: &LinkReport) -> Option<String> {
+    let Rate::Trace(trace) = &link.config.rate else { return None };
+    let since = trace.stands_still_from().filter(|since| *since <= world::now())?;
+    let (name, origin) = (&link.name, trace.origin());
+    Some(match since {
+        Time::ZERO => format!("the link `{name}` stood still: {origin} has no rate above zero"),
+        _ => format!(
+            "the link `{name}` stood still from {} s on: {origin} ended there and is not repeated",
+            since.as_secs_f64()
+        ),
+    })
 }
 
 fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec<Event> {

@@ -19,8 +19,8 @@ impl Catalogue for Simulator {
             let message = error.to_string();
             refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
         };
-        Network::parse(&network.to_string()).map_err(refuse_network)?;
-        Ok(network.base.as_deref().and_then(file_digest))
+        let opened = self.networks.open(network).map_err(refuse_network)?;
+        Ok(network_digest(network, &opened))
     }
 
     fn device(&self, name: &str) -> Result<(), Refusal> {
@@ -45,8 +45,22 @@ pub fn page_digest(spec: &str) -> Option<String> {
     file_digest(spec).or_else(|| file_digest(spec.rsplit_once('#')?.0))
 }
 
+/// The digest of all files that a network was read from, which `spec` describes: the one that names it, traces, lists of
+/// losses, in the order of their use. That of a single file is the file's own; `None` if there are none.
+pub fn network_digest(spec: &NetworkSpec, network: &Network) -> Option<String> {
+    // A profile's name is not a file's, even if there is one of that name.
+    let base = spec.base.as_deref().filter(|base| base.ends_with(".toml"));
+    let files = base.into_iter().chain(network.files());
+    let digests: Vec<String> = files.filter_map(file_digest).collect();
+    match digests.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        several => Some(blake3::hash(several.concat().as_bytes()).to_hex().to_string()),
+    }
+}
+
 /// The digest of the file at `path`; `None` if there is none.
-pub fn file_digest(path: &str) -> Option<String> {
+fn file_digest(path: &str) -> Option<String> {
     let contents = std::fs::read(path).ok()?;
     Some(blake3::hash(&contents).to_hex().to_string())
 }

@@ -62,9 +62,9 @@ impl Limits {
         Ok(Limits { page, object_work, network: network.clone(), origins })
     }
 
-    /// The floors of one visit. What its cache answered costs no network, and the load event did not
+    /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
     /// wait for what never came.
-    pub(super) fn floors(&self, record: &VisitRecord) -> Floors {
+    pub(super) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
         let from_cache: BTreeSet<ObjectId> = record
             .objects
             .iter()
@@ -90,12 +90,13 @@ impl Limits {
             self.page.name
         );
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Floors {
+        let can_load = nanos(floors.graph) < Time::NEVER.as_nanos();
+        can_load.then(|| Floors {
             graph_ns: nanos(floors.graph),
             oracle_ns: nanos(floors.oracle),
             graph_without_compute_ns: nanos(floors.graph_without_compute),
             oracle_without_compute_ns: nanos(floors.oracle_without_compute),
-        }
+        })
     }
 
     /// The page as far as this visit got it.

@@ -3,6 +3,7 @@
 mod account;
 mod catalogue;
 mod limits;
+mod networks;
 mod observe;
 mod proof;
 mod ready;
@@ -21,8 +22,9 @@ use record::VisitRecord;
 use world::sim;
 
 use self::account::Account;
-pub use self::catalogue::{file_digest, page_digest};
+pub use self::catalogue::{network_digest, page_digest};
 use self::limits::Limits;
+use self::networks::Networks;
 use self::observe::{Detail, Traffic};
 pub use self::observe::{Observed, ObservedVisit};
 use self::ready::Pages;
@@ -32,11 +34,12 @@ use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Nuisance, Scenario, Tcp, View};
 
-/// Executes journeys in virtual time. What is prepared of their pages is kept from journey to
-/// journey; nothing else is.
+/// Executes journeys in virtual time. What is prepared of their pages and networks is kept from journey
+/// to journey; nothing else is.
 #[derive(Default)]
 pub struct Simulator {
     pages: Pages,
+    networks: Networks,
 }
 
 /// How long a page may take before its visit has failed: longer than any reader waits.
@@ -73,7 +76,8 @@ impl Simulator {
     /// # Errors
     /// If there is none of that name, or its description cannot be read.
     pub fn network(&self, scenario: &Scenario) -> Result<Network, String> {
-        stage::network(scenario)
+        let network = self.networks.open(&scenario.network).map_err(|error| error.to_string())?;
+        Ok(stage::varied((*network).clone(), scenario.nuisance))
     }
 
     /// The page of a scenario, read once.
@@ -108,7 +112,7 @@ impl Simulator {
         detail: Detail,
     ) -> Result<(JourneyResult, Traffic), String> {
         let ready = self.pages.ready(scenario)?;
-        let network = stage::network(scenario)?;
+        let network = self.network(scenario)?;
         let load_plan = ready.load_plan(scenario);
         let source = Source::new(seed, 0);
         let sessions = ClientSessions::new(detail.tls(source, "client"));
@@ -119,7 +123,7 @@ impl Simulator {
         let (records, traffic) =
             stage.plan.run(stage.client, journey).map_err(|error| error.to_string())?;
         let limits = Limits::new(scenario, &ready, &network, seed)?;
-        let measure = |record| MeasuredVisit { floors: Some(limits.floors(&record)), record };
+        let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
         let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
         let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
         notes.extend(tcp.into_iter().flatten());

@@ -30,18 +30,16 @@ pub(super) struct Stage {
     pub(super) meters: Meters,
 }
 
-/// What the scenario's network is.
-pub(super) fn network(scenario: &Scenario) -> Result<Network, String> {
-    let mut network =
-        Network::parse(&scenario.network.to_string()).map_err(|error| error.to_string())?;
-    if scenario.nuisance == Nuisance::On {
+/// A network as a scenario with this nuisance has it.
+pub(super) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
+    if nuisance == Nuisance::On {
         let Network { up, down, beyond, .. } = &mut network;
         let farther = beyond.iter_mut().flat_map(|hop| [&mut hop.up, &mut hop.down]);
         for link in [up, down].into_iter().chain(farther) {
             link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
         }
     }
-    Ok(network)
+    network
 }
 
 /// What the scenario's browser is.

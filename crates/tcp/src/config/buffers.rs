@@ -29,14 +29,14 @@ impl SendBufferPolicy {
         segment_memory_bytes: 4096 + 256,
         expands_at_start: true,
     };
-    /// Linux 3.10: `SKB_TRUESIZE(1460 + MAX_TCP_HEADER)`, ten of them at the start.
+    /// Linux 3.2 to 3.10: `SKB_TRUESIZE(1460 + MAX_TCP_HEADER)`, ten of them at the start (`tcp_fixup_sndbuf`).
     pub const LINUX_3_10: SendBufferPolicy = SendBufferPolicy {
         initial_bytes: 10 * 2356,
         max_bytes: 4 << 20,
         segment_memory_bytes: 2356,
         expands_at_start: false,
     };
-    /// Linux 2.6.32 to 3.2: 1460 bytes, 320 of headers (`MAX_TCP_HEADER` of a distribution's kernel) and a
+    /// Linux 2.6.32 to 3.1: 1460 bytes, 320 of headers (`MAX_TCP_HEADER` of a distribution's kernel) and a
     /// descriptor of 256.
     pub const LINUX_3_0: SendBufferPolicy = SendBufferPolicy {
         initial_bytes: 16 * 1024,

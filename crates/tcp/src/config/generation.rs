@@ -1,8 +1,9 @@
 //! The generations of Linux, and what each does by default.
 //!
 //! An old generation is reproduced from its source alone: no such kernel runs beside the model, as one does beside
-//! [`Generation::Linux6`]. Read were 2.6.32 and 3.0.27 whole, 3.10.17, and of 3.2 the functions in which it differs from
-//! both neighbours (`tcp_fastretrans_alert`, `tcp_update_cwnd_in_recovery`, `tcp_process_frto`).
+//! [`Generation::Linux6`]. Read were, in 3.0.27, 3.10.17 and 6.18.2, the functions that are cited beside what was taken from
+//! them; 2.6.32 and 3.2.4 were compared with 3.0.27 (`tcp_input.c`, `tcp_cubic.c` and, for 3.2.4, `tcp_output.c` and
+//! `tcp_timer.c`), which they are but for what their variants say.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -151,7 +152,6 @@ fn linux_3_2() -> Config {
         tail_loss_probe: TailLossProbe::Off,
         reduction: Reduction::Prr32,
         frto: Frto::Rfc4138,
-        send_buffer: SendBufferPolicy::LINUX_3_0,
         receive_buffer: ReceiveBufferPolicy::LINUX_3_0,
         ..linux_3_10()
     }
@@ -164,6 +164,7 @@ fn linux_3_0() -> Config {
         syn_loss_window: SynLossWindow::Keep,
         handshake_rtt: HandshakeRtt::NeedsTimestamps,
         reduction: Reduction::RateHalving,
+        send_buffer: SendBufferPolicy::LINUX_3_0,
         ..linux_3_2()
     }
 }

@@ -4,7 +4,8 @@
 //! when the network is seen to reorder. Without, segments that arrived count (RFC 6675), and without selective acknowledgements
 //! duplicates (RFC 6582). Source: Linux 3.0.27 and 3.10.17 `tcp_fastretrans_alert`, `tcp_time_to_recover`,
 //! `tcp_update_scoreboard`, `tcp_mark_lost_retrans`, `tcp_try_to_open`, `tcp_pause_early_retransmit`. Left out: the rules for
-//! thin streams (off by default), and `FLAG_DATA_LOST` of 3.0, which marks a little sooner what is marked anyhow.
+//! thin streams (off by default), and `FLAG_DATA_LOST`, up to 3.2: what it marks is marked by the same acknowledgement anyhow, but
+//! where that acknowledgement undoes the episode.
 
 use std::time::Duration;
 

@@ -4,6 +4,7 @@
 //! the former does slow start only while nothing more is lost. 3.2: the same in fast recovery
 //! (`tcp_update_cwnd_in_recovery`). Before, and in 3.2 outside of fast recovery: rate halving (`tcp_cwnd_down`).
 
+use congestion::Algorithm;
 use units::Time;
 
 use crate::ack::Progress;
@@ -83,7 +84,12 @@ impl Sender {
     }
 
     fn reduce_proportionally_3(&mut self, progress: &Progress) {
-        let delivered = progress.newly_delivered();
+        let uncounted = self.config.reduction == Reduction::Prr32 && !self.sack;
+        let delivered = match progress.newly_delivered() {
+            // 3.2 reckons before `tcp_add_reno_sack` does.
+            _ if uncounted && progress.is_duplicate => 0,
+            delivered => delivered,
+        };
         self.recovery.prr_delivered += delivered;
         let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
         let may_send = if in_flight > ssthresh {
@@ -107,14 +113,20 @@ impl Sender {
         if !progress.says_anything() && (self.sack || !progress.is_duplicate) {
             return;
         }
-        let (ssthresh, in_flight) = (self.cwnd.window.ssthresh, self.board.in_flight());
+        let (floor, in_flight) = (self.halving_floor(), self.board.in_flight());
         let window = &mut self.cwnd.window;
         let second = self.recovery.halving;
         self.recovery.halving = !second;
-        if second && window.cwnd > ssthresh {
+        if second && window.cwnd > floor {
             window.cwnd -= 1;
         }
         window.cwnd = window.cwnd.min(in_flight + 1);
+    }
+
+    /// How far rate halving goes (`tcp_cwnd_min`): to the threshold, and Reno to half of that (`tcp_reno_min_cwnd`).
+    fn halving_floor(&self) -> u32 {
+        let ssthresh = self.cwnd.window.ssthresh;
+        if self.config.congestion == Algorithm::Reno { ssthresh / 2 } else { ssthresh }
     }
 
     /// `tcp_end_cwnd_reduction`, `tcp_complete_cwr`

@@ -44,7 +44,7 @@ pub enum SpecError {
         knob: &'static str,
     },
     /// A value that the knob does not take.
-    #[error("the TCP knob `{knob}` cannot be `{value}`: it takes {expected}")]
+    #[error("the TCP knob `{knob}` cannot be `{value}`{}: it takes {expected}", hint(suggestion))]
     BadValue {
         /// The knob.
         knob: &'static str,
@@ -52,6 +52,8 @@ pub enum SpecError {
         value: String,
         /// What may be written.
         expected: String,
+        /// The nearest of the names that it takes.
+        suggestion: Option<&'static str>,
     },
     /// A knob is set twice.
     #[error("the TCP knob `{knob}` is set twice; keep one")]
@@ -95,6 +97,7 @@ impl Config {
             knob: knob.name(),
             value: value.to_owned(),
             expected,
+            suggestion: nearest(value, knob.values().split('|')),
         })?;
         Ok(knob.name())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use farlink_tcp::{Connection, Flags, Segment, State, Stats};
+use farlink_tcp::{Connection, Flags, LossDetection, Segment, State, Stats};
 
 use crate::common::{Side, Tap};
 
@@ -59,7 +59,7 @@ impl Tap for Audit {
         let (ledger, stats) = (self.of(side), end.stats());
         if !end.is_closed() {
             ledger.learn(end.state(), &stats);
-            ledger.settled(&stats, end.deadline().is_some());
+            ledger.settled(&stats, end.deadline().is_some(), doubtful_copies(end));
         }
     }
 }
@@ -150,15 +150,22 @@ impl Ledger {
     }
 
     /// What is outstanding is waited for, and nothing is believed in flight that was not sent.
-    fn settled(&self, stats: &Stats, waits: bool) {
+    fn settled(&self, stats: &Stats, waits: bool, doubtful: u64) {
         let outstanding = self.outstanding.len();
         assert!(waits || outstanding == 0, "{outstanding} segments are out and no timer runs");
         let in_flight = stats.in_flight as usize;
-        // Linux 3 sends again what it does not think lost, too: both copies count until they are acknowledged in order.
-        let copies = outstanding + stats.retransmitted_segments as usize;
+        let copies = outstanding + doubtful as usize;
         assert!(in_flight <= copies, "{in_flight} in flight of {outstanding} outstanding");
         let stuck = stats.unsent_bytes > 0 && stats.established_at.is_some() && !waits;
         assert!(!stuck, "{} bytes wait and no timer runs", stats.unsent_bytes);
+    }
+}
+
+/// Linux 3 sends again what it does not think lost, too: both copies may count, until they are acknowledged in order.
+fn doubtful_copies(end: &Connection) -> u64 {
+    match end.config().loss_detection {
+        LossDetection::Rack => 0,
+        LossDetection::Fack | LossDetection::Duplicates => end.stats().retransmitted_segments,
     }
 }
 
@@ -240,12 +247,12 @@ mod tests {
     #[test]
     #[should_panic(expected = "no timer runs")]
     fn it_sees_that_nobody_waits() {
-        ledger().settled(&stats(), false);
+        ledger().settled(&stats(), false, 0);
     }
 
     #[test]
     #[should_panic(expected = "2 in flight of 1 outstanding")]
     fn it_sees_a_miscount() {
-        ledger().settled(&Stats { in_flight: 2, ..stats() }, true);
+        ledger().settled(&Stats { in_flight: 2, ..stats() }, true, 0);
     }
 }

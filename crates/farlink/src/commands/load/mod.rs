@@ -21,8 +21,8 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
-    let plan = plan::plan(load)?;
     let simulator = Simulator::new();
+    let plan = plan::plan(load, &simulator)?;
     for cell in plan.cells() {
         simulator.prepare(cell).map_err(refused)?;
     }
