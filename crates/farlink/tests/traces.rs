@@ -40,6 +40,12 @@ fn a_trace_tells_what_the_visit_counted() {
             .map(|key| sample[key].as_u64().unwrap());
         assert_eq!(unsent + in_flight, unacked, "{sample}");
     }
+    let held = of(&trace, "held");
+    assert!(held.is_sorted_by_key(|held| held["at_ns"].as_u64()));
+    assert!(
+        held.iter().any(|held| held["end"] == "server" && held["application_bytes"] != 0),
+        "20 KB are more than the servers' low water mark"
+    );
     for trigger in ["segment", "write"] {
         assert!(samples.iter().any(|sample| sample["trigger"] == trigger), "{trigger}");
     }

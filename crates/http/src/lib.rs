@@ -12,7 +12,9 @@ pub mod h2;
 pub mod message;
 pub mod server;
 pub mod tls;
+mod transport;
 pub mod wheel;
 
 pub use message::{Failure, Priority, Progress};
 pub use server::{Answer, Handler, Head, Reply, RequestHead};
+pub use transport::Transport;

@@ -16,6 +16,9 @@ use crate::segment::SackBlocks;
 /// Blocks remembered, most recent first (`TCP_NUM_SACKS`).
 const REMEMBERED: usize = 4;
 
+/// An acknowledgement surely has room for so many (`TCP_SACK_BLOCKS_EXPECTED`).
+const REPORTED: usize = 2;
+
 /// How a segment fitted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -45,6 +48,8 @@ pub(crate) struct Reassembly {
     coverage: RangeSet,
     /// Numbers of blocks to report, most recent first: any number inside the block.
     recent: Vec<u64>,
+    /// The latest to be remembered had not been among the first [`REPORTED`], of which there were as many.
+    crowded: bool,
     duplicate: Option<Range<u64>>,
     /// Blocks are reported, and so are duplicates.
     reports: (bool, bool),
@@ -63,6 +68,7 @@ impl Reassembly {
             held_bytes: 0,
             coverage: RangeSet::default(),
             recent: Vec::new(),
+            crowded: false,
             duplicate: None,
             reports: (true, true),
             fin: None,
@@ -90,6 +96,11 @@ impl Reassembly {
 
     pub(crate) fn has_gap(&self) -> bool {
         !self.coverage.is_empty()
+    }
+
+    /// What arrived last beyond a gap pushes out a block that an acknowledgement held back should report.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// The end of what arrived furthest ahead.
@@ -194,6 +205,8 @@ impl Reassembly {
     /// Puts the block that contains `at` first.
     fn remember(&mut self, at: u64) {
         let Some(block) = self.coverage.containing(at) else { return };
+        let place = self.recent.iter().position(|other| block.contains(other));
+        self.crowded = place.unwrap_or(self.recent.len()) >= REPORTED;
         self.recent.retain(|other| !block.contains(other));
         self.recent.insert(0, at);
         self.recent.truncate(REMEMBERED);

@@ -118,6 +118,11 @@ impl Receiver {
             Fit::Duplicate => self.acks.on_duplicate(self.window.advertised()),
             Fit::Ahead => {
                 self.acks.on_gap(len, push);
+                if self.queue.is_crowded() {
+                    // `tcp_sack_compress_send_ack`: the kernel sends what it held back and holds back this one; here this one goes
+                    // along, and as many acknowledgements leave.
+                    self.acks.demand();
+                }
                 self.note_mark(ecn);
                 self.grow(len);
                 let occupancy = self.occupancy();

@@ -103,19 +103,22 @@ pub struct Timestamps {
 }
 
 /// Up to four ranges of out-of-order data that arrived (RFC 2018), a duplicate first (RFC 2883).
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+///
+/// Few segments have any, and all segments are moved often: an empty list is small.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    blocks: [(u64, u64); 4],
+    blocks: Option<Box<[(u64, u64); 4]>>,
     len: u8,
 }
 
 impl SackBlocks {
     /// None.
-    pub const NONE: SackBlocks = SackBlocks { blocks: [(0, 0); 4], len: 0 };
+    pub const NONE: SackBlocks = SackBlocks { blocks: None, len: 0 };
 
     /// Appends a block; false if there is no room for it.
     pub fn push(&mut self, block: Range<u64>) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        let blocks = self.blocks.get_or_insert_default();
+        let Some(slot) = blocks.get_mut(usize::from(self.len)) else { return false };
         *slot = (block.start, block.end);
         self.len += 1;
         true
@@ -133,7 +136,8 @@ impl SackBlocks {
 
     /// The blocks in the order of the option.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.blocks[..self.len()].iter().map(|(start, end)| *start..*end)
+        let blocks = self.blocks.as_deref().into_iter().flatten();
+        blocks.take(self.len()).map(|(start, end)| *start..*end)
     }
 }
 

@@ -73,6 +73,18 @@ impl TcpStream {
     }
 }
 
+/// For the record.
+impl TcpStream {
+    /// Where to note what those above the transport hold. `None` if nobody wants to know: in the real world, and unless
+    /// the simulated one [records series](sim::Plan::record_series).
+    pub fn held(&self) -> Option<sim::HeldNotes> {
+        match &self.0 {
+            Stream::Sim(stream) => stream.held(),
+            Stream::Real(_) => None,
+        }
+    }
+}
+
 /// Shared bytes in and out: what lies in memory already need not be copied into the simulated network.
 impl TcpStream {
     /// Writes all of `data`. The simulated world shares it; the kernel copies it.

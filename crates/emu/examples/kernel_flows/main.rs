@@ -15,7 +15,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use congestion::Algorithm;
-use farlink_emu::flow::{Buffers, Comparison, Flow, Measurement, Trace, kernel_name, measure, simulate};
+use farlink_emu::flow::{
+    Buffers, Comparison, Flow, Measurement, Trace, kernel_name, measure, simulate,
+};
 use farlink_emu::{Privilege, isolated};
 use tcp::{Clock, Config};
 

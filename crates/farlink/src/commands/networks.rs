@@ -35,10 +35,10 @@ fn list() -> Result<(), Failure> {
     if !aliases.is_empty() {
         output::line(wrapped(&format!("\nOther names: {}.", aliases.join(", "))))?;
     }
-    output::line(wrapped(
-        "\nNo source of a profile states a queue. `farlink networks show NAME` says which was chosen and why, and where \
-         the other numbers come from.",
-    ))
+    output::line(
+        "\nNo source of a profile states a queue. `farlink networks show NAME` says which was",
+    )?;
+    output::line("chosen and why, and where the other numbers come from.")
 }
 
 fn show(text: &str) -> Result<(), Failure> {

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::Request;
-use tokio::io::{AsyncRead, AsyncWrite};
+use world::sim::HeldNotes;
 
 use super::buffer::Buffer;
 use super::codec::{BodyLength, Error, Event, Limits, ResponseDecoder, encode};
-use crate::{Failure, Priority, Progress};
+use crate::{Failure, Priority, Progress, Transport};
 
 /// What a client sets by policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +38,16 @@ pub struct Connection<S> {
     decoder: ResponseDecoder,
     input: Buffer,
     head: Vec<u8>,
+    /// Where to note what is left of a request, if somebody wants to know.
+    held: Option<HeldNotes>,
     reusable: bool,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: Transport> Connection<S> {
     /// Wraps a stream on which nothing has been sent.
     pub fn new(stream: S, settings: Settings) -> Connection<S> {
         Connection {
+            held: stream.held(),
             stream,
             decoder: ResponseDecoder::new(settings.limits),
             input: Buffer::new(settings.read_bytes),
@@ -97,15 +100,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let (head, body) = (self.head.as_slice(), request.body().as_ref());
         let mut at = 0;
         while at < head.len() + body.len() {
-            let (stream, input) = (&mut self.stream, &mut self.input);
+            let (stream, input, held) = (&mut self.stream, &mut self.input, &self.held);
             let step = poll_fn(|cx| {
                 let parts = [
                     IoSlice::new(&head[at.min(head.len())..]),
                     IoSlice::new(&body[at.saturating_sub(head.len())..]),
                 ];
                 let parts = if body.is_empty() { &parts[..1] } else { &parts[..] };
-                if let Poll::Ready(written) = Pin::new(&mut *stream).poll_write_vectored(cx, parts)
-                {
+                let written = Pin::new(&mut *stream).poll_write_vectored(cx, parts);
+                if let Some(held) = held {
+                    let taken = match &written {
+                        Poll::Ready(Ok(taken)) => *taken,
+                        _ => 0,
+                    };
+                    held.application((head.len() + body.len() - at - taken) as u64);
+                }
+                if let Poll::Ready(written) = written {
                     return Poll::Ready(written.map(Step::Wrote));
                 }
                 // RFC 9112 section 9.5: watch for an answer that makes the rest of the body pointless.

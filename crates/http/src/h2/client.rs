@@ -11,12 +11,12 @@ use ::h2::client::{ResponseFuture, SendRequest};
 use ::h2::{RecvStream, SendStream};
 use bytes::Bytes;
 use http::Request;
-use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::backlog::{Backlog, Waiting};
 use super::gate::Gate;
 use super::observer::{Observed, Observer, Shared};
 use super::settings;
-use crate::{Failure, Priority, Progress};
+use crate::{Failure, Priority, Progress, Transport};
 
 mod request;
 
@@ -31,18 +31,20 @@ pub async fn connect<S>(
     settings: &settings::Client,
 ) -> Result<(Handle, impl Future<Output = Result<(), Failure>> + use<S>), Failure>
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: Transport,
 {
     let observer = Rc::new(RefCell::new(Observer::of_client()));
+    let backlog = Backlog::new(stream.held(), &observer);
     let stream = Observed::new(stream, &observer);
     let (requests, mut connection) =
         settings.builder().handshake(stream).await.map_err(|e| failure(e, false))?;
     let gate = Gate::new(requests.current_max_send_streams());
-    let handle = Handle { requests, observer, gate: gate.clone() };
+    let handle = Handle { requests, observer, backlog: Rc::clone(&backlog), gate: gate.clone() };
     let driver = async move {
         let ended = poll_fn(|cx| {
             let ended = Pin::new(&mut connection).poll(cx);
             gate.set_limit(connection.max_concurrent_send_streams());
+            backlog.note_written(0);
             ended
         })
         .await;
@@ -57,6 +59,7 @@ where
 pub struct Handle {
     requests: SendRequest<Bytes>,
     observer: Shared,
+    backlog: Rc<Backlog>,
     gate: Gate,
 }
 
@@ -83,11 +86,12 @@ impl Handle {
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
         let head = request::head(request)?;
+        let body = Waiting::new(request.body().clone(), &self.backlog);
+        self.backlog.note(0);
         let Ok(_pass) = self.gate.pass(priority).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
-        let body = request.body().clone();
         let mut requests = self.requests.clone();
         poll_fn(|cx| requests.poll_ready(cx)).await.map_err(|e| failure(e, false))?;
         let (response, upload) =
@@ -121,7 +125,7 @@ struct Exchange<'a> {
     watch: Watch,
     upload: SendStream<Bytes>,
     /// What is left of the request's body.
-    body: Bytes,
+    body: Waiting,
     /// Whether the request's last byte has left.
     sent: bool,
     progress: &'a mut dyn Progress,
@@ -152,9 +156,9 @@ impl Exchange<'_> {
             let Poll::Ready(Some(Ok(capacity))) = self.upload.poll_capacity(cx) else {
                 return;
             };
-            let piece = self.body.split_to(capacity.min(self.body.len()));
+            let piece = self.body.hand_over(capacity.min(self.body.len()));
             if self.upload.send_data(piece, self.body.is_empty()).is_err() {
-                self.body.clear();
+                self.body.give_up();
             }
         }
         if !self.sent {

@@ -77,6 +77,14 @@ impl Frames {
         Frames { head: [0; HEAD_BYTES], filled: 0, left: 0, current: None }
     }
 
+    /// Payload of a DATA frame of which some is still to come, as far as it has come.
+    pub fn unfinished_data_bytes(&self) -> u64 {
+        match self.current {
+            Some(FrameHead { kind: DATA, length, .. }) => u64::from(length) - self.left as u64,
+            _ => 0,
+        }
+    }
+
     /// Takes the next bytes and tells of each frame whose last byte is among them.
     pub fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(FrameHead)) {
         let mut bytes = bytes;

@@ -45,6 +45,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Gathered<S> {
         self.0.borrow_mut().turning = true;
     }
 
+    /// How many bytes wait for the turn's end or the stream.
+    pub(super) fn gathered_bytes(&self) -> usize {
+        self.0.borrow().gathered.len()
+    }
+
     /// The turn ends: what was gathered goes to the stream. Ready when it has taken all of it.
     pub(super) fn poll_pass_on(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.0.borrow_mut();

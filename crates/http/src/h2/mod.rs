@@ -10,6 +10,7 @@
 //! One thing in h2 reads the machine's clock: it forgets streams that this end reset after a
 //! while. Both ends are told to remember them for ever, so that the reading decides nothing.
 
+mod backlog;
 pub mod client;
 mod flow;
 pub mod frame;

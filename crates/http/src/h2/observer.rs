@@ -134,6 +134,11 @@ impl Observer {
         self.received.all
     }
 
+    /// Payload of DATA frames that this end has handed to the transport, also of a frame that has not all gone.
+    pub fn passed_body_bytes(&self) -> u64 {
+        self.sent.all.body_bytes + self.sent.frames.unfinished_data_bytes()
+    }
+
     /// Whether the transport had no room for what h2 last wrote. If it had, h2 has nothing queued that
     /// flow control would let go.
     pub fn is_send_blocked(&self) -> bool {

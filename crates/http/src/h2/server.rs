@@ -10,12 +10,11 @@ mod session;
 use std::rc::Rc;
 
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::session::Session;
 use super::flow::FlowMeter;
 use super::settings;
-use crate::Handler;
+use crate::{Handler, Transport};
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]
@@ -34,7 +33,7 @@ pub async fn serve<S, H>(
     meter: &FlowMeter,
 ) -> Result<(), Broken>
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: Transport,
     H: Handler,
 {
     let mut session = Session::begin(stream, handler, settings, meter).await?;

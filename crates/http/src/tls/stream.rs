@@ -12,6 +12,7 @@ use rustls::HandshakeKind;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsStream;
 use world::TcpStream;
+use world::sim::HeldNotes;
 
 use super::settings::Protocol;
 
@@ -25,6 +26,8 @@ pub struct Stream {
     /// Read already, to find out what the client speaks; given to the next reads.
     sniffed: Bytes,
     meter: Rc<Meter>,
+    /// Where to note what TLS holds, if somebody wants to know.
+    held: Option<HeldNotes>,
 }
 
 enum Transport {
@@ -63,11 +66,22 @@ impl Stream {
     }
 
     pub(super) fn tls(tls: TlsStream<TcpStream>) -> Stream {
-        Stream::new(Transport::Tls(Box::new(tls)), Bytes::new())
+        let held = tls.get_ref().0.held();
+        let mut stream =
+            Stream { held, ..Stream::new(Transport::Tls(Box::new(tls)), Bytes::new()) };
+        stream.note_held();
+        stream
     }
 
     fn new(transport: Transport, sniffed: Bytes) -> Stream {
-        Stream { transport, sniffed, meter: Rc::default() }
+        Stream { transport, sniffed, meter: Rc::default(), held: None }
+    }
+
+    /// Notes the records that TCP has not taken.
+    fn note_held(&mut self) {
+        if let (Some(held), Transport::Tls(tls)) = (&self.held, &mut self.transport) {
+            held.tls(unsent_records(tls));
+        }
     }
 
     /// The transport below.
@@ -104,6 +118,35 @@ impl Stream {
         match &self.transport {
             Transport::Plain(_) => false,
             Transport::Tls(tls) => tls.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed),
+        }
+    }
+}
+
+/// Bytes of the records that TLS has encrypted and the transport has not taken. rustls tells them only when it is asked to look for
+/// records that arrived; tokio-rustls has it look after each read, so that there are none.
+fn unsent_records(tls: &mut TlsStream<TcpStream>) -> u64 {
+    let state = match tls {
+        TlsStream::Client(tls) => tls.get_mut().1.process_new_packets(),
+        TlsStream::Server(tls) => tls.get_mut().1.process_new_packets(),
+    };
+    // After an error nothing but an alert is sent.
+    state.map_or(0, |state| state.tls_bytes_to_write() as u64)
+}
+
+impl Transport {
+    fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self {
+            Transport::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
+            Transport::Tls(tls) => {
+                if tls.get_ref().1.wants_write() {
+                    ready!(Pin::new(&mut *tls).poll_flush(cx))?;
+                }
+                Pin::new(tls).poll_write_vectored(cx, parts)
+            }
         }
     }
 }
@@ -147,15 +190,9 @@ impl AsyncWrite for Stream {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        let n = ready!(match &mut this.transport {
-            Transport::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
-            Transport::Tls(tls) => {
-                if tls.get_ref().1.wants_write() {
-                    ready!(Pin::new(&mut *tls).poll_flush(cx))?;
-                }
-                Pin::new(tls).poll_write_vectored(cx, parts)
-            }
-        })?;
+        let written = this.transport.poll_write(cx, parts);
+        this.note_held();
+        let n = ready!(written)?;
         this.meter.written.set(this.meter.written.get() + n as u64);
         Poll::Ready(Ok(n))
     }
@@ -165,16 +202,20 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
+        let flushed = match &mut self.transport {
             Transport::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
             Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        }
+        };
+        self.note_held();
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
+        let shut = match &mut self.transport {
             Transport::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Transport::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-        }
+        };
+        self.note_held();
+        shut
     }
 }

@@ -70,8 +70,9 @@ fn outcome(visited: &Visited, report: &Report) -> Outcome {
     match &visited.plt {
         Ok(plt) => Outcome::Loaded { plt_ns: nanos(*plt) },
         Err(reason) => {
-            let still: Vec<String> = report.links.iter().filter_map(stillness).collect();
-            Outcome::Failed { reason: [&[reason.clone()], &still[..]].concat().join("; ") }
+            let still = report.links.iter().filter_map(stillness);
+            let reasons: Vec<String> = std::iter::once(reason.clone()).chain(still).collect();
+            Outcome::Failed { reason: reasons.join("; ") }
         }
     }
 }

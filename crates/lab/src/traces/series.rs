@@ -1,10 +1,10 @@
-//! A visit's TCP connections as lines of JSON: a line of what the file is, one of each connection, then samples and
-//! retransmissions in time's order.
+//! A visit's TCP connections as lines of JSON: a line of what the file is, one of each connection, then samples, what lay above
+//! the sockets, and retransmissions in time's order.
 
 use serde::Serialize;
 use tcp::{Retransmit, Sample};
 use units::Time;
-use world::sim::Endpoint;
+use world::sim::{Endpoint, Held};
 
 use crate::plan;
 use crate::scenario::Scenario;
@@ -59,6 +59,14 @@ enum Line<'a> {
         peer_window_bytes: u64,
         unsent_bytes: u64,
         unacked_bytes: u64,
+    },
+    Held {
+        at_ns: u64,
+        connection: usize,
+        end: &'static str,
+        application_bytes: u64,
+        tls_bytes: u64,
+        socket_unsent_bytes: u64,
     },
     Retransmit {
         at_ns: u64,
@@ -125,6 +133,7 @@ fn events<'a>(visit: &ObservedVisit<'_>, ends: &[End<'a>]) -> Vec<(Time, Line<'a
         let sent_again = end.endpoint.retransmits.iter();
         events.extend(sent_again.map(|sent| (sent.at, end.sent_again(sent))));
         events.extend(end.endpoint.series.iter().map(|sample| (sample.at, end.sample(sample))));
+        events.extend(end.endpoint.held.iter().map(|held| (held.at, end.held(held))));
     }
     events.retain(|(at, _)| visit.includes(*at));
     events.sort_by_key(|(at, _)| *at);
@@ -140,6 +149,17 @@ impl End<'_> {
             seq: sent.seq,
             cause: sent.cause.name(),
             spurious: sent.spurious,
+        }
+    }
+
+    fn held<'a>(&self, held: &Held) -> Line<'a> {
+        Line::Held {
+            at_ns: held.at.as_nanos(),
+            connection: self.connection,
+            end: self.name,
+            application_bytes: held.application_bytes,
+            tls_bytes: held.tls_bytes,
+            socket_unsent_bytes: held.socket_unsent_bytes,
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod clock;
 mod demux;
 mod event;
 pub(crate) mod executor;
+mod held;
 mod plan;
 mod state;
 mod tcp_socket;
@@ -22,6 +23,7 @@ mod udp_socket;
 mod waker;
 
 pub use capture::{Content, Crossing, Sighting, take_sightings};
+pub use held::{Held, HeldNotes};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub use trace::{Drop, Endpoint, LinkReport, Report, report};

@@ -75,7 +75,8 @@ impl Plan {
         self.trace.capture = Some(Capture::default());
     }
 
-    /// Lets every TCP connection record its series, for its [`Endpoint`](super::Endpoint).
+    /// Lets every TCP connection record its series, and what lies above its socket, for its
+    /// [`Endpoint`](super::Endpoint).
     pub fn record_series(&mut self) {
         self.trace.series = true;
     }

@@ -13,6 +13,7 @@ use units::Time;
 
 use super::event::Event;
 use super::executor::current_node;
+use super::held::{self, HeldNotes};
 use super::state::{self, State};
 use super::topology::{Body, Packet, Port, Topology};
 use super::trace::Endpoint;
@@ -31,16 +32,18 @@ pub(crate) struct TcpListener {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Id {
+pub(super) struct Id {
     slot: u32,
     generation: u32,
 }
 
-struct Socket {
+pub(super) struct Socket {
     here: Port,
     there: Port,
     route: u32,
-    connection: tcp::Connection,
+    pub(super) connection: tcp::Connection,
+    /// What lies above it, if somebody wants to know.
+    pub(super) held: Option<Box<held::Series>>,
     active: bool,
     opened_at: Time,
     /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
@@ -96,6 +99,11 @@ impl TcpStream {
 
     pub(crate) fn set_notsent_lowat(&self, bytes: u32) {
         state::with(|state| state.tcp.get(self.id).connection.set_notsent_lowat(bytes.into()));
+    }
+
+    /// Where to note what lies above this end, if the plan asked for series.
+    pub(crate) fn held(&self) -> Option<HeldNotes> {
+        state::with(|state| state.tcp.get(self.id).held.is_some().then_some(HeldNotes(self.id)))
     }
 
     pub(crate) fn poll_read(
@@ -296,6 +304,12 @@ impl TcpSockets {
         socket.as_mut().expect("a TCP socket lives as long as its handle")
     }
 
+    /// The socket, if it still lives.
+    pub(super) fn find(&mut self, id: Id) -> Option<&mut Socket> {
+        let (generation, socket) = self.slots.get_mut(id.slot as usize)?;
+        if *generation == id.generation { socket.as_mut() } else { None }
+    }
+
     fn listener(&mut self, slot: u32) -> &mut Listener {
         self.listeners[slot as usize].as_mut().expect("a listener lives as long as its handle")
     }
@@ -328,6 +342,7 @@ impl Socket {
             there,
             route,
             connection,
+            held: None,
             active: false,
             opened_at: now,
             armed: Time::NEVER,
@@ -348,6 +363,7 @@ impl Socket {
             stats: self.connection.stats(),
             retransmits: self.connection.retransmits().to_vec(),
             series: self.connection.series().to_vec(),
+            held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
         }
     }
 
@@ -385,7 +401,7 @@ impl State {
         connection.draw_from(self.now, chances(here, there));
         self.topology.recall(here, there, self.now, &mut connection);
         let mut socket = Socket::new(here, there, route, connection, self.now);
-        self.trace.watch(&mut socket.connection);
+        self.trace.watch(&mut socket);
         socket.active = true;
         let id = self.tcp.insert(socket);
         self.demux.add_tcp(here, there, id.slot);
@@ -421,7 +437,7 @@ impl State {
                 connection.draw_from(self.now, chances(to, from));
                 self.topology.recall(to, from, self.now, &mut connection);
                 let mut socket = Socket::new(to, from, route, connection, self.now);
-                self.trace.watch(&mut socket.connection);
+                self.trace.watch(&mut socket);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);
                 self.demux.add_tcp(to, from, id.slot);

@@ -6,7 +6,9 @@ use net::{DropCause, LinkConfig, LinkStats};
 use units::Time;
 
 use super::capture::Capture;
+use super::held::Held;
 use super::state;
+use super::tcp_socket::Socket;
 
 /// A packet that did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub struct Endpoint {
     pub retransmits: Vec<tcp::Retransmit>,
     /// How it moved, if the plan asked for [series](super::Plan::record_series).
     pub series: Vec<tcp::Sample>,
+    /// What lay above its socket, if the plan asked for series.
+    pub held: Vec<Held>,
 }
 
 /// A link: what it was to be, and what it did.
@@ -94,10 +98,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Lets a new connection record what the plan asks for.
-    pub(super) fn watch(&self, connection: &mut tcp::Connection) {
+    /// Lets a new socket record what the plan asks for.
+    pub(super) fn watch(&self, socket: &mut Socket) {
         if self.series {
-            connection.record_series();
+            socket.connection.record_series();
+            socket.held = Some(Box::default());
         }
     }
 

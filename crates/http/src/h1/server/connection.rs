@@ -7,14 +7,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use http::StatusCode;
-use tokio::io::{AsyncRead, AsyncWrite};
+use world::sim::HeldNotes;
 
 use super::core::Core;
 use super::outbox::Outbox;
 use crate::h1::buffer::Buffer;
 use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version};
 use crate::wheel::Timer;
-use crate::{Answer, Handler, Reply, RequestHead};
+use crate::{Answer, Handler, Reply, RequestHead, Transport};
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -34,10 +34,11 @@ pub enum Ended {
 /// Answers the requests on `stream` until the connection ends; says why it did.
 pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core) -> Ended
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: Transport,
     H: Handler,
 {
     let mut connection = Connection {
+        held: stream.held(),
         stream,
         core,
         decoder: RequestDecoder::new(core.settings.limits),
@@ -61,6 +62,8 @@ struct Connection<'c, S> {
     /// Lent by the core while there is something in it.
     input: Option<Buffer>,
     outbox: Outbox,
+    /// Where to note what is in the outbox, if somebody wants to know.
+    held: Option<HeldNotes>,
     timer: Timer,
     waiting: Waiting,
     /// A request whose body has not all arrived.
@@ -109,7 +112,7 @@ enum Turn {
     Refuse(Error),
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
+impl<S: Transport> Connection<'_, S> {
     /// Answers requests until the last response was sent.
     async fn run<H: Handler>(&mut self, handler: &H) -> Result<(), Ended> {
         loop {
@@ -269,6 +272,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                 Poll::Pending => break Poll::Pending,
             }
         };
+        if let Some(held) = &self.held {
+            held.application(self.outbox.len() as u64);
+        }
         self.or_stalled(done, cx)
     }
 

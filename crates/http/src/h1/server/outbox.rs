@@ -33,6 +33,12 @@ impl Outbox {
         self.sent == self.text.len() && self.bodies.is_empty()
     }
 
+    /// Bytes to send.
+    pub(super) fn len(&self) -> usize {
+        let bodies: usize = self.bodies.iter().map(|(_, body)| body.len()).sum();
+        self.text.len() - self.sent + bodies
+    }
+
     /// Whether it should be sent before more is put in.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() >= FULL || self.bodies.len() >= PIECES / 2

@@ -1,5 +1,6 @@
 //! A reply on its stream.
 
+use std::rc::Rc;
 use std::task::Context;
 
 use ::h2::SendStream;
@@ -9,6 +10,7 @@ use http::Response;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 
 use crate::Reply;
+use crate::h2::backlog::{Backlog, Waiting};
 use crate::h2::schedule::Served;
 
 /// A stream whose request has arrived.
@@ -21,16 +23,16 @@ pub(super) struct Exchange {
 /// A response's body on its way.
 pub(super) struct Sending {
     stream: SendStream<Bytes>,
-    left: Bytes,
+    left: Waiting,
 }
 
 impl Exchange {
     /// Sends the head of `reply`; gives what is left to send, if anything is. A stream that the client
     /// has given up sends nothing.
-    pub(super) fn answer(mut self, reply: Reply) -> Option<Sending> {
+    pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
         let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
         let stream = self.respond.send_response(head(&reply), silent).ok()?;
-        (!silent).then_some(Sending { stream, left: reply.body })
+        (!silent).then(|| Sending { stream, left: Waiting::new(reply.body, backlog) })
     }
 }
 
@@ -58,7 +60,7 @@ impl Sending {
             let given_up = self.stream.poll_reset(cx).is_ready();
             return if given_up { Served::Done } else { Served::Blocked };
         }
-        let piece = self.left.split_to(granted);
+        let piece = self.left.hand_over(granted);
         let last = self.left.is_empty();
         match self.stream.send_data(piece, last) {
             Ok(()) if !last => Served::Chunk,

@@ -11,15 +11,15 @@ use ::h2::RecvStream;
 use ::h2::server::{Connection, SendResponse};
 use bytes::Bytes;
 use http::{Method, Request, request};
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::reply::{Exchange, Sending};
+use crate::h2::backlog::Backlog;
 use crate::h2::flow::{Flow, FlowMeter};
 use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
 use crate::h2::schedule::{Schedule, Served};
 use crate::h2::settings;
-use crate::{Answer, Handler, Reply, RequestHead};
+use crate::{Answer, Handler, Reply, RequestHead, Transport};
 
 /// A request whose body is still arriving.
 struct Arriving {
@@ -39,6 +39,7 @@ pub(super) struct Session<'a, S, H> {
     connection: Connection<Observed<Gathered<S>>, Bytes>,
     stream: Gathered<S>,
     observer: Shared,
+    backlog: Rc<Backlog>,
     handler: Rc<H>,
     settings: settings::Server,
     meter: &'a FlowMeter,
@@ -50,7 +51,7 @@ pub(super) struct Session<'a, S, H> {
 
 impl<'a, S, H> Session<'a, S, H>
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: Transport,
     H: Handler,
 {
     pub(super) async fn begin(
@@ -60,6 +61,7 @@ where
         meter: &'a FlowMeter,
     ) -> Result<Self, ::h2::Error> {
         let observer = Rc::new(RefCell::new(Observer::of_server()));
+        let backlog = Backlog::new(stream.held(), &observer);
         let stream = Gathered::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
         let connection = settings.builder().handshake(observed).await?;
@@ -68,6 +70,7 @@ where
             connection,
             stream,
             observer,
+            backlog,
             handler,
             settings: *settings,
             meter,
@@ -95,6 +98,7 @@ where
             if !moved {
                 // A stream that has failed fails h2's next write or read too, which tells it better.
                 let _ = self.stream.poll_pass_on(cx);
+                self.backlog.note_written(self.stream.gathered_bytes());
                 return Poll::Pending;
             }
         }
@@ -104,6 +108,7 @@ where
     pub(super) async fn finish(&self) {
         // The connection is over: a client that is gone misses nothing.
         let _ = std::future::poll_fn(|cx| self.stream.poll_pass_on(cx)).await;
+        self.backlog.note_written(self.stream.gathered_bytes());
     }
 
     /// Nothing will be sent any more.
@@ -175,7 +180,7 @@ where
     }
 
     fn answer(&mut self, exchange: Exchange, reply: Reply) {
-        if let Some(sending) = exchange.answer(reply) {
+        if let Some(sending) = exchange.answer(reply, &self.backlog) {
             self.schedule.add(sending.id());
             self.sending.insert(sending.id(), sending);
         }

@@ -1,0 +1,101 @@
+//! What the user of a connection has ready above its socket: a series of its own beside [`tcp::Sample`]'s.
+//!
+//! Whoever holds bytes - HTTP, TLS - notes how many whenever that changes. Kept is how things stood at the end of each
+//! instant that changed something, so bytes that pass a layer at once leave no trace there.
+
+use units::Time;
+
+use super::state;
+use super::tcp_socket::Id;
+
+/// How many bytes lay where above a socket, at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// When.
+    pub at: Time,
+    /// Ready in the application and not handed down.
+    pub application_bytes: u64,
+    /// Records, overhead included, that TLS has encrypted and the socket has not taken.
+    pub tls_bytes: u64,
+    /// Then in the socket, and not sent yet.
+    pub socket_unsent_bytes: u64,
+}
+
+impl Held {
+    fn above_socket(&self) -> (u64, u64) {
+        (self.application_bytes, self.tls_bytes)
+    }
+}
+
+/// Where the layers above a connection's socket note what they hold. Notes for a connection that is gone are lost.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldNotes(pub(super) Id);
+
+impl HeldNotes {
+    /// The application has so many bytes ready that it has not handed down.
+    pub fn application(&self, bytes: u64) {
+        self.note(|held| held.application_bytes = bytes);
+    }
+
+    /// TLS has so many bytes of records that the socket has not taken.
+    pub fn tls(&self, bytes: u64) {
+        self.note(|held| held.tls_bytes = bytes);
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Held)) {
+        state::with_if_any(|state| {
+            let now = state.now;
+            let Some(socket) = state.tcp.find(self.0) else { return };
+            let unsent = socket.connection.stats().unsent_bytes;
+            if let Some(series) = &mut socket.held {
+                series.note(now, unsent, change);
+            }
+        });
+    }
+}
+
+/// One connection's series.
+#[derive(Debug, Default)]
+pub(super) struct Series(Vec<Held>);
+
+impl Series {
+    pub(super) fn samples(&self) -> &[Held] {
+        &self.0
+    }
+
+    fn note(&mut self, now: Time, unsent: u64, change: impl FnOnce(&mut Held)) {
+        let mut held = self.0.last().copied().unwrap_or_default();
+        // Several changes at one instant are one; `held` has them all.
+        self.0.pop_if(|last| last.at == now);
+        change(&mut held);
+        let before = self.0.last().copied().unwrap_or_default();
+        if held.above_socket() != before.above_socket() {
+            self.0.push(Held { at: now, socket_unsent_bytes: unsent, ..held });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_kept_once_and_only_if_it_changed_something() {
+        let mut series = Series::default();
+        let at = Time::from_millis;
+        series.note(at(1), 0, |held| held.application_bytes = 9);
+        series.note(at(1), 7, |held| held.tls_bytes = 2);
+        // What passes at once leaves no trace.
+        series.note(at(2), 7, |held| held.tls_bytes = 5);
+        series.note(at(2), 7, |held| held.tls_bytes = 2);
+        series.note(at(3), 4, |held| held.application_bytes = 9);
+        series.note(at(4), 1, |held| held.application_bytes = 0);
+        let kept = |at, application_bytes, socket_unsent_bytes| Held {
+            at,
+            application_bytes,
+            tls_bytes: 2,
+            socket_unsent_bytes,
+        };
+        assert_eq!(series.samples(), [kept(at(1), 9, 7), kept(at(4), 0, 1)]);
+    }
+}
