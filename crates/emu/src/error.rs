@@ -29,6 +29,9 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// Somebody asked an emulator that is gone.
+    #[error("the emulator has ended")]
+    Ended,
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),
