@@ -32,7 +32,7 @@ use self::stage::Stage;
 pub(crate) use self::stage::links;
 use crate::experiment::{Catalogue, Refusal};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::scenario::{Nuisance, Scenario, Tcp, View};
+use crate::scenario::{Nuisance, Scenario, Tcp, View, World};
 
 /// Executes journeys in virtual time. What is prepared of their pages and networks is kept from journey
 /// to journey; nothing else is.
@@ -111,6 +111,9 @@ impl Simulator {
         seed: u64,
         detail: Detail,
     ) -> Result<(JourneyResult, Traffic), String> {
+        if scenario.world != World::Sim {
+            return Err(format!("the world `{}` is not simulated", scenario.world));
+        }
         let ready = self.pages.ready(scenario)?;
         let network = self.network(scenario)?;
         let load_plan = ready.load_plan(scenario);

@@ -37,7 +37,11 @@ pub fn plan(load: &Load, simulator: &Simulator) -> Result<Plan, Failure> {
         scenario.stack.tls = *tls;
         scenario
     });
-    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells.collect()))
+    let cells: Vec<Scenario> = cells.collect();
+    if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
+        return Err(Failure::bad_input(contradiction));
+    }
+    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells))
 }
 
 /// What all arms have in common.
@@ -53,6 +57,8 @@ fn common(load: &Load, simulator: &Simulator) -> Result<Scenario, Failure> {
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
     scenario.transport = transport(how)?;
+    scenario.world = choice(&how.world)?;
+    scenario.client.program = choice(&how.client)?;
     scenario.client.device.clone_from(&how.device);
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
