@@ -62,6 +62,7 @@ impl Account {
             queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
             losses: drops_by(DropCause::Loss),
             trace_digest: Some(after.digest),
+            emulation: None,
             objects: visited.objects,
         }
     }
