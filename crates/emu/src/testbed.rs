@@ -112,7 +112,7 @@ impl Testbed {
     fn wire(&self, side: Side) -> Result<(), Error> {
         let namespace = self.namespace(side);
         let wire = side.interface();
-        let path = namespace.path();
+        let path = namespace.path()?;
         self.middle.run(move || {
             write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
             ip(&format!(
