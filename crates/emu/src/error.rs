@@ -32,6 +32,9 @@ pub enum Error {
     /// Somebody asked an emulator that is gone.
     #[error("the emulator has ended")]
     Ended,
+    /// A program that belongs into a sandbox runs outside of one.
+    #[error("this command is for farlink itself, which starts it inside a sandbox")]
+    NotInSandbox,
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),

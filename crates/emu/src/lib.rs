@@ -1,7 +1,8 @@
 //! The link emulator: the kernel's TCP over the simulator's links, in real time, without root and without kernel modules.
 //!
 //! A [`Testbed`] is three network namespaces in a row; an [`Emulator`] in the middle one carries each packet as a [`net::Link`] says, the same
-//! code that the simulation runs. [`isolated`] starts the program that does this in a network of its own. [`flow`] sends one TCP flow over
+//! code that the simulation runs. [`isolated`] starts the program that does this in a network of its own; [`sandbox`] surrounds it with
+//! processes and mounts of which nothing is left. [`flow`] sends one TCP flow over
 //! the emulated and over the simulated link and compares the two packet by packet: that is how the simulated TCP is validated.
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
@@ -24,6 +25,7 @@ mod packet_socket;
 mod path;
 mod realtime;
 mod release;
+pub mod sandbox;
 mod side;
 mod sockopt;
 mod superpacket;
@@ -39,8 +41,8 @@ pub use error::Error;
 pub use headers::TcpNumbers;
 pub use isolate::{Privilege, isolated};
 pub use kernel_tcp::{SenderState, pin_congestion_control, sender_state};
-pub use lateness::{Lateness, Punctuality};
-pub use links::{LinkDrop, LinkReport};
+pub use lateness::Punctuality;
+pub use links::{Drop, LinkReport};
 pub use log::{Fate, Passage, Passages};
 pub use namespace::NetNamespace;
 pub use observer::{Observer, Sighting};
@@ -48,4 +50,4 @@ pub use path::{Drops, Path};
 pub use release::Release;
 pub use side::Side;
 pub use testbed::Testbed;
-pub use topology::Topology;
+pub use topology::{NamedLink, Topology};

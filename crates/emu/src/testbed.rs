@@ -109,14 +109,14 @@ impl Testbed {
     /// Lays a wire from the middle to each end.
     fn wire(&self) -> Result<(), Error> {
         let lay = |side: Side| {
-            let (wire, end) = (side.interface(), self.namespace(side).path());
-            format!(
+            let (wire, end) = (side.interface(), self.namespace(side).path()?);
+            Ok(format!(
                 "link add {wire} type veth peer name eth0 netns {}\n\
                  link set {wire} arp off up\n",
                 end.display()
-            )
+            ))
         };
-        let commands: String = Side::BOTH.into_iter().map(lay).collect();
+        let commands: String = Side::BOTH.into_iter().map(lay).collect::<Result<_, Error>>()?;
         self.middle.run(move || {
             write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
             ip(&commands)

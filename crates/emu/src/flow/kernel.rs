@@ -13,8 +13,8 @@ use super::{
     Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace, source,
 };
 use crate::{
-    Account, Clock, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality,
-    Release, SenderState, Side, Sighting, Testbed, pin_congestion_control, realtime, sender_state,
+    Account, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, SenderState,
+    Side, Sighting, Testbed, pin_congestion_control, realtime, sender_state,
 };
 
 const PORT: u16 = 8080;
@@ -44,9 +44,7 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
         testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
     }
     let topology = flow.topology();
-    let emulator = testbed
-        .middle()
-        .run(move || Emulator::new(&topology, &source(), Release::Exact, Clock::start()))?;
+    let emulator = testbed.middle().run(move || Emulator::new(topology, &source()))?;
     let control = emulator.control();
     let accepted = Arc::new(OnceLock::new());
     let listener = listen(testbed, flow.congestion)?;

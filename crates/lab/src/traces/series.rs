@@ -8,7 +8,7 @@ use world::sim::{Endpoint, Held};
 
 use crate::plan;
 use crate::scenario::Scenario;
-use crate::simulate::ObservedVisit;
+use crate::tour::ObservedVisit;
 
 /// What the first line calls the format.
 pub const FORMAT: &str = "farlink tcp trace";
