@@ -29,6 +29,9 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The kernel's TCP did not let itself be seen or set.
+    #[error(transparent)]
+    Kernel(#[from] kernel::Error),
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),
