@@ -187,7 +187,7 @@ async fn visit(
 }
 
 /// The world's own account so far.
-fn report() -> sim::Report {
+fn report() -> world::report::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
 }
 

@@ -11,7 +11,8 @@ use chance::Source;
 use http_stack::tls;
 use record::VisitRecord;
 use units::Time;
-use world::sim::{Endpoint, Sighting};
+use world::report::Endpoint;
+use world::sim::Sighting;
 
 use crate::journey::JourneyResult;
 use crate::scenario::Scenario;
