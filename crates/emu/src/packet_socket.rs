@@ -7,6 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use kernel::sockopt;
 use libc::c_int;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -18,7 +19,6 @@ use units::Time;
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::sockopt;
 use crate::superpacket::Segment;
 use crate::vnet::VnetHeader;
 

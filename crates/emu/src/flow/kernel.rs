@@ -7,14 +7,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use congestion::Algorithm;
+use kernel::{SenderState, pin_congestion_control, sender_state};
 use units::Time;
 
 use super::{
     Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace, source,
 };
 use crate::{
-    Account, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, SenderState,
-    Side, Sighting, Testbed, pin_congestion_control, realtime, sender_state,
+    Account, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, Side,
+    Sighting, Testbed, realtime,
 };
 
 const PORT: u16 = 8080;

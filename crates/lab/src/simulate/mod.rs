@@ -81,7 +81,7 @@ impl Execute for Simulator {
 struct Watched(Meters);
 
 impl Witness for Watched {
-    fn report(&self) -> sim::Report {
+    fn report(&self) -> world::report::Report {
         report()
     }
 
@@ -91,7 +91,7 @@ impl Witness for Watched {
 }
 
 /// The world's own account so far.
-fn report() -> sim::Report {
+fn report() -> world::report::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
 }
 

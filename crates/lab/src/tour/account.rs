@@ -8,7 +8,7 @@ use browser::{ConnectionUse, Visited};
 use net::{DropCause, LinkStats, Rate};
 use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
 use units::Time;
-use world::sim::{Endpoint, LinkReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, Report};
 
 use super::{DOWN, UP, nanos, proof};
 use crate::scenario::View;
@@ -61,7 +61,7 @@ impl Account {
             wire_bytes_up: delivered(UP),
             queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
             losses: drops_by(DropCause::Loss),
-            trace_digest: Some(after.digest),
+            trace_digest: after.digest,
             emulation: None,
             objects: visited.objects,
         }
@@ -99,7 +99,7 @@ fn stillness(link: &LinkReport) -> Option<String> {
     })
 }
 
-fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec<Event> {
+fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     let event = |at: Time, kind, detail: String| Event {
         at_ns: at.as_nanos(),
         kind,
@@ -167,8 +167,8 @@ fn connections(
 }
 
 fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> ConnectionRecord {
-    let client = ends.client.map(|end| &end.stats);
-    let server = ends.server.map(|end| &end.stats);
+    let client = ends.client.and_then(|end| end.stats.as_ref());
+    let server = ends.server.and_then(|end| end.stats.as_ref());
     ConnectionRecord {
         host: used.host.clone(),
         protocol: used.arm.protocol.to_string(),

@@ -12,7 +12,8 @@ use http_stack::tls;
 use page::Page;
 use record::VisitRecord;
 use units::Time;
-use world::sim::{Endpoint, Sighting};
+use world::report::Endpoint;
+use world::sim::Sighting;
 
 use super::{CLIENT, origin_address};
 use crate::journey::JourneyResult;

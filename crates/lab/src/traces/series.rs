@@ -4,7 +4,7 @@
 use serde::Serialize;
 use tcp::{Retransmit, Sample};
 use units::Time;
-use world::sim::{Endpoint, Held};
+use world::report::{Endpoint, Held};
 
 use crate::plan;
 use crate::scenario::Scenario;
