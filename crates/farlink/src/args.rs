@@ -43,6 +43,12 @@ pub enum Command {
         /// Which shell.
         shell: Shell,
     },
+    /// Work as a process of an emulated journey.
+    #[command(hide = true)]
+    Emulated {
+        /// Which.
+        role: String,
+    },
     /// Print a document that is made from the program: docs/cli.md, docs/exit-codes.md.
     #[command(hide = true)]
     Reference {

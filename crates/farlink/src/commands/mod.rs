@@ -2,6 +2,7 @@
 
 mod completions;
 mod doctor;
+mod emulated;
 mod files;
 mod interrupt;
 mod link;
@@ -19,6 +20,7 @@ mod stores;
 use std::num::NonZeroUsize;
 
 use lab::har_export::HarVisit;
+use lab::worlds::Worlds;
 
 use crate::args::{Cli, Command};
 use crate::failure::{ExitCode, Failure};
@@ -35,8 +37,16 @@ pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Link(link) => link::run(&link),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => completions::run(shell),
+        Command::Emulated { role } => emulated::run(&role),
         Command::Reference { document } => reference::run(document),
     }
+}
+
+/// Every world, with this executable for the processes of the emulated one.
+fn worlds() -> Result<Worlds, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
+    Ok(Worlds::new(program))
 }
 
 /// How many journeys to compute at once: what was asked for, or one a core.
