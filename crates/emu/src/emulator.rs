@@ -76,29 +76,35 @@ struct Delivery {
 
 impl Emulator {
     /// Opens the interfaces in the middle of a [`Testbed`](crate::Testbed); call it in there. Random losses and jitter are drawn from `source`,
-    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run).
+    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run). Its clock begins now,
+    /// and it releases packets [exactly](Release::Exact), unless told otherwise.
     ///
     /// # Errors
     /// If the calling thread's namespace has no such interfaces, or packet sockets are not allowed.
-    pub fn new(
-        topology: &Topology,
-        source: &chance::Source,
-        release: Release,
-        clock: Clock,
-    ) -> Result<Emulator, Error> {
+    pub fn new(topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
         Ok(Emulator {
-            clock,
-            release,
+            clock: Clock::start(),
+            release: Release::Exact,
             sockets: [
                 PacketSocket::open(Side::Client.interface())?,
                 PacketSocket::open(Side::Server.interface())?,
             ],
             links: Links::new(topology, source),
-            trains: [Train::new(release), Train::new(release)],
+            trains: [Train::default(), Train::default()],
             ledger: Ledger::default(),
             inbox: Inbox::new()?,
             observer: (),
         })
+    }
+
+    /// Shares the zero of another clock.
+    pub fn counting_from(self, clock: Clock) -> Emulator {
+        Emulator { clock, ..self }
+    }
+
+    /// Chooses how packets leave.
+    pub fn releasing(self, release: Release) -> Emulator {
+        Emulator { release, ..self }
     }
 
     /// Lets somebody look on.
@@ -189,7 +195,7 @@ impl<O: Observer> Emulator<O> {
             let Some(arrival) = arrival else { break };
             moved += 1;
             let to = arrival.from.peer();
-            if !self.trains[to as usize].takes(&arrival) {
+            if !self.trains[to as usize].takes(&arrival, self.release) {
                 self.depart(to)?;
             }
             self.trains[to as usize].push(arrival);

@@ -27,9 +27,11 @@ pub struct Topology {
 
 /// One link.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedLink {
-    pub(crate) name: String,
-    pub(crate) config: LinkConfig,
+pub struct NamedLink {
+    /// What it is called.
+    pub name: String,
+    /// What it is to be.
+    pub config: LinkConfig,
     /// What is dropped at its entrance.
     pub(crate) drops: Drops,
 }
@@ -86,8 +88,10 @@ impl Topology {
     pub fn farther(
         mut self,
         server: IpAddr,
-        (up_name, up): (&str, LinkConfig),
-        (down_name, down): (&str, LinkConfig),
+        up_name: &str,
+        up: LinkConfig,
+        down_name: &str,
+        down: LinkConfig,
     ) -> Topology {
         let mut route = self.common.clone();
         route.up.push(self.add(up_name, up));
@@ -111,21 +115,22 @@ impl Topology {
         self.links.iter().map(|link| link.config.mtu).min().unwrap_or(u32::MAX)
     }
 
+    /// All links, in the order in which they were added: `up`, `down`, `hop/1/up`, ...
+    pub fn links(&self) -> &[NamedLink] {
+        &self.links
+    }
+
     /// A rate that packets of one side exceed at no time.
     pub(crate) fn peak(&self, from: Side) -> BitsPerSec {
         let rates = self.common.from(from).iter().map(|link| self.links[*link].config.rate.peak());
         rates.min().unwrap_or(BitsPerSec::UNLIMITED)
     }
 
-    pub(crate) fn links(&self) -> &[NamedLink] {
-        &self.links
-    }
-
-    /// All routes, the common one first, with the servers that have one of their own.
-    pub(crate) fn routes(&self) -> (Vec<Route>, BTreeMap<IpAddr, usize>) {
-        let own = self.farther.values().cloned();
-        let numbers = self.farther.keys().copied().zip(1..);
-        (std::iter::once(self.common.clone()).chain(own).collect(), numbers.collect())
+    /// All links; all routes, the common one first; the servers that have one of their own.
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<IpAddr, usize>) {
+        let numbers = self.farther.keys().copied().zip(1..).collect();
+        let routes = std::iter::once(self.common).chain(self.farther.into_values()).collect();
+        (self.links, routes, numbers)
     }
 
     fn add(&mut self, name: &str, config: LinkConfig) -> usize {
