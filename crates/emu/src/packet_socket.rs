@@ -7,6 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use kernel::sockopt;
 use libc::c_int;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -19,7 +20,6 @@ use units::Time;
 use crate::Error;
 use crate::clock::Clock;
 use crate::offload::{Frame, VnetHeader};
-use crate::sockopt;
 
 /// The largest frame: 64 KB of segmented data and its headers.
 const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;

@@ -124,6 +124,15 @@ pub struct How {
     #[arg(long, help_heading = "Network")]
     pub queue_sweep: bool,
 
+    /// Where pages are loaded: sim (virtual time, simulated TCP) or emu (the machine's time, the kernel's TCP
+    /// over the same links, emulated; Linux only, needs no root).
+    #[arg(long, default_value = "sim", help_heading = "World")]
+    pub world: String,
+
+    /// What loads the page: loader (farlink's own) or chromium (a real one; world emu only).
+    #[arg(long, default_value = "loader", help_heading = "Client")]
+    pub client: String,
+
     /// Protocols, separated by commas: h1, h2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,

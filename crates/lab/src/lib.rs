@@ -19,7 +19,9 @@ pub mod scenario;
 pub mod simulate;
 pub mod statistics;
 pub mod store;
+pub mod tour;
 pub mod traces;
+pub mod worlds;
 
 mod journey;
 mod plan;

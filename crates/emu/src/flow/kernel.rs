@@ -8,15 +8,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use congestion::Algorithm;
+use kernel::{SenderState, pin_congestion_control, sender_state};
 use units::Time;
 
 use super::{
     Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace,
 };
-use crate::{
-    Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
-    pin_congestion_control, realtime, sender_state,
-};
+use crate::{Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, Side, Testbed, realtime};
 
 const PORT: u16 = 8080;
 /// A flow that says nothing for so long is given up.

@@ -72,6 +72,7 @@ pub struct RawTransport {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawClient {
+    pub program: Varied,
     pub device: Varied,
     pub cpu: Varied,
     pub browser: Varied,

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::axis::Scalar;
 use super::grid::Grid;
 use super::raw::{RawClient, RawExperiment, RawNetwork, RawServer, RawStack, RawTransport, Varied};
-use super::{Catalogue, ExperimentError, Problem, Source};
+use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario, Tcp, Transport};
 
@@ -81,7 +81,21 @@ fn cells(
     vary_stack(&mut grid, &raw.stack)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
+    check_worlds(source, raw, &cells)?;
     Ok(cells)
+}
+
+/// Every scenario can be run by its world.
+fn check_worlds(
+    source: &Source,
+    raw: &RawExperiment,
+    cells: &[Scenario],
+) -> Result<(), ExperimentError> {
+    let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
+    let refusal = Refusal { message: message.to_owned(), hint: None };
+    let problem = Problem::Refused { key: "client.program".into(), refusal };
+    let span = raw.client.program.as_ref().map(Spanned::span).unwrap_or_default();
+    Err(ExperimentError::at(source, span, problem))
 }
 
 fn vary_page(
@@ -223,6 +237,9 @@ fn vary_client(
         let refused = |refusal| Problem::Refused { key: "client.browser".into(), refusal };
         catalogue.browser(&name).map_err(refused).map(|()| name)
     };
+    grid.vary("client.program", &raw.program, choice("client.program"), |s, v| {
+        s.client.program = v;
+    })?;
     grid.vary("client.device", &raw.device, device, |s, v| s.client.device = v)?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
