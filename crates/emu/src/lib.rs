@@ -8,6 +8,7 @@
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
 mod clock;
+pub mod diagnosis;
 mod emulator;
 mod error;
 pub mod flow;

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::process;
 
 use anstyle::{AnsiColor, Style};
+use emu::diagnosis::Refusal;
 
 /// What farlink's exit codes mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,14 @@ impl Failure {
     /// The machine refused.
     pub fn machine(message: impl Display) -> Failure {
         Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
+    }
+
+    /// There is no emulation on this machine: why, and what mends it.
+    pub fn not_emulated(cause: emu::Error) -> Failure {
+        let refusal = Refusal::explain(cause);
+        let remedies: Vec<&str> = refusal.remedies().collect();
+        let hint = (!remedies.is_empty()).then(|| remedies.join("\n      "));
+        Failure::machine(&refusal).hint(hint)
     }
 
     /// What is to be run is there, but not a program.

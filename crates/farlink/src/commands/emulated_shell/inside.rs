@@ -32,7 +32,7 @@ pub fn command() -> Command {
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     let supervisor = Supervisor::enter().map_err(Failure::machine)?;
     supervisor.set_names(&names()).map_err(Failure::machine)?;
-    let testbed = Testbed::new().map_err(Failure::machine)?;
+    let testbed = Testbed::new().map_err(Failure::not_emulated)?;
     let_anybody_ping(&testbed)?;
     let carrier = Carrier::start(&testbed, &networks(args)?, args.seed)?;
     for port in &args.host_loopback {

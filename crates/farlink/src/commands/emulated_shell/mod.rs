@@ -34,7 +34,7 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     networks(args)?;
     command::check(&args.command)?;
     let signals = Signals::take()?;
-    let mut sandbox = Sandbox::start(inside::command()).map_err(Failure::machine)?;
+    let mut sandbox = Sandbox::start(inside::command()).map_err(Failure::not_emulated)?;
     open_ports(args, &sandbox)?;
     let code = await_end(&mut sandbox, &signals)?;
     Ok(process::ExitCode::from(code))
