@@ -35,6 +35,9 @@ pub enum Error {
     /// The kernel's TCP did not let itself be seen or set.
     #[error(transparent)]
     Kernel(#[from] kernel::Error),
+    /// Somebody asked an emulator that is gone.
+    #[error("the emulator has ended")]
+    Ended,
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),

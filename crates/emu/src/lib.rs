@@ -8,26 +8,45 @@
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
 mod clock;
+mod control;
 pub mod diagnosis;
+mod drop_log;
 mod emulator;
 mod error;
 pub mod flow;
 mod headers;
 mod isolate;
+mod lateness;
+mod links;
 mod log;
 mod namespace;
-mod offload;
+mod observer;
 mod packet_socket;
 mod path;
 mod realtime;
+mod release;
 pub mod sandbox;
-mod testbed;
+mod side;
 
-pub use emulator::{Carried, Emulator};
+mod superpacket;
+mod testbed;
+mod topology;
+mod vnet;
+
+pub use clock::Clock;
+pub use control::{Control, Invalid, Snapshot};
+pub use drop_log::DropLog;
+pub use emulator::{Account, Emulator};
 pub use error::Error;
 pub use headers::TcpNumbers;
 pub use isolate::{Privilege, isolated};
-pub use log::{Fate, Invalid, Log, Passage, Punctuality};
+pub use lateness::Punctuality;
+pub use links::{Drop, LinkReport};
+pub use log::{Fate, Passage, Passages};
 pub use namespace::NetNamespace;
+pub use observer::{Observer, Sighting};
 pub use path::{Drops, Path};
-pub use testbed::{Side, Testbed};
+pub use release::Release;
+pub use side::Side;
+pub use testbed::Testbed;
+pub use topology::{NamedLink, Topology};
