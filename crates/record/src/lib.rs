@@ -10,10 +10,12 @@ mod connection;
 mod event;
 mod link;
 mod object;
+mod paint;
 mod visit;
 
 pub use connection::ConnectionRecord;
 pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};
+pub use paint::Paint;
 pub use visit::{Outcome, VisitRecord};
