@@ -20,6 +20,7 @@ pub mod simulate;
 pub mod statistics;
 pub mod store;
 pub mod traces;
+pub mod validate;
 
 mod journey;
 mod plan;
