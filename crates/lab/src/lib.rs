@@ -19,8 +19,10 @@ pub mod scenario;
 pub mod simulate;
 pub mod statistics;
 pub mod store;
+pub mod tour;
 pub mod traces;
 pub mod validate;
+pub mod worlds;
 
 mod journey;
 mod plan;

@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod emulated;
 mod event;
 mod link;
 mod object;
 mod visit;
 
 pub use connection::ConnectionRecord;
+pub use emulated::EmulationRecord;
 pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};

@@ -6,8 +6,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Plan;
 use lab::experiment::{ExperimentError, Source, resolve};
 use lab::runner::{self, Ended};
-use lab::simulate::Simulator;
 use lab::store::{RunFacts, RunId, RunState, Store};
+use lab::worlds::Worlds;
 
 use super::{interrupt, output, runs, shell, stores, workers};
 use crate::args::Run;
@@ -15,8 +15,8 @@ use crate::failure::{ExitCode, Failure};
 
 pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
-    let simulator = Simulator::new();
-    let plan = resolve(&source, &simulator).map_err(|error| experiment_failure(&error))?;
+    let worlds = Worlds::default();
+    let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -29,7 +29,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let cancel = interrupt::flag()?;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
-    let ended = runner::run(&mut store, id, &plan, &simulator, workers, &cancel, &mut |progress| {
+    let ended = runner::run(&mut store, id, &plan, &worlds, workers, &cancel, &mut |progress| {
         failed = progress.failed;
         bar.set_position(progress.done);
     });

@@ -5,8 +5,10 @@
 //! plan, so that neither the number of workers nor the order of completion shows in the contents;
 //! facts of the wall clock stand in table `run` alone.
 
+mod columns;
 mod database;
 mod digest;
+mod emulation;
 mod error;
 mod links;
 mod read;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 use net::Network;
 use page::Page;
 
@@ -24,14 +24,14 @@ const MANY_LINES: usize = 1000;
 const WIDTH: usize = 100;
 
 /// Prints all of it.
-pub fn print(load: &Load, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for sentence in answer::answer(arms, load.seed) {
         output::line(sentence)?;
     }
     output::line("")?;
     if let Some(arm) = arms.first() {
-        let page = simulator.page(arm.scenario()).map_err(Failure::bad_input)?;
-        let network = simulator.network(arm.scenario()).map_err(Failure::bad_input)?;
+        let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
+        let network = worlds.library().network_of(arm.scenario()).map_err(Failure::bad_input)?;
         output::line(heading(load, arm, &page, &network))?;
     }
     output::line("")?;

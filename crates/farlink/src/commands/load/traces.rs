@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::scenario::nearest;
-use lab::simulate::{ObservedVisit, Simulator};
+use lab::tour::ObservedVisit;
 use lab::traces::{Side, pcapng, tcp_lines};
+use lab::worlds::Worlds;
 
 use crate::args;
 use crate::commands::files;
@@ -43,14 +44,14 @@ impl Traces {
     }
 
     /// Writes the median load of each arm; where none succeeded, the first.
-    pub fn write(&self, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+    pub fn write(&self, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
         if self.pcap.is_none() && self.tcp.is_none() {
             return Ok(());
         }
         for arm in arms {
             let Some(load) = arm.median_load().or(arm.loads().first()) else { continue };
             let name = (arms.len() > 1).then(|| arm.name());
-            self.write_load(name, arm, load, simulator)?;
+            self.write_load(name, arm, load, worlds)?;
         }
         Ok(())
     }
@@ -60,9 +61,9 @@ impl Traces {
         name: Option<&str>,
         arm: &Arm,
         load: &Load,
-        simulator: &Simulator,
+        worlds: &Worlds,
     ) -> Result<(), Failure> {
-        let observed = simulator.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
+        let observed = worlds.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
         let mut visits = observed.visits();
         let visit = visits
             .find(|visit| visit.record.view == arm.view())

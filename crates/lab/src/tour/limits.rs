@@ -11,14 +11,14 @@ use page::{Kind, ObjectId, Page};
 use record::VisitRecord;
 use units::Time;
 
+use super::ends::factors;
 use super::ready::Ready;
-use super::stage::factors;
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
 use crate::scenario::{Origins, Scenario};
 
 /// What the floors of a journey are worked out from.
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// The page with the journey's own think and compute times.
     page: Page,
     /// What each object costs the client between its arrival and the load event.
@@ -28,7 +28,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         ready: &Ready,
         network: &Network,
@@ -64,7 +64,7 @@ impl Limits {
 
     /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
     /// wait for what never came.
-    pub(super) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
+    pub(crate) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
         let from_cache: BTreeSet<ObjectId> = record
             .objects
             .iter()

@@ -6,17 +6,23 @@ use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
 use net::{DropCause, LinkStats, Rate};
-use proxy::Meters;
 use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
 use units::Time;
-use world::sim::{Endpoint, LinkReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, Report};
 
-use super::stage::{DOWN, UP};
-use super::{nanos, proof};
+use super::{DOWN, UP, nanos, proof};
 use crate::scenario::View;
 
+/// Whoever can tell what the network and both ends of every connection did.
+pub(crate) trait Witness {
+    /// All that happened in the journey so far.
+    fn report(&self) -> Report;
+    /// How long HTTP's windows held back the connection with `client` so far.
+    fn limited(&self, client: SocketAddr) -> Duration;
+}
+
 /// A visit's account: opened before it, closed after it.
-pub(super) struct Account {
+pub(crate) struct Account {
     before: Report,
 }
 
@@ -28,14 +34,14 @@ struct Ends<'a> {
 }
 
 impl Account {
-    pub(super) fn open() -> Account {
-        Account { before: super::report() }
+    pub(crate) fn open(witness: &impl Witness) -> Account {
+        Account { before: witness.report() }
     }
 
     /// The record of the visit that has just ended, as the first of its journey.
-    pub(super) fn close(self, view: View, visited: Visited, meters: &Meters) -> VisitRecord {
-        let after = super::report();
-        let connections = connections(&visited.connections, &after, meters);
+    pub(crate) fn close(self, view: View, visited: Visited, witness: &impl Witness) -> VisitRecord {
+        let after = witness.report();
+        let connections = connections(&visited.connections, &after, witness);
         let drops = &after.drops[self.before.drops.len()..];
         let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
         let delivered = |link| {
@@ -55,7 +61,8 @@ impl Account {
             wire_bytes_up: delivered(UP),
             queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
             losses: drops_by(DropCause::Loss),
-            trace_digest: Some(after.digest),
+            trace_digest: after.digest,
+            emulation: None,
             objects: visited.objects,
         }
     }
@@ -92,7 +99,7 @@ fn stillness(link: &LinkReport) -> Option<String> {
     })
 }
 
-fn events(visited: &Visited, drops: &[world::sim::Drop], report: &Report) -> Vec<Event> {
+fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     let event = |at: Time, kind, detail: String| Event {
         at_ns: at.as_nanos(),
         kind,
@@ -135,7 +142,11 @@ fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
     format!("{sender}, {}{verdict}", sent.cause)
 }
 
-fn connections(used: &[ConnectionUse], report: &Report, meters: &Meters) -> Vec<ConnectionRecord> {
+fn connections(
+    used: &[ConnectionUse],
+    report: &Report,
+    witness: &impl Witness,
+) -> Vec<ConnectionRecord> {
     let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
         // The client's address tells connections apart: it never uses a port twice in a journey.
@@ -149,15 +160,15 @@ fn connections(used: &[ConnectionUse], report: &Report, meters: &Meters) -> Vec<
     used.iter()
         .map(|used| {
             let ends = used.local.and_then(|address| ends.get(&address)).unwrap_or(&none);
-            let http_limited = used.local.map_or(Duration::ZERO, |client| meters.limited(client));
+            let http_limited = used.local.map_or(Duration::ZERO, |client| witness.limited(client));
             connection(used, ends, http_limited)
         })
         .collect()
 }
 
 fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> ConnectionRecord {
-    let client = ends.client.map(|end| &end.stats);
-    let server = ends.server.map(|end| &end.stats);
+    let client = ends.client.and_then(|end| end.stats.as_ref());
+    let server = ends.server.and_then(|end| end.stats.as_ref());
     ConnectionRecord {
         host: used.host.clone(),
         protocol: used.arm.protocol.to_string(),

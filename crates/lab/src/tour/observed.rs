@@ -9,16 +9,19 @@ use std::sync::Arc;
 
 use chance::Source;
 use http_stack::tls;
+use page::Page;
 use record::VisitRecord;
 use units::Time;
-use world::sim::{Endpoint, Sighting};
+use world::report::Endpoint;
+use world::sim::Sighting;
 
+use super::{CLIENT, origin_address};
 use crate::journey::JourneyResult;
 use crate::scenario::Scenario;
 
 /// How much of a journey is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(crate) enum Detail {
     /// Its records.
     Records,
     /// Its packets and the series of its connections, too, the same to the byte each time.
@@ -27,7 +30,7 @@ pub(super) enum Detail {
 
 impl Detail {
     /// The TLS settings of one end, which draws from a stream of its own.
-    pub(super) fn tls(self, source: Source, end: &str) -> tls::Settings {
+    pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
         let randomness = match self {
             Detail::Records => tls::Randomness::System,
             Detail::Packets => tls::Randomness::Seeded(source.stream(&format!("tls/{end}"))),
@@ -38,21 +41,21 @@ impl Detail {
 
 /// What crossed a journey's wires.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
-    sightings: Vec<Sighting>,
-    endpoints: Vec<Endpoint>,
+pub(crate) struct Traffic {
+    pub(crate) packets: Packets,
+    pub(crate) endpoints: Vec<Endpoint>,
 }
 
-impl Traffic {
-    /// What there was so far in the current world.
-    pub(super) fn take(detail: Detail) -> Traffic {
-        match detail {
-            Detail::Records => Traffic::default(),
-            Detail::Packets => Traffic {
-                sightings: world::sim::take_sightings(),
-                endpoints: super::report().endpoints,
-            },
-        }
+/// Every packet at the interfaces of its sender and its receiver.
+#[derive(Debug)]
+pub(crate) enum Packets {
+    /// As the simulated TCP makes them.
+    Simulated(Vec<Sighting>),
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets::Simulated(Vec::new())
     }
 }
 
@@ -66,8 +69,8 @@ pub struct Observed {
     /// What the journey left behind.
     pub result: JourneyResult,
     /// Servers and their names.
-    pub(super) hosts: Vec<(IpAddr, String)>,
-    pub(super) traffic: Traffic,
+    hosts: Vec<(IpAddr, String)>,
+    traffic: Traffic,
 }
 
 /// One visit of a journey that was watched: what happened from its navigation start to the next visit's.
@@ -80,6 +83,18 @@ pub struct ObservedVisit<'a> {
 }
 
 impl Observed {
+    pub(crate) fn new(
+        scenario: Arc<Scenario>,
+        seed: u64,
+        result: JourneyResult,
+        page: &Page,
+        traffic: Traffic,
+    ) -> Observed {
+        let names = page.hosts.iter().map(|host| host.name.clone());
+        let hosts = names.enumerate().map(|(index, name)| (origin_address(index), name)).collect();
+        Observed { scenario, seed, result, hosts, traffic }
+    }
+
     /// The journey's visits, in order.
     pub fn visits(&self) -> impl Iterator<Item = ObservedVisit<'_>> {
         let records = self.result.visits.iter().map(|visit| &visit.record);
@@ -112,7 +127,8 @@ impl<'a> ObservedVisit<'a> {
     /// the visit say how connections began.
     pub fn sightings(&self) -> impl Iterator<Item = &'a Sighting> {
         let ends = self.ends;
-        self.journey.traffic.sightings.iter().take_while(move |seen| seen.at < ends)
+        let Packets::Simulated(sightings) = &self.journey.traffic.packets;
+        sightings.iter().take_while(move |seen| seen.at < ends)
     }
 
     /// Both ends of each TCP connection that the visit opened: the client's, the server's if the SYN arrived. In order of
@@ -133,7 +149,7 @@ impl<'a> ObservedVisit<'a> {
 
     /// The client's address.
     pub fn client(&self) -> IpAddr {
-        super::stage::CLIENT
+        CLIENT
     }
 
     /// The servers' addresses and names.

@@ -1,15 +1,15 @@
-//! Which pages, networks, devices and browsers the simulator knows.
+//! Which pages, networks, devices and browsers there are.
 
 use browser::{Device, Policy};
 use net::Network;
 
-use super::Simulator;
+use super::Library;
 use crate::experiment::{Catalogue, Refusal};
 use crate::scenario::{NetworkSpec, nearest};
 
-impl Catalogue for Simulator {
+impl Catalogue for Library {
     fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
-        self.pages.open(spec).map_err(refuse)?;
+        self.open_page(spec).map_err(refuse)?;
         Ok(page_digest(spec))
     }
 
@@ -19,7 +19,7 @@ impl Catalogue for Simulator {
             let message = error.to_string();
             refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
         };
-        let opened = self.networks.open(network).map_err(refuse_network)?;
+        let opened = self.open_network(network).map_err(refuse_network)?;
         Ok(network_digest(network, &opened))
     }
 

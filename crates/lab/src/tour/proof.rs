@@ -3,7 +3,7 @@
 use net::LinkStats;
 use record::LinkRecord;
 use units::BitsPerSec;
-use world::sim::{LinkReport, Report};
+use world::report::{LinkReport, Report};
 
 use super::nanos;
 

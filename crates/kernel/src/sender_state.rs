@@ -1,4 +1,4 @@
-//! What the kernel lets one see and set of a TCP socket, without privilege.
+//! How a sender of the kernel stands, for flows that are compared with simulated ones packet by packet.
 //!
 //! Source: tcp(7), Linux 6.18 `include/uapi/linux/tcp.h`.
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{setsockopt, sockopt as names};
 
-use crate::{Error, sockopt};
+use crate::{Error, TcpInfo};
 
 /// A sender's state (`TCP_INFO`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +25,15 @@ pub struct SenderState {
     pub sent: u32,
 }
 
-/// `TCP_INFINITE_SSTHRESH`
-const INFINITE: u32 = 0x7fff_ffff;
-
 /// Looks at a connection.
 pub fn sender_state(stream: &TcpStream) -> Result<SenderState, Error> {
-    let info = sockopt::get::<libc::tcp_info>(stream, libc::IPPROTO_TCP, libc::TCP_INFO)
-        .map_err(Error::system("failed to read TCP_INFO"))?;
+    let info = TcpInfo::of(stream)?;
     Ok(SenderState {
-        cwnd: info.tcpi_snd_cwnd,
-        ssthresh: (info.tcpi_snd_ssthresh < INFINITE).then_some(info.tcpi_snd_ssthresh),
-        congestion_state: info.tcpi_ca_state,
-        srtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
-        sent: info.tcpi_unacked,
+        cwnd: info.snd_cwnd,
+        ssthresh: info.ssthresh(),
+        congestion_state: info.ca_state,
+        srtt: Duration::from_micros(u64::from(info.rtt)),
+        sent: info.unacked,
     })
 }
 

@@ -11,10 +11,10 @@ use proxy::Site;
 use crate::scenario::{Protocol, Scenario, Tls};
 
 /// A page with everything that does not depend on the scenario.
-pub(super) struct Ready {
-    pub(super) page: Arc<Page>,
-    pub(super) site: Arc<Site>,
-    pub(super) notes: Vec<String>,
+pub(crate) struct Ready {
+    pub(crate) page: Arc<Page>,
+    pub(crate) site: Arc<Site>,
+    pub(crate) notes: Vec<String>,
     /// The page as clients load it, one for each way in which its hosts were spoken to so far.
     load_plans: Mutex<Vec<Arc<LoadPlan>>>,
 }
@@ -24,10 +24,6 @@ pub(super) struct Ready {
 pub(super) struct Pages(Mutex<BTreeMap<String, Arc<Ready>>>);
 
 impl Pages {
-    pub(super) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
-        self.open(&scenario.page.spec)
-    }
-
     pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ready) = pages.get(spec) {
@@ -58,7 +54,7 @@ fn page_notes(page: &Page) -> Vec<String> {
 
 impl Ready {
     /// The page as this scenario's client loads it.
-    pub(super) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
         let arms = self.arms(scenario);
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {

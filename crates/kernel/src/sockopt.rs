@@ -6,26 +6,28 @@ use std::os::fd::{AsFd, AsRawFd};
 use libc::{c_int, socklen_t};
 use nix::errno::Errno;
 
+use crate::TcpInfo;
+
 /// Plain C data: any bytes are a value, and all of its bytes are initialised.
 ///
 /// # Safety
 /// Implement it for integers and for C structures of integers without padding between fields that matter to the kernel.
-pub(crate) unsafe trait Plain: Copy {}
+pub unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
 unsafe impl Plain for c_int {}
 // SAFETY: two integers without padding.
 unsafe impl Plain for libc::tpacket_stats {}
-// SAFETY: integers; the kernel fills its padding too, and all zeros are a value.
-unsafe impl Plain for libc::tcp_info {}
+// SAFETY: integers, laid out without padding.
+unsafe impl Plain for TcpInfo {}
+// SAFETY: bytes.
+unsafe impl<const N: usize> Plain for [u8; N] {}
 
 /// `setsockopt`
-pub(crate) fn set<T: Plain>(
-    socket: impl AsFd,
-    level: c_int,
-    name: c_int,
-    value: T,
-) -> Result<(), Errno> {
+///
+/// # Errors
+/// As the kernel's.
+pub fn set<T: Plain>(socket: impl AsFd, level: c_int, name: c_int, value: T) -> Result<(), Errno> {
     let len = mem::size_of::<T>() as socklen_t;
     // SAFETY: the pointer is good for `len` bytes during the call, which only reads them.
     let result = unsafe {
@@ -36,7 +38,10 @@ pub(crate) fn set<T: Plain>(
 }
 
 /// `getsockopt`; what an older kernel does not fill is zero.
-pub(crate) fn get<T: Plain>(socket: impl AsFd, level: c_int, name: c_int) -> Result<T, Errno> {
+///
+/// # Errors
+/// As the kernel's.
+pub fn get<T: Plain>(socket: impl AsFd, level: c_int, name: c_int) -> Result<T, Errno> {
     let mut value = MaybeUninit::<T>::zeroed();
     let mut len = mem::size_of::<T>() as socklen_t;
     // SAFETY: the pointer is good for `len` bytes, and the kernel writes no more than that.

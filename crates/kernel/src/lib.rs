@@ -1,0 +1,21 @@
+//! What the running kernel lets one see and set of its TCP.
+//!
+//! - [`Snapshot`] is one connection at an instant, in the words of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
+//! - [`sender_state`], [`pin_congestion_control`]: the little that a flow sent for comparison needs.
+//!
+//! Linux only. Nothing here needs privilege unless it says so. `unsafe` is allowed: system calls that have no safe wrapper.
+
+mod clock;
+mod error;
+mod sender_state;
+mod series;
+mod snapshot;
+pub mod sockopt;
+mod tcp_info;
+
+pub use clock::monotonic;
+pub use error::Error;
+pub use sender_state::{SenderState, pin_congestion_control, sender_state};
+pub use series::note_change;
+pub use snapshot::Snapshot;
+pub use tcp_info::TcpInfo;

@@ -1,0 +1,111 @@
+//! Orders journeys from outside of their sandboxes.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use emu::sandbox::Sandbox;
+use record::EmulationRecord;
+
+use super::Role;
+use super::channel::Channel;
+use super::messages::{Answer, Emulated, Order};
+use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
+use crate::scenario::Scenario;
+use crate::tour::{self, Detail, Library, Limits, Observed, Traffic};
+
+/// How often a journey is emulated until the emulator was on time for all of it.
+const ATTEMPTS: u32 = 4;
+
+/// Executes journeys in real time, each in a sandbox of its own.
+pub struct Emulation {
+    library: Arc<Library>,
+    /// This executable.
+    program: PathBuf,
+}
+
+impl Emulation {
+    /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
+    pub fn new(library: Arc<Library>, program: PathBuf) -> Emulation {
+        Emulation { library, program }
+    }
+
+    /// Runs a journey and keeps what crossed its wires.
+    ///
+    /// # Errors
+    /// If it cannot be run, or not to its end, or not on time.
+    pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        let (result, traffic) = self.run(scenario, seed, Detail::Packets)?;
+        let page = self.library.page_of(scenario)?;
+        Ok(Observed::new(Arc::new(scenario.clone()), seed, result, &page, traffic))
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        detail: Detail,
+    ) -> Result<(JourneyResult, Traffic), String> {
+        let order = Order { scenario: scenario.clone(), seed, detail };
+        let mut late = None;
+        for attempt in 1..=ATTEMPTS {
+            let emulated = self.emulate(&order)?;
+            match emulated.invalid {
+                None => return self.result(&order, emulated, attempt),
+                Some(why) => late = Some(why),
+            }
+        }
+        let why = late.expect("there was an attempt");
+        Err(format!(
+            "the emulation was not on time in {ATTEMPTS} attempts, so nothing was measured: {why}; run fewer loads \
+             side by side (-j), or stop what else keeps the processors busy"
+        ))
+    }
+
+    /// One attempt.
+    fn emulate(&self, order: &Order) -> Result<Emulated, String> {
+        let mut command = Command::new(&self.program);
+        // In a process group of its own: Ctrl-C is for farlink, which lets journeys in hand come to their end.
+        command.args(Role::Supervisor.arguments()).stdin(Stdio::null()).process_group(0);
+        let told = |error: &dyn std::fmt::Display| format!("the emulated network: {error}");
+        let sandbox = Sandbox::start(&mut command).map_err(|error| told(&error))?;
+        let stream = sandbox.channel().try_clone().map_err(|error| told(&error))?;
+        let mut supervisor = Channel::new(stream).map_err(|error| told(&error))?;
+        supervisor.send(order).map_err(|error| told(&error))?;
+        match supervisor.receive().map_err(|error| told(&error))? {
+            Answer::Emulated(emulated) => Ok(emulated),
+            Answer::Failed(reason) => Err(told(&reason)),
+        }
+    }
+
+    fn result(
+        &self,
+        order: &Order,
+        emulated: Emulated,
+        attempts: u32,
+    ) -> Result<(JourneyResult, Traffic), String> {
+        let scenario = &order.scenario;
+        let ready = self.library.ready(scenario)?;
+        let network = self.library.network_of(scenario)?;
+        let limits = Limits::new(scenario, &ready, &network, order.seed)?;
+        let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
+        let measure = |mut record: record::VisitRecord| {
+            record.emulation = Some(punctuality.clone());
+            MeasuredVisit { floors: limits.floors(&record), record }
+        };
+        let visits = emulated.visits.into_iter().map(measure).collect();
+        let notes = tour::notes(scenario, &network, &ready);
+        let traffic = Traffic { endpoints: emulated.endpoints, ..Traffic::default() };
+        Ok((JourneyResult { visits, notes, failure: None }, traffic))
+    }
+}
+
+impl Execute for Emulation {
+    fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
+        match self.run(&journey.scenario, journey.seed, Detail::Records) {
+            Ok((result, _)) => result,
+            Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
+        }
+    }
+}
