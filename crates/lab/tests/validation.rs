@@ -8,10 +8,12 @@ use farlink_lab::experiment::Source;
 use farlink_lab::scenario::{Scenario, World};
 use farlink_lab::simulate::Simulator;
 use farlink_lab::store::{RunFacts, Store};
+use farlink_lab::tour::Library;
 use farlink_lab::validate::report::{Facts, html};
 use farlink_lab::validate::{Figure, Gauge, Outcome, Suite, Way, estimate, gather, judge};
 use farlink_lab::{Execute, JourneyPlan, JourneyResult, runner};
 use record::Outcome as Loaded;
+use std::sync::Arc;
 
 const SUITE: &str = r#"
 format = 1
@@ -105,8 +107,8 @@ fn measure(store: &mut Store, suite: &Suite, simulator: &Simulator, factor: f64)
     }
 }
 
-fn suite(simulator: &Simulator) -> Suite {
-    Suite::read(&Source::new("stand-in.toml", SUITE), simulator).unwrap()
+fn suite(library: &Library) -> Suite {
+    Suite::read(&Source::new("stand-in.toml", SUITE), library).unwrap()
 }
 
 fn store(directory: &Path) -> Store {
@@ -116,16 +118,16 @@ fn store(directory: &Path) -> Store {
 #[test]
 fn a_stand_in_that_is_the_same_passes_and_makes_a_report() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut store, simulator) = (store(directory.path()), Simulator::new());
-    let suite = suite(&simulator);
+    let (mut store, library) = (store(directory.path()), Arc::new(Library::default()));
+    let (suite, simulator) = (suite(&library), Simulator::new(Arc::clone(&library)));
 
-    let before = estimate(&store, &suite, &simulator, 4).unwrap();
+    let before = estimate(&store, &suite, &library, 4).unwrap();
     assert_eq!(before.loads, 4 * 6 + 2 * 20);
     assert!(before.wall.as_secs_f64() > 16.0, "{before:?}");
     measure(&mut store, &suite, &simulator, 1.0);
-    assert_eq!(estimate(&store, &suite, &simulator, 4).unwrap().loads, 0);
+    assert_eq!(estimate(&store, &suite, &library, 4).unwrap().loads, 0);
 
-    let cells = gather(&store, &suite, &simulator).unwrap();
+    let cells = gather(&store, &suite, &library).unwrap();
     let judgement = judge(&suite, &cells);
     for verdict in &judgement.verdicts {
         assert_eq!(verdict.outcome, Outcome::Met, "{verdict:?}");
@@ -141,10 +143,10 @@ fn a_stand_in_that_is_the_same_passes_and_makes_a_report() {
 #[test]
 fn a_stand_in_that_is_slower_is_found_out() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut store, simulator) = (store(directory.path()), Simulator::new());
-    let suite = suite(&simulator);
+    let (mut store, library) = (store(directory.path()), Arc::new(Library::default()));
+    let (suite, simulator) = (suite(&library), Simulator::new(Arc::clone(&library)));
     measure(&mut store, &suite, &simulator, 1.25);
-    let judgement = judge(&suite, &gather(&store, &suite, &simulator).unwrap());
+    let judgement = judge(&suite, &gather(&store, &suite, &library).unwrap());
     let verdict = |figure| {
         let gauge = Gauge::Figure(figure);
         judgement.verdicts.iter().find(|v| v.target.gauge == gauge).unwrap()

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use net::Network;
 
-use super::repeat;
 use super::suite::{PartPlan, Suite};
 use super::toy_model;
 use super::way::Way;
 use crate::scenario::Scenario;
-use crate::simulate::Simulator;
 use crate::statistics::Sample;
 use crate::store::{Store, StoreError};
+use crate::tour::Library;
 
 /// One scenario, measured in several ways. Times are milliseconds.
 #[derive(Clone, Debug)]
@@ -37,10 +36,23 @@ pub struct Measured {
     pub plt: Option<Sample>,
     /// Loads that were planned and are not in the store.
     pub missing: u64,
-    /// Loads that failed, those included that were late at every attempt.
-    pub failed: u64,
+    /// Why loads failed, each with how often; those included during which the emulator was late at every attempt.
+    pub failures: BTreeMap<String, u64>,
     /// Attempts that were thrown away because the emulator was late.
     pub repeated: u64,
+}
+
+impl Measured {
+    /// Loads that failed.
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    fn fail(&mut self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            *self.failures.entry(reason).or_default() += 1;
+        }
+    }
 }
 
 impl Cell {
@@ -73,15 +85,11 @@ impl Cell {
 ///
 /// # Panics
 /// If a page or network of the suite cannot be opened any more: the suite was checked with them.
-pub fn gather(
-    store: &Store,
-    suite: &Suite,
-    simulator: &Simulator,
-) -> Result<Vec<Cell>, StoreError> {
+pub fn gather(store: &Store, suite: &Suite, library: &Library) -> Result<Vec<Cell>, StoreError> {
     let mut parts: Vec<Vec<Cell>> = suite
         .parts
         .iter()
-        .map(|part| part.cells.iter().map(|scenario| empty(scenario, simulator)).collect())
+        .map(|part| part.cells.iter().map(|scenario| empty(scenario, library)).collect())
         .collect();
     for part_plan in suite.plans() {
         let measured = measured(store, &part_plan)?;
@@ -92,10 +100,10 @@ pub fn gather(
     Ok(parts.into_iter().flatten().collect())
 }
 
-fn empty(scenario: &Arc<Scenario>, simulator: &Simulator) -> Cell {
+fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {
     let known = "a suite names pages, networks and browsers that exist";
-    let network = simulator.network(scenario).expect(known);
-    let page = simulator.page(scenario).expect(known);
+    let network = library.network_of(scenario).expect(known);
+    let page = library.page_of(scenario).expect(known);
     let policy = browser::Policy::named(&scenario.client.browser).expect(known);
     let connections = scenario.stack.connections_per_host.map(|limit| limit as usize);
     let connections = connections.unwrap_or(policy.connections_per_host);
@@ -126,17 +134,15 @@ fn measured(store: &Store, part_plan: &PartPlan) -> Result<Vec<Measured>, StoreE
     for journey in store.journeys(run.id)? {
         let Some(cell) = measured.get_mut(journey.cell as usize) else { continue };
         cell.missing = cell.missing.saturating_sub(1);
-        cell.repeated += repeat::thrown_away(&journey.notes);
-        cell.failed += u64::from(journey.failure.is_some());
-        if journey.failure.is_none() {
-            cell_of.insert(journey.position, journey.cell as usize);
-        }
+        cell_of.insert(journey.position, journey.cell as usize);
+        cell.fail(journey.failure);
     }
     for visit in store.visits(run.id)?.into_iter().filter(|visit| visit.key.visit == 0) {
         let Some(cell) = cell_of.get(&visit.key.journey) else { continue };
-        match visit.plt_ns {
-            Some(plt_ns) => plts[*cell].push(plt_ns as f64 / 1e6),
-            None => measured[*cell].failed += 1,
+        plts[*cell].extend(visit.plt_ns.map(|ns| ns as f64 / 1e6));
+        measured[*cell].fail(visit.failure);
+        if let Some(emulation) = store.emulation(visit.key)? {
+            measured[*cell].repeated += u64::from(emulation.attempts.saturating_sub(1));
         }
     }
     for (cell, plts) in measured.iter_mut().zip(plts) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::cell::Cell;
 use super::suite::{PartPlan, Suite};
 use super::way::Way;
-use crate::simulate::Simulator;
 use crate::statistics::Sample;
 use crate::store::{Store, StoreError};
+use crate::tour::Library;
 
 /// What an emulated load takes beside the page load itself: namespaces, processes, links, and half a second of
 /// start phase.
@@ -34,10 +34,10 @@ pub struct Estimate {
 pub fn estimate(
     store: &Store,
     suite: &Suite,
-    simulator: &Simulator,
+    library: &Library,
     side_by_side: usize,
 ) -> Result<Estimate, StoreError> {
-    let cells = super::gather(store, suite, simulator)?;
+    let cells = super::gather(store, suite, library)?;
     let mut first_of_part = vec![0];
     for part in &suite.parts {
         first_of_part.push(first_of_part[first_of_part.len() - 1] + part.cells.len());

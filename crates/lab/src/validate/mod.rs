@@ -11,7 +11,6 @@ mod figure;
 mod judge;
 mod raw;
 mod read;
-mod repeat;
 pub mod report;
 mod shipped;
 mod suite;
@@ -25,7 +24,6 @@ pub use figure::{Better, DIFFERS, Figure, percent};
 pub use judge::{
     Bias, BrowserCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS, SubjectResult, judge,
 };
-pub use repeat::Repeat;
 pub use shipped::Shipped;
 pub use suite::{Loads, Needs, Part, PartPlan, Suite};
 pub use target::{Gauge, Outcome, Target, Verdict};

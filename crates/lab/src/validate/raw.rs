@@ -24,7 +24,6 @@ pub struct RawSuite {
     pub _format: Spanned<Scalar>,
     pub name: Typed,
     pub seed: Typed,
-    pub attempts: Typed,
     pub side_by_side: Typed,
     #[serde(default)]
     pub needs: RawNeeds,

@@ -34,7 +34,6 @@ impl Suite {
         let mut suite = Suite {
             name: once(source, &raw.name, text("name"))?.unwrap_or("suite".to_owned()),
             seed: once(source, &raw.seed, integer("seed", 0..=i64::MAX))?.unwrap_or(1) as u64,
-            attempts: count("attempts", &raw.attempts, 3)?,
             side_by_side: count("side_by_side", &raw.side_by_side, 4)?,
             needs: needs(source, &raw.needs)?,
             targets,
@@ -167,7 +166,7 @@ fn unknown(key: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulator;
+    use crate::tour::Library;
     use crate::validate::{Shipped, Way};
 
     const SUITE: &str = r#"
@@ -198,7 +197,7 @@ tls = "none"
 "#;
 
     fn read(text: &str) -> Result<Suite, ExperimentError> {
-        Suite::read(&Source::new("s.toml", text), &Simulator::new())
+        Suite::read(&Source::new("s.toml", text), &Library::default())
     }
 
     fn refused(from: &str, to: &str) -> String {
@@ -209,7 +208,7 @@ tls = "none"
     #[test]
     fn a_suite_becomes_plans() {
         let suite = read(SUITE).unwrap();
-        assert_eq!((suite.attempts, suite.side_by_side, suite.targets.len()), (3, 4, 3));
+        assert_eq!((suite.side_by_side, suite.targets.len()), (4, 3));
         let plans = suite.plans();
         let shapes: Vec<_> = plans.iter().map(|p| (p.way, p.plan.journey_count())).collect();
         // Chromium speaks HTTP/2 over TLS only, so two of four cells are not its.
@@ -253,11 +252,11 @@ tls = "none"
     #[test]
     fn the_shipped_suites_read() {
         for shipped in Shipped::ALL {
-            let suite = Suite::read(&shipped.source(), &Simulator::new());
+            let suite = Suite::read(&shipped.source(), &Library::default());
             let suite = suite.unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(suite.name, shipped.name());
         }
-        let full = Suite::read(&Shipped::Full.source(), &Simulator::new()).unwrap();
+        let full = Suite::read(&Shipped::Full.source(), &Library::default()).unwrap();
         let compared = full.parts.iter().filter(|p| p.loads.sim > 0 && p.loads.emu > 0);
         let scenarios: usize = compared.map(|p| p.cells.len()).sum();
         assert!(scenarios >= 60, "{scenarios}");

@@ -16,8 +16,6 @@ pub struct Suite {
     pub name: String,
     /// The seed of all its plans.
     pub seed: u64,
-    /// How often a load during which the emulator was late is measured, at most.
-    pub attempts: u32,
     /// Emulated loads of farlink's loader that go on at the same time.
     pub side_by_side: u32,
     /// What is measured.

@@ -15,7 +15,6 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
     Suite {
         name: "test".to_owned(),
         seed: 1,
-        attempts: 1,
         side_by_side: 1,
         parts: Vec::new(),
         targets: targets.iter().map(target).collect(),

@@ -138,9 +138,9 @@ fn counts(cells: &[Cell]) -> String {
             "<li>{}: {loads} loads count, {} failed, {} are missing; {} attempts were thrown away because \
              the emulator was late, and repeated</li>",
             way.name(),
-            of(|m| m.failed),
-            of(|m| m.missing),
-            of(|m| m.repeated),
+            of(Measured::failed),
+            of(|measured| measured.missing),
+            of(|measured| measured.repeated),
         )
     };
     let lines: String = Way::ALL.into_iter().map(line).collect();

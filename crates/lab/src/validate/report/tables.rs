@@ -103,7 +103,7 @@ pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
             number(&signed(subject.sim_ms[1] / subject.emu_ms[1] - 1.0)),
             number(&percent(subject.noise[1])),
             number(&percent(subject.toy_error)),
-            number(&format!("{} / {}", emu.failed, emu.repeated)),
+            number(&format!("{} / {}", emu.failed(), emu.repeated)),
         );
     }
     end(table)
