@@ -22,6 +22,7 @@ pub mod statistics;
 pub mod store;
 pub mod tour;
 pub mod traces;
+pub mod validate;
 pub mod worlds;
 
 mod journey;
