@@ -9,6 +9,7 @@
 
 mod clock;
 mod control;
+pub mod diagnosis;
 mod drop_log;
 mod emulator;
 mod error;
@@ -26,6 +27,7 @@ mod realtime;
 mod release;
 pub mod sandbox;
 mod side;
+
 mod superpacket;
 mod testbed;
 mod topology;
