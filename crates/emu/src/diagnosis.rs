@@ -13,6 +13,12 @@ pub use capability::Capability;
 pub use finding::{Finding, Lack};
 pub use refusal::Refusal;
 
+/// What this machine lacks without which there is no emulation.
+pub fn missing() -> Vec<(Capability, Lack)> {
+    let lack = |capability: Capability| Some((capability, capability.attempt().err()?));
+    Capability::ALL.into_iter().filter(|part| part.is_needed()).filter_map(lack).collect()
+}
+
 /// Tries everything.
 pub fn diagnose() -> Vec<Finding> {
     let attempt = |capability: Capability| Finding { capability, outcome: capability.attempt() };

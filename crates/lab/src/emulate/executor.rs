@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
@@ -26,12 +26,14 @@ pub struct Emulation {
     program: PathBuf,
     /// Journeys with everything that crossed their wires, if somebody wants to look at them.
     watched: Option<Mutex<Vec<Observed>>>,
+    /// Whether this machine can do it, once somebody has asked.
+    able: OnceLock<Result<(), Refusal>>,
 }
 
 impl Emulation {
     /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
     pub fn new(library: Arc<Library>, program: PathBuf) -> Emulation {
-        Emulation { library, program, watched: None }
+        Emulation { library, program, watched: None, able: OnceLock::new() }
     }
 
     /// The same, which keeps what crosses the wires of its journeys.
@@ -44,7 +46,17 @@ impl Emulation {
     /// # Errors
     /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        let _ = scenario;
+        self.able.get_or_init(able).clone()?;
+        let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
+            message: format!("{side}: {refusal}"),
+            hint: Some("simulate it: world `sim`".to_owned()),
+        };
+        let transport = &scenario.transport;
+        for (side, tcp) in
+            [("the servers' TCP", &transport.server), ("the client's TCP", &transport.client)]
+        {
+            kernel::Settings::for_config(tcp.config()).map_err(|refusal| refuse(side, refusal))?;
+        }
         Ok(())
     }
 
@@ -130,6 +142,23 @@ impl Emulation {
         let traffic = Traffic { endpoints: emulated.endpoints, ..Traffic::default() };
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
+}
+
+/// Whether this machine can emulate networks at all; if not, what mends that.
+fn able() -> Result<(), Refusal> {
+    let missing = emu::diagnosis::missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let why = missing.iter().map(|(part, lack)| format!("{part}: {}", lack.why));
+    let remedies: Vec<&str> = missing.iter().map(|(_, lack)| lack.remedy.as_str()).collect();
+    Err(Refusal {
+        message: format!(
+            "this machine does not emulate networks: {}",
+            why.collect::<Vec<_>>().join("; ")
+        ),
+        hint: Some(remedies.join("\n      ")),
+    })
 }
 
 impl Execute for Emulation {

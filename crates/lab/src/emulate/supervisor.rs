@@ -22,7 +22,7 @@ use super::messages::{
     Prepared, ServerReport, Settle,
 };
 use super::{EmulationError, Role};
-use crate::scenario::Program;
+use crate::scenario::{Program, Tcp, Transport};
 use crate::tour::Library;
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
@@ -44,7 +44,7 @@ fn emulate(
     order: &Order,
 ) -> Result<Emulated, EmulationError> {
     let topology = topology(order)?;
-    let testbed = testbed(&topology)?;
+    let testbed = testbed(&topology, &order.scenario.transport)?;
     let client = match order.scenario.client.program {
         Program::Loader => Role::Client,
         Program::Chromium => Role::Chromium,
@@ -210,10 +210,10 @@ fn kernel_release() -> String {
 }
 
 /// The namespaces.
-fn testbed(topology: &Topology) -> Result<Testbed, EmulationError> {
-    let testbed = Testbed::with_mtu(topology.mtu())?;
-    testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
-    Ok(testbed)
+fn testbed(topology: &Topology, transport: &Transport) -> Result<Testbed, EmulationError> {
+    let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
+    let sides = [settings(&transport.client)?, settings(&transport.server)?];
+    Ok(Testbed::with_tcp(topology.mtu(), sides)?)
 }
 
 /// The network between both ends.
