@@ -28,7 +28,7 @@ impl DropLog {
     }
 
     /// Those that are remembered.
-    pub fn iter(&self) -> impl Iterator<Item = &Drop> {
+    pub fn iter(&self) -> impl Iterator<Item = &Drop> + Clone {
         self.drops.iter()
     }
 

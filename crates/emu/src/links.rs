@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use net::{DropCause, LinkConfig, LinkStats, Packet, Verdict};
 use units::Time;
@@ -88,6 +89,7 @@ pub(crate) struct Links<B> {
     /// Of each line; [`Time::NEVER`] if nothing will happen.
     deadlines: Vec<Time>,
     routes: Vec<Route>,
+    lookahead: Duration,
     /// Servers that have a route of their own.
     own: BTreeMap<IpAddr, usize>,
     entered: u64,
@@ -97,6 +99,7 @@ pub(crate) struct Links<B> {
 
 impl<B: Clone + Send + 'static> Links<B> {
     pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
+        let lookahead = topology.lookahead();
         let (links, routes, own) = topology.into_parts();
         let line = |NamedLink { name, config, drops }| Line {
             path: Path::new(&name, config.clone(), drops, source),
@@ -106,7 +109,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         };
         let lines: Vec<_> = links.into_iter().map(line).collect();
         let deadlines = vec![Time::NEVER; lines.len()];
-        Links { lines, deadlines, routes, own, entered: 0, dropped: VecDeque::new() }
+        Links { lines, deadlines, routes, lookahead, own, entered: 0, dropped: VecDeque::new() }
     }
 
     /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
@@ -119,6 +122,11 @@ impl<B: Clone + Send + 'static> Links<B> {
         let traveller =
             Traveller { number, from, route, hop: 0, packet, payload_bytes, marked: false, body };
         (number, self.enter(at, traveller))
+    }
+
+    /// No packet takes less than twice this.
+    pub(crate) fn lookahead(&self) -> Duration {
+        self.lookahead
     }
 
     /// When the next thing happens, if anything does.
@@ -202,7 +210,6 @@ impl<B: Clone + Send + 'static> Links<B> {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use net::{LossModel, QueueLimit};
     use units::BitsPerSec;

@@ -9,11 +9,17 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use net::{LinkConfig, Network};
+use net::{Emulator, JitterShape, LinkConfig, Network, Reorder};
 use units::BitsPerSec;
 
 use crate::{Drops, Side};
+
+/// A thread wakes up late by some tens of microseconds: below this there is nothing to look ahead.
+const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
+/// What arrives meanwhile must have room in the sockets' buffers: a quarter of a megabyte at 1 Gbit/s.
+const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 
 /// Links between client and server side.
 #[derive(Clone, Debug)]
@@ -126,6 +132,15 @@ impl Topology {
         rates.min().unwrap_or(BitsPerSec::UNLIMITED)
     }
 
+    /// Half of the time that every packet takes at least, as far as that is of use.
+    pub(crate) fn lookahead(&self) -> Duration {
+        let least = |side: Side| -> Duration {
+            self.common.from(side).iter().map(|link| least_delay(&self.links[*link].config)).sum()
+        };
+        let half = Side::BOTH.map(least).into_iter().min().unwrap_or_default() / 2;
+        if half < LEAST_LOOKAHEAD { Duration::ZERO } else { half.min(MOST_LOOKAHEAD) }
+    }
+
     /// All links; all routes, the common one first; the servers that have one of their own.
     pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<IpAddr, usize>) {
         let numbers = self.farther.keys().copied().zip(1..).collect();
@@ -136,5 +151,55 @@ impl Topology {
     fn add(&mut self, name: &str, config: LinkConfig) -> usize {
         self.links.push(NamedLink { name: name.to_owned(), config, drops: Drops::default() });
         self.links.len() - 1
+    }
+}
+
+/// What a link takes at least, serialisation apart.
+fn least_delay(config: &LinkConfig) -> Duration {
+    let varies = match config.jitter.shape {
+        JitterShape::Uniform => config.jitter.spread,
+        // No farther from the mean by construction.
+        JitterShape::Normal => config.jitter.spread * 6,
+    };
+    match (config.emulator, config.reorder) {
+        (Emulator::Farlink, Reorder::Never | Reorder::ByJitter) => {
+            config.delay.saturating_sub(varies)
+        }
+        // Ticks are rounded, and some packets jump.
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::{Jitter, QueueLimit};
+
+    use super::*;
+
+    fn lookahead(config: LinkConfig) -> Duration {
+        Topology::between(config, LinkConfig::delay(Duration::from_secs(1))).lookahead()
+    }
+
+    #[test]
+    fn the_lookahead_is_half_of_the_shortest_way() {
+        let delay = |micros| LinkConfig::delay(Duration::from_micros(micros));
+        assert_eq!(lookahead(delay(1000)), Duration::from_micros(500));
+        assert_eq!(lookahead(delay(100)), Duration::ZERO);
+        assert_eq!(lookahead(delay(50_000)), MOST_LOOKAHEAD);
+        let jitter = Jitter { spread: Duration::from_micros(400), shape: JitterShape::Uniform };
+        assert_eq!(lookahead(LinkConfig { jitter, ..delay(1000) }), Duration::from_micros(300));
+        assert_eq!(
+            lookahead(LinkConfig { reorder: Reorder::Jump(0.1), ..delay(1000) }),
+            Duration::ZERO
+        );
+        let rate = LinkConfig::new(BitsPerSec::kbit(1), Duration::ZERO, QueueLimit::Unlimited);
+        assert_eq!(lookahead(rate), Duration::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "no link `sideways`")]
+    fn drops_need_a_link() {
+        let link = LinkConfig::delay(Duration::ZERO);
+        let _ = Topology::between(link.clone(), link).losing("sideways", Drops::of([1]));
     }
 }
