@@ -29,6 +29,7 @@ pub mod sandbox;
 mod side;
 
 mod superpacket;
+mod tcp_settings;
 mod testbed;
 mod topology;
 mod vnet;
