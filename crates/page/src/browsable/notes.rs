@@ -14,6 +14,7 @@ pub(super) enum Difference {
     LateFetch,
     OtherFrame,
     AfterRedirect,
+    AtHead,
     StyleTime,
 }
 
@@ -36,6 +37,9 @@ impl Difference {
             Difference::OtherFrame => "wait for less than stated: a frame does not see into others",
             Difference::AfterRedirect => {
                 "wait for the end of a redirect rather than for the redirect itself"
+            }
+            Difference::AtHead => {
+                "reveal others by their head: scripts do not see the end of other hosts' answers"
             }
             Difference::StyleTime => {
                 "requested by a sheet when it is applied: its compute is the browser's own"

@@ -118,6 +118,9 @@ impl Plan {
         self.arrivals[unit].reverse();
         let code = self.arrivals[unit].join(";");
         let carrier = self.units.carrier[unit];
+        if carrier == Carrier::Fetch && !code.is_empty() && self.is_foreign(unit) {
+            self.notes.add(Difference::AtHead, &self.page.objects[unit].url);
+        }
         let (body, then) = match carrier {
             Carrier::Navigation | Carrier::Frame => {
                 let mut references = std::mem::take(&mut self.references[unit]);
@@ -141,6 +144,12 @@ impl Plan {
         };
         self.bodies[last] = body;
         then
+    }
+
+    /// Whether another host than the window's serves it.
+    fn is_foreign(&self, unit: usize) -> bool {
+        let window = &self.places[self.units.last[self.units.window[unit]]];
+        self.places[self.units.last[unit]].host != window.host
     }
 
     /// Has `unit` requested, with `then` to be run on its arrival.
@@ -285,21 +294,22 @@ impl Plan {
         let unit = self.units.first[object];
         let carrier = self.units.carrier[unit];
         let stated = &self.page.objects[object];
-        let window = &self.places[self.units.last[self.units.window[unit]]];
         let place = &self.places[object];
         let mut fields = Vec::new();
         if let Some(target) = self.units.target[object] {
             fields.push(("location", self.places[target].from(place)));
         }
-        if carrier == Carrier::Font && place.host != window.host {
+        if carrier == Carrier::Font && self.is_foreign(unit) {
             fields.push(("access-control-allow-origin", "*".to_owned()));
         }
         if stated.cacheable {
             // A day: any second visit lies within it.
             fields.push(("cache-control", "max-age=86400".to_owned()));
+        } else if self.units.target[object].is_some() {
+            // Browsers keep permanent redirects for good (RFC 9110 section 15.4.2).
+            fields.push(("cache-control", "no-store".to_owned()));
         }
-        let json =
-            carrier == Carrier::Fetch && stated.kind == Kind::Data && place.host == window.host;
+        let json = carrier == Carrier::Fetch && stated.kind == Kind::Data && !self.is_foreign(unit);
         Content {
             media_type: if json { "application/json" } else { carrier.media_type() },
             fields,

@@ -11,6 +11,9 @@ use super::link;
 
 /// `q(element, url, urgent, then, id)`; `g(url, options, then)`; `t(ms, then)`; `d(object, arrivals, then)`.
 ///
+/// What another host answers to a fetch cannot be read: `then` is run at its head, and the answer kept, as a
+/// browser breaks off the transfer of what nobody can read any more.
+///
 /// The load event waits for a frame whose document is open for writing: so `t` keeps one as long as a
 /// delay runs.
 pub(super) const HELPERS: &str = "<script>\
@@ -19,7 +22,7 @@ if(p)e.fetchPriority='high';if(i)e.id=i;e.onload=e.onerror=h;\
 if(p0){e.rel=t;e.as='image'}if(t=='link')e.rel='stylesheet';\
 e[t=='link'||p0?'href':'src']=u;(document.body||document.documentElement).append(e)}\
 function g(u,o,h){fetch(u,{mode:'no-cors',credentials:'include',cache:'no-store',...o})\
-.then(r=>r.text()).catch(()=>0).then(h)}\
+.then(r=>((g.r=g.r||[]).push(r),r.text())).catch(()=>0).then(h)}\
 function t(m,h){t.n=-~t.n;if(t.n==1){t.f=document.createElement('iframe');t.f.hidden=1;\
 document.documentElement.append(t.f);t.f.contentDocument.open()}\
 setTimeout(()=>{h();if(!--t.n)t.f.contentDocument.close()},m)}\
