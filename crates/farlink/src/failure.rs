@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 pub enum ExitCode {
     /// Done.
     Success = 0,
-    /// It ran, and a page did not load.
+    /// It ran, and a page did not load or a target was missed.
     Failed = 1,
     /// What was asked for cannot be.
     BadInput = 2,
@@ -35,7 +35,8 @@ impl ExitCode {
         match self {
             ExitCode::Success => "Done.",
             ExitCode::Failed => {
-                "It ran to its end, and a page did not load. The output says which and why."
+                "It ran to its end, and a page did not load, or a target of a validation was missed or \
+                 could not be judged. The output says which and why."
             }
             ExitCode::BadInput => {
                 "What was asked for cannot be: wrong arguments, a file that is not what it should be, \

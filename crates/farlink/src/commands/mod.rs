@@ -15,6 +15,7 @@ mod run;
 mod runs;
 mod shell;
 mod stores;
+mod validate;
 
 use std::num::NonZeroUsize;
 
@@ -30,6 +31,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => runs::run(&runs),
+        Command::Validate(validate) => validate::run(&validate),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
         Command::Link(link) => link::run(&link),
