@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+#[cfg(target_os = "linux")]
+pub mod chromium;
 mod device;
 mod loader;
 mod named;

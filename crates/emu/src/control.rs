@@ -8,7 +8,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
 use crate::drop_log::DropPart;
-use crate::{Error, LinkDrop, LinkReport, Punctuality};
+use crate::{Drop, Error, LinkReport, Punctuality};
 
 /// What an emulator has done so far.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl Control {
     ///
     /// # Errors
     /// If the emulator has ended.
-    pub fn drops(&self, since: u64) -> Result<Vec<LinkDrop>, Error> {
+    pub fn drops(&self, since: u64) -> Result<Vec<Drop>, Error> {
         let (mut next, mut drops) = (since, Vec::new());
         loop {
             let (answer, answered) = mpsc::channel();

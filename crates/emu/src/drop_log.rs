@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use crate::LinkDrop;
+use crate::Drop;
 
 /// Remembers the last drops, and how many there were before. What was forgotten is still counted in each link's totals.
 #[derive(Clone, Debug, Default)]
 pub struct DropLog {
     forgotten: u64,
-    drops: VecDeque<LinkDrop>,
+    drops: VecDeque<Drop>,
 }
 
 impl DropLog {
@@ -28,11 +28,11 @@ impl DropLog {
     }
 
     /// Those that are remembered.
-    pub fn iter(&self) -> impl Iterator<Item = &LinkDrop> {
+    pub fn iter(&self) -> impl Iterator<Item = &Drop> + Clone {
         self.drops.iter()
     }
 
-    pub(crate) fn push(&mut self, drop: LinkDrop) {
+    pub(crate) fn push(&mut self, drop: Drop) {
         if self.drops.len() == DropLog::REMEMBERED {
             self.drops.pop_front();
             self.forgotten += 1;
@@ -53,7 +53,7 @@ impl DropLog {
 pub(crate) struct DropPart {
     /// How many drops came before.
     pub(crate) from: u64,
-    pub(crate) drops: Vec<LinkDrop>,
+    pub(crate) drops: Vec<Drop>,
 }
 
 #[cfg(test)]
@@ -63,9 +63,9 @@ mod tests {
 
     use super::*;
 
-    fn drop(number: usize) -> LinkDrop {
+    fn drop(number: usize) -> Drop {
         let at = Time::from_nanos(number as u64);
-        LinkDrop { at, link: 0, wire_bytes: 100, cause: DropCause::Loss }
+        Drop { at, link: 0, wire_bytes: 100, cause: DropCause::Loss }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! its first link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no
 //! time, as in the simulation. What timers and applications send enters when it is sent.
 //!
-//! Waiting is `ppoll` with a deadline in nanoseconds, without spinning. How packets leave is a [`Release`].
+//! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
+//! arrive. How packets leave is a [`Release`].
 
 use std::time::Duration;
 
@@ -76,29 +77,35 @@ struct Delivery {
 
 impl Emulator {
     /// Opens the interfaces in the middle of a [`Testbed`](crate::Testbed); call it in there. Random losses and jitter are drawn from `source`,
-    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run).
+    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run). Its clock begins now,
+    /// and it releases packets [exactly](Release::Exact), unless told otherwise.
     ///
     /// # Errors
     /// If the calling thread's namespace has no such interfaces, or packet sockets are not allowed.
-    pub fn new(
-        topology: &Topology,
-        source: &chance::Source,
-        release: Release,
-        clock: Clock,
-    ) -> Result<Emulator, Error> {
+    pub fn new(topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
         Ok(Emulator {
-            clock,
-            release,
+            clock: Clock::start(),
+            release: Release::Exact,
             sockets: [
                 PacketSocket::open(Side::Client.interface())?,
                 PacketSocket::open(Side::Server.interface())?,
             ],
             links: Links::new(topology, source),
-            trains: [Train::new(release), Train::new(release)],
+            trains: [Train::default(), Train::default()],
             ledger: Ledger::default(),
             inbox: Inbox::new()?,
             observer: (),
         })
+    }
+
+    /// Shares the zero of another clock.
+    pub fn counting_from(self, clock: Clock) -> Emulator {
+        Emulator { clock, ..self }
+    }
+
+    /// Chooses how packets leave.
+    pub fn releasing(self, release: Release) -> Emulator {
+        Emulator { release, ..self }
     }
 
     /// Lets somebody look on.
@@ -189,7 +196,7 @@ impl<O: Observer> Emulator<O> {
             let Some(arrival) = arrival else { break };
             moved += 1;
             let to = arrival.from.peer();
-            if !self.trains[to as usize].takes(&arrival) {
+            if !self.trains[to as usize].takes(&arrival, self.release) {
                 self.depart(to)?;
             }
             self.trains[to as usize].push(arrival);
@@ -234,26 +241,31 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Waits until something happens - or, while packets flow, until the release's quantum is over. Returns whether somebody asks for
-    /// something.
-    fn wait(&self, began: Time, busy: bool) -> Result<bool, Error> {
+    /// Waits until something is due or arrives. Returns whether somebody asks for something.
+    fn wait(&self, began: Time, moved: bool) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
         let [client, server] =
             self.sockets.each_ref().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
-        let now = self.clock.now();
-        let pause = (began + self.release.quantum()) - now;
         let mut all = [bell, client, server];
-        let (fds, until) = if busy && !pause.is_zero() {
-            (&mut all[..1], pause)
-        } else {
-            let next = self.links.deadline();
-            (&mut all[..], next.map_or(IDLE, |due| (due - now).min(IDLE)))
+        let (now, next) = (self.clock.now(), self.links.deadline());
+        let unwatched = self.unwatched_until(began, moved, next);
+        let (fds, wait) = match unwatched {
+            Some(until) if until > now => (&mut all[..1], until - now),
+            _ => (&mut all[..], next.map_or(IDLE, |due| due - now)),
         };
-        match ppoll(fds, Some(TimeSpec::from(until)), None) {
+        match ppoll(fds, Some(TimeSpec::from(wait.min(IDLE))), None) {
             Ok(_) => Ok(fds[0].any().unwrap_or(false)),
             Err(Errno::EINTR) => Ok(false),
             Err(errno) => Err(Error::System { what: "failed to wait for packets", errno }),
         }
+    }
+
+    /// How long nobody need look for arrivals, while packets flow: what arrives has its stamp, and nothing that does leaves before the
+    /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it.
+    fn unwatched_until(&self, began: Time, moved: bool, next: Option<Time>) -> Option<Time> {
+        let ahead = began + self.links.lookahead();
+        let until = next.map_or(ahead, |due| due.min(ahead)).max(began + self.release.quantum());
+        (moved || next.is_some()).then_some(until)
     }
 
     /// Does what other threads ask for; true if that is to stop.

@@ -13,7 +13,7 @@ const BUCKETS: usize = ((64 - STEP_BITS as usize) + 1) << STEP_BITS;
 
 /// Counts of packets by how late they were.
 #[derive(Clone, Debug)]
-pub struct Lateness {
+pub(crate) struct Lateness {
     counts: Box<[u64]>,
     total: u64,
     max: Duration,
@@ -34,14 +34,14 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// Packets counted.
-    pub fn count(&self) -> u64 {
-        self.total
-    }
-
     /// Half of the packets, 99 of 100, and all of them were no later.
-    pub fn punctuality(&self) -> Punctuality {
-        Punctuality { p50: self.quantile(500), p99: self.quantile(990), max: self.max }
+    pub(crate) fn punctuality(&self) -> Punctuality {
+        Punctuality {
+            packets: self.total,
+            p50: self.quantile(500),
+            p99: self.quantile(990),
+            max: self.max,
+        }
     }
 
     /// At least so many in a thousand packets were no later.
@@ -73,6 +73,8 @@ fn largest_in(bucket: usize) -> u64 {
 /// How late packets were delivered: quantiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Punctuality {
+    /// Packets that were delivered.
+    pub packets: u64,
     /// Half were no later.
     pub p50: Duration,
     /// 99 of 100 were no later.
@@ -110,11 +112,11 @@ mod tests {
         let mut lateness = Lateness::default();
         assert_eq!(lateness.punctuality(), Punctuality::default());
         (1..=1000).for_each(|micros| lateness.add(Duration::from_micros(micros)));
-        let Punctuality { p50, p99, max } = lateness.punctuality();
+        let Punctuality { packets, p50, p99, max } = lateness.punctuality();
         assert!((500..516).contains(&p50.as_micros()), "{p50:?}");
         assert!((990..=1000).contains(&p99.as_micros()), "{p99:?}");
         assert_eq!(max, Duration::from_micros(1000));
-        assert_eq!(lateness.count(), 1000);
+        assert_eq!(packets, 1000);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod clock;
 mod control;
+pub mod diagnosis;
 mod drop_log;
 mod emulator;
 mod error;
@@ -26,6 +27,7 @@ mod realtime;
 mod release;
 pub mod sandbox;
 mod side;
+
 mod superpacket;
 mod testbed;
 mod topology;
@@ -38,8 +40,8 @@ pub use emulator::{Account, Emulator};
 pub use error::Error;
 pub use headers::TcpNumbers;
 pub use isolate::{Privilege, isolated};
-pub use lateness::{Lateness, Punctuality};
-pub use links::{LinkDrop, LinkReport};
+pub use lateness::Punctuality;
+pub use links::{Drop, LinkReport};
 pub use log::{Fate, Passage, Passages};
 pub use namespace::NetNamespace;
 pub use observer::{Observer, Sighting};
@@ -47,4 +49,4 @@ pub use path::{Drops, Path};
 pub use release::Release;
 pub use side::Side;
 pub use testbed::Testbed;
-pub use topology::Topology;
+pub use topology::{NamedLink, Topology};

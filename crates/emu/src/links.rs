@@ -5,16 +5,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use net::{DropCause, LinkConfig, LinkStats, Packet, Verdict};
 use units::Time;
 
-use crate::topology::Route;
+use crate::topology::{NamedLink, Route};
 use crate::{Path, Side, Topology};
 
 /// A dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkDrop {
+pub struct Drop {
     /// When.
     pub at: Time,
     /// By which link: its index among the [`LinkReport`]s.
@@ -88,28 +89,27 @@ pub(crate) struct Links<B> {
     /// Of each line; [`Time::NEVER`] if nothing will happen.
     deadlines: Vec<Time>,
     routes: Vec<Route>,
+    lookahead: Duration,
     /// Servers that have a route of their own.
     own: BTreeMap<IpAddr, usize>,
     entered: u64,
     /// Packets that were dropped, with their numbers, until somebody asks.
-    dropped: VecDeque<(u64, LinkDrop)>,
+    dropped: VecDeque<(u64, Drop)>,
 }
 
 impl<B: Clone + Send + 'static> Links<B> {
-    pub(crate) fn new(topology: &Topology, source: &chance::Source) -> Links<B> {
-        let lines: Vec<_> = topology
-            .links()
-            .iter()
-            .map(|link| Line {
-                name: link.name.clone(),
-                config: link.config.clone(),
-                path: Path::new(&link.name, link.config.clone(), link.drops.clone(), source),
-                reached: Time::ZERO,
-            })
-            .collect();
-        let (routes, own) = topology.routes();
+    pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
+        let lookahead = topology.lookahead();
+        let (links, routes, own) = topology.into_parts();
+        let line = |NamedLink { name, config, drops }| Line {
+            path: Path::new(&name, config.clone(), drops, source),
+            name,
+            config,
+            reached: Time::ZERO,
+        };
+        let lines: Vec<_> = links.into_iter().map(line).collect();
         let deadlines = vec![Time::NEVER; lines.len()];
-        Links { lines, deadlines, routes, own, entered: 0, dropped: VecDeque::new() }
+        Links { lines, deadlines, routes, lookahead, own, entered: 0, dropped: VecDeque::new() }
     }
 
     /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
@@ -122,6 +122,11 @@ impl<B: Clone + Send + 'static> Links<B> {
         let traveller =
             Traveller { number, from, route, hop: 0, packet, payload_bytes, marked: false, body };
         (number, self.enter(at, traveller))
+    }
+
+    /// No packet takes less than twice this.
+    pub(crate) fn lookahead(&self) -> Duration {
+        self.lookahead
     }
 
     /// When the next thing happens, if anything does.
@@ -155,7 +160,7 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// The next packet that was dropped, with its number.
-    pub(crate) fn dropped(&mut self) -> Option<(u64, LinkDrop)> {
+    pub(crate) fn dropped(&mut self) -> Option<(u64, Drop)> {
         self.dropped.pop_front()
     }
 
@@ -178,7 +183,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let Traveller { number, packet, payload_bytes, .. } = traveller;
         let verdict = line.path.handle(now, packet, payload_bytes as usize, traveller);
         if let Verdict::Dropped(cause) = verdict {
-            let drop = LinkDrop { at: now, link, wire_bytes: packet.wire_bytes, cause };
+            let drop = Drop { at: now, link, wire_bytes: packet.wire_bytes, cause };
             self.dropped.push_back((number, drop));
         }
         self.settle(link);
@@ -190,7 +195,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let path = &mut self.lines[link].path;
         while let Some(fallen) = path.fallen() {
             let net::Fallen { at, wire_bytes, cause, body } = fallen;
-            self.dropped.push_back((body.number, LinkDrop { at, link, wire_bytes, cause }));
+            self.dropped.push_back((body.number, Drop { at, link, wire_bytes, cause }));
         }
         self.deadlines[link] = path.deadline().unwrap_or(Time::NEVER);
     }
@@ -205,7 +210,6 @@ impl<B: Clone + Send + 'static> Links<B> {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use net::{LossModel, QueueLimit};
     use units::BitsPerSec;
@@ -237,12 +241,8 @@ mod tests {
     fn links_are_crossed_one_after_the_other() {
         let topology = Topology::between(link(ms(10)), link(ms(20)))
             .beyond(link(ms(30)), link(ms(40)))
-            .farther(
-                FAR,
-                ("far/up", LinkConfig::delay(ms(5))),
-                ("far/down", LinkConfig::delay(ms(6))),
-            );
-        let mut links = Links::new(&topology, &chance::Source::new(0, 0));
+            .farther(FAR, "far/up", LinkConfig::delay(ms(5)), "far/down", LinkConfig::delay(ms(6)));
+        let mut links = Links::new(topology, &chance::Source::new(0, 0));
         links.handle(Time::ZERO, entry(Side::Client, SERVER), ());
         links.handle(Time::from_millis(100), entry(Side::Server, SERVER), ());
         links.handle(Time::from_millis(200), entry(Side::Client, FAR), ());
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn what_is_read_late_enters_late() {
         let topology = Topology::between(link(ms(0)), link(ms(0)));
-        let mut links = Links::new(&topology, &chance::Source::new(0, 0));
+        let mut links = Links::new(topology, &chance::Source::new(0, 0));
         links.handle(Time::from_millis(10), entry(Side::Client, SERVER), ());
         assert_eq!(arrivals(&mut links), [(0, Time::from_millis(11))]);
         let late = links.handle(Time::from_millis(5), entry(Side::Client, SERVER), ());
@@ -267,7 +267,7 @@ mod tests {
     fn the_account_is_exact() {
         let lossy = LinkConfig { loss: LossModel::Random(0.1), ..link(ms(10)) };
         let topology = Topology::between(lossy.clone(), link(ms(0))).beyond(lossy, link(ms(0)));
-        let mut links = Links::new(&topology, &chance::Source::new(1, 0));
+        let mut links = Links::new(topology, &chance::Source::new(1, 0));
         let mut arrived = 0;
         for n in 0..1000 {
             let at = Time::ZERO + Duration::from_micros(700) * n;

@@ -4,7 +4,7 @@ use net::DropCause;
 use units::Time;
 
 use crate::headers::TcpNumbers;
-use crate::{LinkDrop, Observer, Side, Sighting};
+use crate::{Drop, Observer, Side, Sighting};
 
 /// One packet's way through the emulator.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Observer for Passages {
         self.0[packet.number as usize].fate = Fate::Delivered { due, left };
     }
 
-    fn dropped(&mut self, number: u64, drop: &LinkDrop) {
+    fn dropped(&mut self, number: u64, drop: &Drop) {
         self.0[number as usize].fate = Fate::Dropped(drop.cause);
     }
 }

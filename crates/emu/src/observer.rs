@@ -4,7 +4,7 @@
 
 use units::Time;
 
-use crate::links::LinkDrop;
+use crate::links::Drop;
 use crate::superpacket::Segment;
 use crate::{Side, TcpNumbers};
 
@@ -50,7 +50,7 @@ pub trait Observer {
     }
 
     /// The packet with this number was dropped.
-    fn dropped(&mut self, number: u64, drop: &LinkDrop) {
+    fn dropped(&mut self, number: u64, drop: &Drop) {
         let _ = (number, drop);
     }
 }
@@ -68,7 +68,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.delivered(due, left, packet);
     }
 
-    fn dropped(&mut self, number: u64, drop: &LinkDrop) {
+    fn dropped(&mut self, number: u64, drop: &Drop) {
         self.0.dropped(number, drop);
         self.1.dropped(number, drop);
     }
@@ -83,7 +83,7 @@ impl<O: Observer> Observer for Option<O> {
         self.iter_mut().for_each(|observer| observer.delivered(due, left, packet));
     }
 
-    fn dropped(&mut self, number: u64, drop: &LinkDrop) {
+    fn dropped(&mut self, number: u64, drop: &Drop) {
         self.iter_mut().for_each(|observer| observer.dropped(number, drop));
     }
 }

@@ -46,9 +46,7 @@ pub(crate) struct PacketSocket {
 impl PacketSocket {
     /// Opens one on an interface of the calling thread's namespace.
     pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
-        // Protocol 0: nothing arrives before the socket is bound.
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)
+        let fd = unbound()
             .map_err(Error::system("failed to open a packet socket (needs CAP_NET_RAW)"))?;
         configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;
         let index = if_nametoindex(interface)
@@ -119,6 +117,17 @@ impl PacketSocket {
             .map(|statistics| statistics.tp_drops)
             .map_err(Error::system("failed to read a packet socket's statistics"))
     }
+}
+
+/// Opens and configures one that is bound to nothing; system calls only.
+pub(crate) fn attempt() -> Result<(), Errno> {
+    configure(&unbound()?)
+}
+
+/// Protocol 0: nothing arrives before the socket is bound.
+fn unbound() -> Result<OwnedFd, Errno> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)
 }
 
 fn configure(fd: &OwnedFd) -> Result<(), Errno> {

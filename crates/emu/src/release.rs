@@ -46,22 +46,16 @@ impl Release {
 }
 
 /// Packets that will leave in one piece.
+#[derive(Default)]
 pub(crate) struct Train {
-    release: Release,
     cars: Vec<Arrival<Segment>>,
 }
 
 impl Train {
-    pub(crate) fn new(release: Release) -> Train {
-        Train { release, cars: Vec::new() }
-    }
-
     /// Whether `next` can leave together with those that are here.
-    pub(crate) fn takes(&self, next: &Arrival<Segment>) -> bool {
+    pub(crate) fn takes(&self, next: &Arrival<Segment>, release: Release) -> bool {
         let Some(last) = self.cars.last() else { return true };
-        self.release != Release::Exact
-            && last.marked == next.marked
-            && last.body.precedes(&next.body)
+        release != Release::Exact && last.marked == next.marked && last.body.precedes(&next.body)
     }
 
     pub(crate) fn push(&mut self, next: Arrival<Segment>) {

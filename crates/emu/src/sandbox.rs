@@ -17,6 +17,7 @@
 //! Invariant: nothing that a sandbox makes has a name in the machine's own file system or network.
 
 mod caller;
+mod descriptors;
 mod mounts;
 mod names;
 mod outside;
@@ -25,6 +26,7 @@ mod terminal;
 mod warden;
 
 pub use caller::RunAs;
+pub use descriptors::{receive_listener, send_listener};
 pub use names::Names;
 pub use outside::Sandbox;
 pub use supervisor::{Reaped, Supervisor};

@@ -39,6 +39,15 @@ impl Testbed {
     /// The same for packets no larger than `mtu`, such as [`Topology::mtu`](crate::Topology::mtu) - and Ethernet's. Where IPv6 does not fit
     /// there is none.
     pub fn with_mtu(mtu: u32) -> Result<Testbed, Error> {
+        Testbed::build(mtu, None)
+    }
+
+    /// The same with TCP set to what `settings` say, first the client's, then the server's.
+    pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
+        Testbed::build(mtu, Some(settings))
+    }
+
+    fn build(mtu: u32, settings: Option<[kernel::Settings; 2]>) -> Result<Testbed, Error> {
         let testbed = Testbed {
             client: NetNamespace::new()?,
             middle: NetNamespace::new()?,
@@ -46,13 +55,17 @@ impl Testbed {
         };
         testbed.wire()?;
         for side in Side::BOTH {
-            let commands = commands(side, mtu.min(ETHERNET_MTU));
+            let settings = settings.as_ref().map(|sides| sides[side as usize].clone());
+            let commands = commands(side, mtu.min(ETHERNET_MTU), settings.as_ref());
             testbed.namespace(side).run(move || {
                 // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
                 write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
                 // Programs may bind the addresses of the local networks, as they may with IPv4.
                 write_sysctl("ipv6/ip_nonlocal_bind", "1")?;
+                if let Some(settings) = settings {
+                    settings.write_sysctls()?;
+                }
                 ip(&commands)
             })?;
         }
@@ -124,21 +137,25 @@ impl Testbed {
     }
 }
 
-/// What makes one end.
-fn commands(side: Side, mtu: u32) -> String {
+/// What makes one end. Settings of TCP that routes carry are on those that packets to the other end take.
+fn commands(side: Side, mtu: u32, settings: Option<&kernel::Settings>) -> String {
     let peer = side.peer();
+    let link = settings.map(kernel::Settings::link_options).unwrap_or_default();
+    let route = settings.map(kernel::Settings::route_options).unwrap_or_default();
     let mut commands = format!(
         "link set lo up\n\
-         link set eth0 address {} mtu {mtu} up\n\
+         link set eth0 address {} mtu {mtu} {link} up\n\
          addr add {}/24 dev eth0\n\
-         neigh add {} lladdr {} dev eth0 nud permanent\n",
+         neigh add {} lladdr {} dev eth0 nud permanent\n\
+         route add {} dev eth0 {route}\n",
         side.hardware_address(),
         side.address(),
         peer.address(),
         peer.hardware_address(),
+        peer.address(),
     );
     commands += &match side {
-        Side::Client => format!("route add default via {}\n", peer.address()),
+        Side::Client => format!("route add default via {} {route}\n", peer.address()),
         Side::Server => {
             local_networks().map(|net| format!("route add local {net} dev lo\n")).collect()
         }
@@ -146,13 +163,15 @@ fn commands(side: Side, mtu: u32) -> String {
     if mtu >= IPV6_LEAST_MTU {
         commands += &format!(
             "addr add {}/64 dev eth0 nodad\n\
-             neigh add {} lladdr {} dev eth0 nud permanent\n",
+             neigh add {} lladdr {} dev eth0 nud permanent\n\
+             route add {} dev eth0 {route}\n",
             side.address_v6(),
             peer.address_v6(),
             peer.hardware_address(),
+            peer.address_v6(),
         );
         commands += &match side {
-            Side::Client => format!("route add default via {}\n", peer.address_v6()),
+            Side::Client => format!("route add default via {} {route}\n", peer.address_v6()),
             Side::Server => "route add local fd00:fa:1::/48 dev lo\n".to_owned(),
         };
     }

@@ -9,11 +9,17 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use net::{LinkConfig, Network};
+use net::{Emulator, JitterShape, LinkConfig, Network, Reorder};
 use units::BitsPerSec;
 
 use crate::{Drops, Side};
+
+/// A thread wakes up late by some tens of microseconds: below this there is nothing to look ahead.
+const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
+/// What arrives meanwhile must have room in the sockets' buffers: a quarter of a megabyte at 1 Gbit/s.
+const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 
 /// Links between client and server side.
 #[derive(Clone, Debug)]
@@ -27,9 +33,11 @@ pub struct Topology {
 
 /// One link.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedLink {
-    pub(crate) name: String,
-    pub(crate) config: LinkConfig,
+pub struct NamedLink {
+    /// What it is called.
+    pub name: String,
+    /// What it is to be.
+    pub config: LinkConfig,
     /// What is dropped at its entrance.
     pub(crate) drops: Drops,
 }
@@ -86,8 +94,10 @@ impl Topology {
     pub fn farther(
         mut self,
         server: IpAddr,
-        (up_name, up): (&str, LinkConfig),
-        (down_name, down): (&str, LinkConfig),
+        up_name: &str,
+        up: LinkConfig,
+        down_name: &str,
+        down: LinkConfig,
     ) -> Topology {
         let mut route = self.common.clone();
         route.up.push(self.add(up_name, up));
@@ -111,25 +121,85 @@ impl Topology {
         self.links.iter().map(|link| link.config.mtu).min().unwrap_or(u32::MAX)
     }
 
+    /// All links, in the order in which they were added: `up`, `down`, `hop/1/up`, ...
+    pub fn links(&self) -> &[NamedLink] {
+        &self.links
+    }
+
     /// A rate that packets of one side exceed at no time.
     pub(crate) fn peak(&self, from: Side) -> BitsPerSec {
         let rates = self.common.from(from).iter().map(|link| self.links[*link].config.rate.peak());
         rates.min().unwrap_or(BitsPerSec::UNLIMITED)
     }
 
-    pub(crate) fn links(&self) -> &[NamedLink] {
-        &self.links
+    /// Half of the time that every packet takes at least, as far as that is of use.
+    pub(crate) fn lookahead(&self) -> Duration {
+        let least = |side: Side| -> Duration {
+            self.common.from(side).iter().map(|link| least_delay(&self.links[*link].config)).sum()
+        };
+        let half = Side::BOTH.map(least).into_iter().min().unwrap_or_default() / 2;
+        if half < LEAST_LOOKAHEAD { Duration::ZERO } else { half.min(MOST_LOOKAHEAD) }
     }
 
-    /// All routes, the common one first, with the servers that have one of their own.
-    pub(crate) fn routes(&self) -> (Vec<Route>, BTreeMap<IpAddr, usize>) {
-        let own = self.farther.values().cloned();
-        let numbers = self.farther.keys().copied().zip(1..);
-        (std::iter::once(self.common.clone()).chain(own).collect(), numbers.collect())
+    /// All links; all routes, the common one first; the servers that have one of their own.
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<IpAddr, usize>) {
+        let numbers = self.farther.keys().copied().zip(1..).collect();
+        let routes = std::iter::once(self.common).chain(self.farther.into_values()).collect();
+        (self.links, routes, numbers)
     }
 
     fn add(&mut self, name: &str, config: LinkConfig) -> usize {
         self.links.push(NamedLink { name: name.to_owned(), config, drops: Drops::default() });
         self.links.len() - 1
+    }
+}
+
+/// What a link takes at least, serialisation apart.
+fn least_delay(config: &LinkConfig) -> Duration {
+    let varies = match config.jitter.shape {
+        JitterShape::Uniform => config.jitter.spread,
+        // No farther from the mean by construction.
+        JitterShape::Normal => config.jitter.spread * 6,
+    };
+    match (config.emulator, config.reorder) {
+        (Emulator::Farlink, Reorder::Never | Reorder::ByJitter) => {
+            config.delay.saturating_sub(varies)
+        }
+        // Ticks are rounded, and some packets jump.
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::{Jitter, QueueLimit};
+
+    use super::*;
+
+    fn lookahead(config: LinkConfig) -> Duration {
+        Topology::between(config, LinkConfig::delay(Duration::from_secs(1))).lookahead()
+    }
+
+    #[test]
+    fn the_lookahead_is_half_of_the_shortest_way() {
+        let delay = |micros| LinkConfig::delay(Duration::from_micros(micros));
+        assert_eq!(lookahead(delay(1000)), Duration::from_micros(500));
+        assert_eq!(lookahead(delay(100)), Duration::ZERO);
+        assert_eq!(lookahead(delay(50_000)), MOST_LOOKAHEAD);
+        let jitter = Jitter { spread: Duration::from_micros(400), shape: JitterShape::Uniform };
+        assert_eq!(lookahead(LinkConfig { jitter, ..delay(1000) }), Duration::from_micros(300));
+        assert_eq!(
+            lookahead(LinkConfig { reorder: Reorder::Jump(0.1), ..delay(1000) }),
+            Duration::ZERO
+        );
+        let rate = LinkConfig::new(BitsPerSec::kbit(1), Duration::ZERO, QueueLimit::Unlimited);
+        assert_eq!(lookahead(rate), Duration::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "no link `sideways`")]
+    fn drops_need_a_link() {
+        let link = LinkConfig::delay(Duration::ZERO);
+        let _ = Topology::between(link.clone(), link).losing("sideways", Drops::of([1]));
     }
 }

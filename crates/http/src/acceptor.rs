@@ -11,7 +11,7 @@ use world::TcpStream;
 
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
-use crate::tls::{self, Chain, Identity, Protocol, Security, Stream};
+use crate::tls::{self, Chain, Protocol, Security, Stream};
 use crate::wheel::Wheel;
 use crate::{Handler, h1, h2};
 
@@ -31,7 +31,7 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// An acceptor with the usual settings, which speaks HTTP/1.1 and HTTP/2. With TLS it presents the
-    /// whole Ed25519 chain.
+    /// whole chain of its settings' identity, Ed25519.
     pub fn new(security: Security) -> Acceptor {
         Acceptor::with_tls(security, &tls::Settings::default())
     }
@@ -39,8 +39,13 @@ impl Acceptor {
     /// The same with other settings of TLS.
     pub fn with_tls(security: Security, settings: &tls::Settings) -> Acceptor {
         let tls = security.version().map(|version| {
-            let protocols = [Protocol::H2, Protocol::H1];
-            tls::Server::new(settings, version, Identity::Ed25519, Chain::Whole, &protocols)
+            tls::Server::new(
+                settings,
+                version,
+                settings.identity,
+                Chain::Whole,
+                &settings.protocols,
+            )
         });
         Acceptor {
             tls,

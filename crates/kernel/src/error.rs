@@ -15,6 +15,14 @@ pub enum Error {
         /// Why it was refused.
         errno: Errno,
     },
+    /// A file below `/proc` or `/sys`.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
 }
 
 impl Error {
@@ -22,11 +30,20 @@ impl Error {
     pub(crate) fn system(what: &'static str) -> impl FnOnce(Errno) -> Error {
         move |errno| Error::System { what, errno }
     }
+
+    /// For `map_err` on input and output.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let what = what.into();
+        move |source| Error::Io { what, source }
+    }
 }
 
 impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
-        let Error::System { errno, .. } = &error;
-        io::Error::new(io::Error::from(*errno).kind(), error)
+        let kind = match &error {
+            Error::System { errno, .. } => io::Error::from(*errno).kind(),
+            Error::Io { source, .. } => source.kind(),
+        };
+        io::Error::new(kind, error)
     }
 }

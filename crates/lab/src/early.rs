@@ -111,6 +111,7 @@ mod tests {
             losses: 0,
             trace_digest: None,
             emulation: None,
+            paint: None,
         };
         let early = EarlyMetrics::of(&visit).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));

@@ -9,6 +9,7 @@
 pub mod batch;
 pub mod csv_export;
 pub mod early;
+pub mod emulate;
 pub mod experiment;
 pub mod floor;
 pub mod har_export;

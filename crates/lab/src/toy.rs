@@ -223,6 +223,7 @@ fn record(
             attempts: 1,
             kernel: "toy".to_owned(),
         }),
+        paint: Some(record::Paint { first_paint_ns: Some(plt_ns / 3), ..record::Paint::default() }),
     }
 }
 

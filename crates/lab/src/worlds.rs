@@ -1,7 +1,9 @@
 //! Every world there is, behind one executor: a journey runs in the world that its scenario names.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::emulate::Emulation;
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult};
 use crate::scenario::{Scenario, World};
@@ -12,16 +14,26 @@ use crate::tour::{Library, Observed};
 pub struct Worlds {
     library: Arc<Library>,
     simulator: Simulator,
-}
-
-impl Default for Worlds {
-    fn default() -> Worlds {
-        let library = Arc::new(Library::default());
-        Worlds { simulator: Simulator::new(Arc::clone(&library)), library }
-    }
+    emulation: Emulation,
 }
 
 impl Worlds {
+    /// All worlds; `program` is farlink, which starts itself anew in the sandboxes of the emulated one.
+    pub fn new(program: PathBuf) -> Worlds {
+        let library = Arc::new(Library::default());
+        Worlds {
+            simulator: Simulator::new(Arc::clone(&library)),
+            emulation: Emulation::new(Arc::clone(&library), program),
+            library,
+        }
+    }
+
+    /// The same, in which journeys of real time are kept with everything that crosses their wires: unlike simulated ones they cannot be run again.
+    #[must_use]
+    pub fn watching(self) -> Worlds {
+        Worlds { emulation: self.emulation.watching(), ..self }
+    }
+
     /// The pages and networks that scenarios name.
     pub fn library(&self) -> &Library {
         &self.library
@@ -32,15 +44,22 @@ impl Worlds {
     /// # Errors
     /// An unknown name, with what was probably meant; a world that this machine cannot make.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        self.library.prepare(scenario)
+        self.library.prepare(scenario)?;
+        match scenario.world {
+            World::Sim => Ok(()),
+            World::Emu => self.emulation.prepare(scenario),
+        }
     }
 
-    /// Runs a journey with everything that crosses its wires.
+    /// A journey with everything that crossed its wires: simulated once more, or as it was [watched](Worlds::watching).
     ///
     /// # Errors
-    /// If it cannot be run, or not to its end.
+    /// If it cannot be run to its end, or was not watched.
     pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
-        self.simulator.observe(scenario, seed)
+        match scenario.world {
+            World::Sim => self.simulator.observe(scenario, seed),
+            World::Emu => self.emulation.observed(scenario, seed),
+        }
     }
 }
 
@@ -48,10 +67,7 @@ impl Execute for Worlds {
     fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
         match journey.scenario.world {
             World::Sim => self.simulator.execute(journey),
-            World::Emu => JourneyResult {
-                failure: Some("the world `emu` cannot be made here".to_owned()),
-                ..JourneyResult::default()
-            },
+            World::Emu => self.emulation.execute(journey),
         }
     }
 }

@@ -11,6 +11,7 @@ mod emulated;
 mod event;
 mod link;
 mod object;
+mod paint;
 mod visit;
 
 pub use connection::ConnectionRecord;
@@ -18,4 +19,5 @@ pub use emulated::EmulationRecord;
 pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};
+pub use paint::Paint;
 pub use visit::{Outcome, VisitRecord};

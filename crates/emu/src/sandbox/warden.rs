@@ -2,6 +2,7 @@
 
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
@@ -38,9 +39,7 @@ impl Warden {
 fn watch(supervisor: Pid) -> ! {
     // Whoever ends farlink ends the warden, by SIGKILL; a terminal's signals are not for it.
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
-    // Descriptors that are open here would look to others as if farlink were still using them.
-    // SAFETY: nothing in this process uses a descriptor any more.
-    unsafe { libc::close_range(0, libc::c_uint::MAX, 0) };
+    close_all_descriptors();
     let code = loop {
         match waitpid(supervisor, None) {
             Ok(WaitStatus::Exited(_, code)) => break code,
@@ -51,4 +50,18 @@ fn watch(supervisor: Pid) -> ! {
     };
     // SAFETY: leaves at once; what exit(3) would run belongs to farlink.
     unsafe { libc::_exit(code) }
+}
+
+/// Descriptors that are open here would look to others as if farlink were still using them.
+fn close_all_descriptors() {
+    // SAFETY: nothing in this process uses a descriptor any more.
+    let closed = unsafe { libc::close_range(0, libc::c_uint::MAX, 0) } == 0;
+    if !closed {
+        // Linux before 5.9.
+        let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
+        for descriptor in 0..libc::c_int::try_from(limit).unwrap_or(libc::c_int::MAX) {
+            // SAFETY: as above.
+            unsafe { libc::close(descriptor) };
+        }
+    }
 }

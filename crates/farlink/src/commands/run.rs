@@ -7,7 +7,6 @@ use lab::Plan;
 use lab::experiment::{ExperimentError, Source, resolve};
 use lab::runner::{self, Ended};
 use lab::store::{RunFacts, RunId, RunState, Store};
-use lab::worlds::Worlds;
 
 use super::{interrupt, output, runs, shell, stores, workers};
 use crate::args::Run;
@@ -15,7 +14,7 @@ use crate::failure::{ExitCode, Failure};
 
 pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
-    let worlds = Worlds::default();
+    let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
     // Declared before the store, so dropped after it.
     let _held;

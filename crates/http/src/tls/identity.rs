@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ring::digest::{SHA256, digest};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -86,6 +87,14 @@ impl Identity {
         }
     }
 
+    /// SHA-256 of the server's public key (`SubjectPublicKeyInfo`, DER): by it Chromium's
+    /// `--ignore-certificate-errors-spki-list` accepts the certificate under any name.
+    pub fn public_key_sha256(self) -> [u8; 32] {
+        let key = self.fixture().key.public_key().expect("ring's keys tell their public half");
+        let hash = digest(&SHA256, &key);
+        hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
     /// As rustls wants it.
     pub(super) fn certified(self, chain: Chain) -> CertifiedKey {
         CertifiedKey::new(self.chain(chain).to_vec(), Arc::clone(&self.fixture().key))
@@ -115,6 +124,15 @@ mod tests {
             assert_eq!(identity.chain_bytes(Chain::Whole), 2_656, "{identity:?}");
             assert_eq!(identity.chain_bytes(Chain::Leaf), 1_481, "{identity:?}");
         }
+    }
+
+    #[test]
+    fn the_public_key_of_rsa_has_the_hash_that_openssl_gives_it() {
+        // openssl pkey -in assets/rsa-key.pem -pubout -outform DER | sha256sum
+        let hash = Identity::Rsa2048.public_key_sha256();
+        let text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(text, "2e0f1eb5a4b3ff09ef7ea544fe300e2b6ac6e9160cf58f9a176487714d38496b");
+        assert_ne!(hash, Identity::Ed25519.public_key_sha256());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::clock::PLAN_START;
+use super::identity::Identity;
 use super::provider::Randomness;
 
 /// How a connection is secured.
@@ -116,6 +117,12 @@ pub struct Settings {
     pub start: Duration,
     /// Where randomness comes from.
     pub randomness: Randomness,
+    /// What a server presents. The default is Ed25519; browsers need [`Identity::Rsa2048`].
+    pub identity: Identity,
+    /// What a server agrees to speak, the preferred first. The default is HTTP/2, then HTTP/1.1: the
+    /// client's offer decides. A browser offers both, so an arm of HTTP/1.1 needs a server without
+    /// HTTP/2.
+    pub protocols: Vec<Protocol>,
 }
 
 impl Default for Settings {
@@ -125,6 +132,8 @@ impl Default for Settings {
             buffer_bytes: MAX_RECORD_BYTES,
             start: PLAN_START,
             randomness: Randomness::System,
+            identity: Identity::Ed25519,
+            protocols: vec![Protocol::H2, Protocol::H1],
         }
     }
 }

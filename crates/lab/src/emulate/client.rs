@@ -10,11 +10,12 @@ use chance::Source;
 use emu::Topology;
 use http_stack::tls::ClientSessions;
 use units::Time;
-use world::{Endpoint, LinkReport, Report, real};
+use world::real;
+use world::report::{Drop, Endpoint, LinkReport, Report};
 
 use super::NodeError;
 use super::channel::{Channel, ChannelError};
-use super::messages::{Begin, FromClient, NetworkReport, Order};
+use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
 use crate::tour::{self, Detail, Library, Witness};
 
 /// Makes the journey.
@@ -31,6 +32,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let sessions = ClientSessions::new(Detail::Records.tls(Source::new(order.seed, 0), "client"));
     let browser = Rc::new(browser.with_sessions(sessions));
 
+    let Settle { .. } = supervisor.receive()?;
+    supervisor.send(&Prepared::Ready)?;
     let begin: Begin = supervisor.receive()?;
     let mut config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
     config.hosts = tour::hosts(&ready.page).collect();
@@ -39,7 +42,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let detail = order.detail;
     let done = real::run(config, async move {
         let visits = tour::tour(browser, scenario, plan, witness).await;
-        let endpoints = if detail == Detail::Packets { real::report() } else { Vec::new() };
+        let endpoints = if detail == Detail::Packets { super::endpoints() } else { Vec::new() };
         FromClient::Done { visits, endpoints }
     })?;
     told.finish(done)
@@ -74,7 +77,7 @@ impl Asking {
     pub(super) fn report_with(&self, own: Vec<Endpoint>) -> Report {
         let network = self.ask().unwrap_or_else(|error| {
             self.failure.borrow_mut().get_or_insert(error);
-            NetworkReport::of_idle(&self.topology)
+            NetworkReport::of_idle(self.topology.links().len())
         });
         let held = network.servers.limited.iter();
         *self.limited.borrow_mut() =
@@ -109,7 +112,7 @@ impl Asking {
 
 impl Witness for Rc<Asking> {
     fn report(&self) -> Report {
-        self.report_with(real::report())
+        self.report_with(super::endpoints())
     }
 
     fn limited(&self, client: SocketAddr) -> Duration {
@@ -117,9 +120,9 @@ impl Witness for Rc<Asking> {
     }
 }
 
-impl From<super::messages::Dropped> for world::Drop {
-    fn from(dropped: super::messages::Dropped) -> world::Drop {
+impl From<super::messages::Dropped> for Drop {
+    fn from(dropped: super::messages::Dropped) -> Drop {
         let super::messages::Dropped { at_ns, link, wire_bytes, cause } = dropped;
-        world::Drop { at: Time::from_nanos(at_ns), link, wire_bytes, cause }
+        Drop { at: Time::from_nanos(at_ns), link, wire_bytes, cause }
     }
 }

@@ -13,7 +13,7 @@ pub(super) enum EmulationError {
     Emulator(#[from] emu::Error),
     /// The kernel does not have a setting that the scenario asks for, or refused it.
     #[error(transparent)]
-    Kernel(#[from] kernel::Error),
+    Kernel(#[from] kernel::Refusal),
     /// The page or the network cannot be read.
     #[error("{0}")]
     Scenario(String),

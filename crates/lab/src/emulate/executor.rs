@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
@@ -11,6 +11,7 @@ use record::EmulationRecord;
 use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
+use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::Scenario;
 use crate::tour::{self, Detail, Library, Limits, Observed, Traffic};
@@ -23,22 +24,55 @@ pub struct Emulation {
     library: Arc<Library>,
     /// This executable.
     program: PathBuf,
+    /// Journeys with everything that crossed their wires, if somebody wants to look at them.
+    watched: Option<Mutex<Vec<Observed>>>,
+    /// Whether this machine can do it, once somebody has asked.
+    able: OnceLock<Result<(), Refusal>>,
 }
 
 impl Emulation {
     /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
     pub fn new(library: Arc<Library>, program: PathBuf) -> Emulation {
-        Emulation { library, program }
+        Emulation { library, program, watched: None, able: OnceLock::new() }
     }
 
-    /// Runs a journey and keeps what crossed its wires.
+    /// The same, which keeps what crosses the wires of its journeys.
+    pub fn watching(self) -> Emulation {
+        Emulation { watched: Some(Mutex::default()), ..self }
+    }
+
+    /// Checks that this machine can emulate the scenario.
     ///
     /// # Errors
-    /// If it cannot be run, or not to its end, or not on time.
-    pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
-        let (result, traffic) = self.run(scenario, seed, Detail::Packets)?;
-        let page = self.library.page_of(scenario)?;
-        Ok(Observed::new(Arc::new(scenario.clone()), seed, result, &page, traffic))
+    /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        self.able.get_or_init(able).clone()?;
+        let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
+            message: format!("{side}: {refusal}"),
+            hint: Some("simulate it: world `sim`".to_owned()),
+        };
+        let transport = &scenario.transport;
+        for (side, tcp) in
+            [("the servers' TCP", &transport.server), ("the client's TCP", &transport.client)]
+        {
+            kernel::Settings::for_config(tcp.config()).map_err(|refusal| refuse(side, refusal))?;
+        }
+        Ok(())
+    }
+
+    /// A journey that was [watched](Emulation::watching). It is handed out once.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn observed(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        let is_it = |journey: &Observed| journey.seed == seed && *journey.scenario == *scenario;
+        let watched =
+            self.watched.as_ref().map(|w| w.lock().unwrap_or_else(PoisonError::into_inner));
+        let found = watched.and_then(|mut journeys| {
+            let place = journeys.iter().position(is_it)?;
+            Some(journeys.swap_remove(place))
+        });
+        found.ok_or_else(|| format!("no journey with the seed {seed} was watched"))
     }
 
     fn run(
@@ -69,7 +103,7 @@ impl Emulation {
         // In a process group of its own: Ctrl-C is for farlink, which lets journeys in hand come to their end.
         command.args(Role::Supervisor.arguments()).stdin(Stdio::null()).process_group(0);
         let told = |error: &dyn std::fmt::Display| format!("the emulated network: {error}");
-        let sandbox = Sandbox::start(&mut command).map_err(|error| told(&error))?;
+        let sandbox = Sandbox::start(command).map_err(|error| told(&error))?;
         let stream = sandbox.channel().try_clone().map_err(|error| told(&error))?;
         let mut supervisor = Channel::new(stream).map_err(|error| told(&error))?;
         supervisor.send(order).map_err(|error| told(&error))?;
@@ -77,6 +111,15 @@ impl Emulation {
             Answer::Emulated(emulated) => Ok(emulated),
             Answer::Failed(reason) => Err(told(&reason)),
         }
+    }
+
+    /// Keeps a journey that is watched.
+    fn keep(&self, journey: &JourneyPlan, result: &JourneyResult, traffic: Traffic) {
+        let Some(watched) = &self.watched else { return };
+        let Ok(page) = self.library.page_of(&journey.scenario) else { return };
+        let scenario = Arc::clone(&journey.scenario);
+        let observed = Observed::new(scenario, journey.seed, result.clone(), &page, traffic);
+        watched.lock().unwrap_or_else(PoisonError::into_inner).push(observed);
     }
 
     fn result(
@@ -101,10 +144,31 @@ impl Emulation {
     }
 }
 
+/// Whether this machine can emulate networks at all; if not, what mends that.
+fn able() -> Result<(), Refusal> {
+    let missing = emu::diagnosis::missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let why = missing.iter().map(|(part, lack)| format!("{part}: {}", lack.why));
+    let remedies: Vec<&str> = missing.iter().map(|(_, lack)| lack.remedy.as_str()).collect();
+    Err(Refusal {
+        message: format!(
+            "this machine does not emulate networks: {}",
+            why.collect::<Vec<_>>().join("; ")
+        ),
+        hint: Some(remedies.join("\n      ")),
+    })
+}
+
 impl Execute for Emulation {
     fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
-        match self.run(&journey.scenario, journey.seed, Detail::Records) {
-            Ok((result, _)) => result,
+        let detail = if self.watched.is_some() { Detail::Packets } else { Detail::Records };
+        match self.run(&journey.scenario, journey.seed, detail) {
+            Ok((result, traffic)) => {
+                self.keep(journey, &result, traffic);
+                result
+            }
             Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
         }
     }

@@ -1,11 +1,12 @@
 //! What the processes of an emulated journey tell each other.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use net::{DropCause, LinkStats};
 use record::{EmulationRecord, VisitRecord};
 use serde::{Deserialize, Serialize};
-use world::Endpoint;
+use world::report::Endpoint;
 
 use crate::scenario::Scenario;
 use crate::tour::Detail;
@@ -38,13 +39,20 @@ pub(super) struct Emulated {
     pub(super) endpoints: Vec<Endpoint>,
 }
 
-/// What a node tells the supervisor, first of all.
+/// What a node tells the supervisor when it has read the page, and the client also when it has settled.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Prepared {
-    /// It has read the page and can begin.
+    /// It has done what it was to do and can go on.
     Ready,
     /// It cannot.
     Failed(String),
+}
+
+/// The supervisor's word to the client to make itself ready for the page; the network is not there yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Settle {
+    /// Where it may write files, if it needs any. They vanish with the sandbox.
+    pub(super) files: Option<PathBuf>,
 }
 
 /// The supervisor's word to begin.
@@ -101,4 +109,22 @@ pub(super) struct ServerReport {
     pub(super) endpoints: Vec<Endpoint>,
     /// How long HTTP's windows held back connections, by the client's address, in nanoseconds.
     pub(super) limited: Vec<(SocketAddr, u64)>,
+}
+
+impl From<emu::Drop> for Dropped {
+    fn from(drop: emu::Drop) -> Dropped {
+        let emu::Drop { at, link, wire_bytes, cause } = drop;
+        Dropped { at_ns: at.as_nanos(), link, wire_bytes, cause }
+    }
+}
+
+impl NetworkReport {
+    /// That of a network which nothing has crossed.
+    pub(super) fn of_idle(links: usize) -> NetworkReport {
+        NetworkReport {
+            links: vec![LinkStats::default(); links],
+            drops: Vec::new(),
+            servers: ServerReport::default(),
+        }
+    }
 }

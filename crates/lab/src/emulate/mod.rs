@@ -29,6 +29,7 @@ use chance::Source;
 use emu::{Side, Topology};
 use net::Network;
 use world::real::{self, Recording, Sampling};
+use world::report::Endpoint;
 
 use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
@@ -44,19 +45,22 @@ pub enum Role {
     Supervisor,
     /// The loader.
     Client,
+    /// The driver of a real browser.
+    Chromium,
     /// The origins.
     Servers,
 }
 
 impl Role {
     /// All there are.
-    pub const ALL: [Role; 3] = [Role::Supervisor, Role::Client, Role::Servers];
+    pub const ALL: [Role; 4] = [Role::Supervisor, Role::Client, Role::Chromium, Role::Servers];
 
     /// Its name, as [`work`]'s caller gets it from the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Supervisor => "supervisor",
             Role::Client => "client",
+            Role::Chromium => "chromium",
             Role::Servers => "servers",
         }
     }
@@ -69,7 +73,7 @@ impl Role {
     /// At which end of the network it is.
     fn side(self) -> Side {
         match self {
-            Role::Client => Side::Client,
+            Role::Client | Role::Chromium => Side::Client,
             Role::Servers | Role::Supervisor => Side::Server,
         }
     }
@@ -94,6 +98,7 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
     match role {
         Role::Supervisor => supervisor::supervise(program).map_err(|error| error.to_string()),
         Role::Client => node(client::load),
+        Role::Chromium => Err("Chromium is not driven yet".to_owned()),
         Role::Servers => node(server::serve),
     }
 }
@@ -120,6 +125,11 @@ fn tell_prepared<T>(supervisor: &mut Channel, prepared: Result<T, String>) -> Re
             Err(NodeError::Scenario(reason))
         }
     }
+}
+
+/// The ends of all connections of this node's world so far.
+fn endpoints() -> Vec<Endpoint> {
+    real::report().map_or_else(Vec::new, |report| report.endpoints)
 }
 
 /// The world of a node: its clock begins with the emulator's.

@@ -10,7 +10,7 @@ use world::real;
 
 use super::NodeError;
 use super::channel::Channel;
-use super::messages::{AskServers, Begin, Listening, Order, Prepared, ServerReport};
+use super::messages::{AskServers, Begin, Listening, Order, ServerReport};
 use crate::tour::{self, Detail, Library, Ready};
 
 /// Serves until the supervisor is gone.
@@ -48,7 +48,7 @@ async fn work(
                 return Ok(());
             }
             let Ok(report) = to_send.recv() else { return Ok(()) };
-            supervisor.send::<ServerReport>(&report)?;
+            supervisor.send(&report)?;
         }
     });
     while let Some(()) = asked.recv().await {
@@ -62,7 +62,7 @@ async fn work(
 fn report(meters: &Meters) -> ServerReport {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     ServerReport {
-        endpoints: real::report(),
+        endpoints: super::endpoints(),
         limited: meters.all().into_iter().map(|(client, held)| (client, nanos(held))).collect(),
     }
 }

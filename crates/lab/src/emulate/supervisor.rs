@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -14,14 +14,15 @@ use emu::{Control, Emulator, Snapshot, Testbed, Topology};
 use record::{EmulationRecord, VisitRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use world::Endpoint;
+use world::report::Endpoint;
 
 use super::channel::{Channel, ChannelError};
 use super::messages::{
     Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
-    Prepared, ServerReport,
+    Prepared, ServerReport, Settle,
 };
 use super::{EmulationError, Role};
+use crate::scenario::{Program, Tcp, Transport};
 use crate::tour::Library;
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
@@ -42,11 +43,17 @@ fn emulate(
     program: &Path,
     order: &Order,
 ) -> Result<Emulated, EmulationError> {
-    let testbed = testbed(order)?;
-    let mut servers = Node::start(program, Role::Servers, &testbed, order)?;
-    let mut client = Node::start(program, Role::Client, &testbed, order)?;
     let topology = topology(order)?;
+    let testbed = testbed(&topology, &order.scenario.transport)?;
+    let client = match order.scenario.client.program {
+        Program::Loader => Role::Client,
+        Program::Chromium => Role::Chromium,
+    };
+    let mut servers = Node::start(program, Role::Servers, &testbed, order)?;
+    let mut client = Node::start(program, client, &testbed, order)?;
     servers.prepared()?;
+    client.prepared()?;
+    client.send(&Settle { files: files(supervisor, client.role)? })?;
     client.prepared()?;
 
     let emulation = Emulation::start(topology, order, &testbed)?;
@@ -58,6 +65,14 @@ fn emulate(
     emulation.finish(visits, endpoints)
 }
 
+/// Where the client may write files. Only now that everybody has read theirs: what is given hides some of the machine's.
+fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, EmulationError> {
+    match client {
+        Role::Chromium => Ok(Some(supervisor.temporary_directory()?.to_owned())),
+        _ => Ok(None),
+    }
+}
+
 /// Answers the client's questions until it is done.
 fn attend(
     client: &mut Node,
@@ -67,21 +82,22 @@ fn attend(
     loop {
         match client.receive()? {
             FromClient::Ask => {
-                let snapshot = control.snapshot()?;
+                let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
                 servers.send(&AskServers)?;
-                client.send(&report(snapshot, servers.receive()?))?;
+                let links = snapshot.links.into_iter().map(|link| link.stats).collect();
+                let drops = drops.into_iter().map(Dropped::from).collect();
+                client.send(&NetworkReport { links, drops, servers: servers.receive()? })?;
             }
-            FromClient::Done { visits, endpoints } => return Ok((visits, endpoints)),
+            FromClient::Done { visits, mut endpoints } => {
+                // The client's are there if they are wanted.
+                if !endpoints.is_empty() {
+                    servers.send(&AskServers)?;
+                    endpoints.extend(servers.receive::<ServerReport>()?.endpoints);
+                }
+                return Ok((visits, endpoints));
+            }
             FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
         }
-    }
-}
-
-fn report(snapshot: Snapshot, servers: ServerReport) -> NetworkReport {
-    NetworkReport {
-        links: snapshot.links.into_iter().map(|link| link.stats).collect(),
-        drops: snapshot.drops.into_iter().map(Dropped::from).collect(),
-        servers,
     }
 }
 
@@ -133,7 +149,7 @@ impl Node {
 /// The emulator at work.
 struct Emulation {
     control: Control,
-    thread: JoinHandle<Result<(), emu::Error>>,
+    thread: JoinHandle<Result<Snapshot, emu::Error>>,
     began_ns: u64,
 }
 
@@ -150,7 +166,7 @@ impl Emulation {
             let emulator = Emulator::new(topology, &source)?;
             // Whoever waits for it gives up only when this thread ends.
             let _ = ready.send((emulator.control(), emulator.clock().began()));
-            emulator.run()
+            Ok(emulator.run()?.snapshot)
         })?;
         let Ok((control, began)) = started.recv() else {
             return Err(join(thread).err().unwrap_or(emu::Error::Panicked("emulator")).into());
@@ -165,9 +181,8 @@ impl Emulation {
         visits: Vec<VisitRecord>,
         endpoints: Vec<Endpoint>,
     ) -> Result<Emulated, EmulationError> {
-        let snapshot = self.control.snapshot()?;
         self.control.stop();
-        join(self.thread)?;
+        let snapshot = join(self.thread)?;
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         let late = snapshot.punctuality;
         let punctuality = EmulationRecord {
@@ -177,15 +192,28 @@ impl Emulation {
             late_max_ns: nanos(late.max),
             realtime: snapshot.realtime,
             attempts: 1,
-            kernel: kernel::release(),
+            kernel: kernel_release(),
         };
         let invalid = snapshot.check().err().map(|why| why.to_string());
         Ok(Emulated { visits, punctuality, invalid, endpoints })
     }
 }
 
-fn join(thread: JoinHandle<Result<(), emu::Error>>) -> Result<(), emu::Error> {
+fn join(thread: JoinHandle<Result<Snapshot, emu::Error>>) -> Result<Snapshot, emu::Error> {
     thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
+}
+
+/// `uname -r`
+fn kernel_release() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// The namespaces.
+fn testbed(topology: &Topology, transport: &Transport) -> Result<Testbed, EmulationError> {
+    let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
+    let sides = [settings(&transport.client)?, settings(&transport.server)?];
+    Ok(Testbed::with_tcp(topology.mtu(), sides)?)
 }
 
 /// The network between both ends.

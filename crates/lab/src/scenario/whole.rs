@@ -16,6 +16,16 @@ choice! {
     not_yet {}
 }
 
+impl World {
+    /// What was done in it: "simulated".
+    pub const fn title(self) -> &'static str {
+        match self {
+            World::Sim => "simulated",
+            World::Emu => "emulated",
+        }
+    }
+}
+
 choice! {
     /// Whether start phase, server time, compute and packet processing vary from repetition to
     /// repetition, as they do on real machines.

@@ -5,7 +5,7 @@
 
 use rusqlite::types::ValueRef;
 
-use super::{RunId, Store, StoreError, emulation, links, timings};
+use super::{RunId, Store, StoreError, emulation, links, paint, timings};
 
 /// The digest's own format, hashed first.
 const FORMAT: &str = "farlink run 1";
@@ -19,7 +19,7 @@ struct Part {
 }
 
 /// What counts. A column of the schema that is not listed here must be in the list that the test below excuses.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part {
         table: "run",
         key: "id",
@@ -73,6 +73,7 @@ const PARTS: [Part; 7] = [
         columns: emulation::digested,
         order: "journey, visit",
     },
+    Part { table: "paint", key: "run_id", columns: paint::digested, order: "journey, visit" },
 ];
 
 impl Store {

@@ -11,6 +11,7 @@ mod digest;
 mod emulation;
 mod error;
 mod links;
+mod paint;
 mod read;
 mod rows;
 mod schema;

@@ -95,6 +95,7 @@ impl Store {
             losses: row.losses,
             trace_digest: row.trace_digest,
             emulation: self.emulation(key)?,
+            paint: self.paint(key)?,
         })
     }
 

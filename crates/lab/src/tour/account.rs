@@ -63,6 +63,7 @@ impl Account {
             losses: drops_by(DropCause::Loss),
             trace_digest: after.digest,
             emulation: None,
+            paint: None,
             objects: visited.objects,
         }
     }

@@ -13,12 +13,15 @@ mod observed;
 mod proof;
 mod ready;
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
+use page::Page;
 use record::VisitRecord;
+use units::Time;
 
 pub(crate) use self::account::{Account, Witness};
 pub use self::catalogue::{network_digest, page_digest};
@@ -53,7 +56,7 @@ pub(crate) fn tour(
     let varies = scenario.nuisance == Nuisance::On;
     async move {
         if varies {
-            world::sleep(start_phase()).await;
+            world::sleep_until(Time::ZERO + start_phase()).await;
         }
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
@@ -68,6 +71,11 @@ pub(crate) fn tour(
         }
         records
     }
+}
+
+/// Names and addresses of a page's servers.
+pub(crate) fn hosts(page: &Page) -> impl Iterator<Item = (String, IpAddr)> {
+    page.hosts.iter().enumerate().map(|(index, host)| (host.name.clone(), origin_address(index)))
 }
 
 /// How long after the world this journey begins, drawn for it.

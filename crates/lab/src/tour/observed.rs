@@ -11,16 +11,17 @@ use chance::Source;
 use http_stack::tls;
 use page::Page;
 use record::VisitRecord;
+use serde::{Deserialize, Serialize};
 use units::Time;
 use world::report::Endpoint;
 use world::sim::Sighting;
 
-use super::{CLIENT, origin_address};
+use super::CLIENT;
 use crate::journey::JourneyResult;
 use crate::scenario::Scenario;
 
 /// How much of a journey is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Detail {
     /// Its records.
     Records,
@@ -90,8 +91,7 @@ impl Observed {
         page: &Page,
         traffic: Traffic,
     ) -> Observed {
-        let names = page.hosts.iter().map(|host| host.name.clone());
-        let hosts = names.enumerate().map(|(index, name)| (origin_address(index), name)).collect();
+        let hosts = super::hosts(page).map(|(name, address)| (address, name)).collect();
         Observed { scenario, seed, result, hosts, traffic }
     }
 

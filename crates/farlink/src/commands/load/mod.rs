@@ -21,13 +21,16 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
-    let worlds = Worlds::default();
+    let traces = Traces::parse(load)?;
+    let worlds = match traces.are_wanted() {
+        true => super::worlds()?.watching(),
+        false => super::worlds()?,
+    };
     let plan = plan::plan(load, &worlds)?;
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
     }
     check_blocked(load, &plan, &worlds)?;
-    let traces = Traces::parse(load)?;
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }

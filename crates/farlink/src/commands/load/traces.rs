@@ -43,9 +43,14 @@ impl Traces {
         Ok(traces)
     }
 
+    /// Whether there is anything to write.
+    pub fn are_wanted(&self) -> bool {
+        self.pcap.is_some() || self.tcp.is_some()
+    }
+
     /// Writes the median load of each arm; where none succeeded, the first.
     pub fn write(&self, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
-        if self.pcap.is_none() && self.tcp.is_none() {
+        if !self.are_wanted() {
             return Ok(());
         }
         for arm in arms {

@@ -1,0 +1,60 @@
+//! The connections of a visit, gathered from the requests that they carried.
+
+use std::collections::BTreeMap;
+
+use crate::{Arm, ConnectionUse};
+
+use super::request::{Clock, Request};
+
+/// Connections in the order in which they were first used, and the positions of their ids.
+#[derive(Default)]
+pub(super) struct Connections {
+    pub(super) used: Vec<ConnectionUse>,
+    positions: BTreeMap<u64, u32>,
+}
+
+impl Connections {
+    /// Counts `request`, of `host`, to its connection; gives that one's position.
+    pub(super) fn count(
+        &mut self,
+        request: &Request,
+        host: &str,
+        arm: Arm,
+        clock: Clock,
+    ) -> Option<u32> {
+        let id = request.connection()?;
+        let position = *self.positions.entry(id).or_insert_with(|| {
+            self.used.push(begun(request, host, arm, clock));
+            self.used.len() as u32 - 1
+        });
+        let connection = &mut self.used[position as usize];
+        connection.requests += 1;
+        // Whoever caused it to be opened may have been given another that was free sooner.
+        if connection.connected.is_none() {
+            let opened = begun(request, host, arm, clock);
+            if opened.connected.is_some() {
+                *connection = ConnectionUse { requests: connection.requests, ..opened };
+            }
+        }
+        Some(position)
+    }
+}
+
+/// A connection as the request that opened it knows it; one that did not knows when it was used.
+fn begun(request: &Request, host: &str, arm: Arm, clock: Clock) -> ConnectionUse {
+    let timing = request.response.as_ref().and_then(|response| response.timing.as_ref());
+    let at = |ms: f64| timing.and_then(|timing| timing.at(ms)).map(|seconds| clock.time(seconds));
+    let secured = timing.and_then(|timing| at(timing.ssl_end));
+    let connected = timing.and_then(|timing| at(timing.ssl_start).or(at(timing.connect_end)));
+    let started = timing.and_then(|timing| at(timing.connect_start));
+    ConnectionUse {
+        host: host.to_owned(),
+        arm,
+        local: None,
+        started: started.unwrap_or(clock.time(request.discovered)),
+        connected,
+        secured,
+        closed: None,
+        requests: 0,
+    }
+}

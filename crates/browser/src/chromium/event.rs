@@ -1,0 +1,239 @@
+//! The events that a visit listens to, as far as it does.
+//!
+//! Timestamps are seconds of `CLOCK_MONOTONIC` (the protocol's `MonotonicTime`).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::ChromiumError;
+use super::pipe::Message;
+
+pub(super) enum Event {
+    Requested(Box<Requested>),
+    RequestHead(RequestHead),
+    Responded(Box<Responded>),
+    ResponseHead(ResponseHead),
+    Data(Data),
+    Finished(Finished),
+    Failed(Failed),
+    FromCache(Named),
+    Lifecycle(Lifecycle),
+    Said(Said),
+    Threw(Threw),
+    Logged(Logged),
+    /// The page's process crashed.
+    Crashed,
+    /// Of no interest.
+    Other,
+}
+
+/// `Network.requestWillBeSent`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Requested {
+    pub(super) request_id: String,
+    #[serde(default)]
+    pub(super) loader_id: String,
+    pub(super) frame_id: Option<String>,
+    pub(super) request: Request,
+    pub(super) timestamp: f64,
+    /// The answer to the request that this one continues.
+    pub(super) redirect_response: Option<Response>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    pub(super) url: String,
+    pub(super) method: String,
+    pub(super) initial_priority: String,
+    #[serde(default)]
+    pub(super) post_data_entries: Vec<PostData>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PostData {
+    /// Base64.
+    #[serde(default)]
+    pub(super) bytes: String,
+}
+
+/// `Network.requestWillBeSentExtraInfo`: the fields as they were sent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RequestHead {
+    pub(super) request_id: String,
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+/// `Network.responseReceived`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Responded {
+    pub(super) request_id: String,
+    pub(super) response: Response,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) protocol: Option<String>,
+    #[serde(default)]
+    pub(super) connection_reused: bool,
+    /// A number without a fraction; 0: none.
+    #[serde(default)]
+    pub(super) connection_id: f64,
+    #[serde(default)]
+    pub(super) from_disk_cache: bool,
+    #[serde(default)]
+    pub(super) from_prefetch_cache: bool,
+    pub(super) timing: Option<Timing>,
+}
+
+/// `Network.ResourceTiming`: milliseconds after `request_time`, -1 for what did not happen.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Timing {
+    /// Seconds.
+    pub(super) request_time: f64,
+    pub(super) dns_start: f64,
+    pub(super) dns_end: f64,
+    pub(super) connect_start: f64,
+    pub(super) connect_end: f64,
+    pub(super) ssl_start: f64,
+    pub(super) ssl_end: f64,
+    pub(super) send_start: f64,
+    pub(super) send_end: f64,
+    pub(super) receive_headers_start: f64,
+}
+
+/// `Network.responseReceivedExtraInfo`: the head as it came. HTTP/1 only.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResponseHead {
+    pub(super) request_id: String,
+    pub(super) headers_text: Option<String>,
+}
+
+/// `Network.dataReceived`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Data {
+    pub(super) request_id: String,
+    /// Of the body, decoded; our origins encode nothing.
+    pub(super) data_length: u64,
+}
+
+/// `Network.loadingFinished`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Finished {
+    pub(super) request_id: String,
+    pub(super) timestamp: f64,
+    /// The whole response as it came, framing included.
+    pub(super) encoded_data_length: f64,
+}
+
+/// `Network.loadingFailed`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Failed {
+    pub(super) request_id: String,
+    pub(super) timestamp: f64,
+    pub(super) error_text: String,
+    pub(super) blocked_reason: Option<String>,
+}
+
+/// An event of which only the request matters.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Named {
+    pub(super) request_id: String,
+}
+
+/// `Page.lifecycleEvent`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Lifecycle {
+    pub(super) loader_id: String,
+    pub(super) name: String,
+    pub(super) timestamp: f64,
+}
+
+/// `Runtime.consoleAPICalled`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Said {
+    #[serde(rename = "type")]
+    pub(super) level: String,
+    #[serde(default)]
+    pub(super) args: Vec<Argument>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Argument {
+    pub(super) value: Option<Value>,
+    pub(super) description: Option<String>,
+}
+
+/// `Runtime.exceptionThrown`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Threw {
+    pub(super) exception_details: Thrown,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Thrown {
+    pub(super) text: String,
+    pub(super) exception: Option<Argument>,
+}
+
+/// `Log.entryAdded`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Logged {
+    pub(super) entry: LogEntry,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct LogEntry {
+    pub(super) level: String,
+    pub(super) text: String,
+    pub(super) url: Option<String>,
+}
+
+impl Event {
+    /// # Errors
+    /// If the browser's idea of the event is not ours.
+    pub(super) fn read(message: Message) -> Result<Event, ChromiumError> {
+        let method = message.method;
+        let params = message.params;
+        Ok(match method.as_str() {
+            "Network.requestWillBeSent" => Event::Requested(parse(&method, params)?),
+            "Network.requestWillBeSentExtraInfo" => Event::RequestHead(parse(&method, params)?),
+            "Network.responseReceived" => Event::Responded(parse(&method, params)?),
+            "Network.responseReceivedExtraInfo" => Event::ResponseHead(parse(&method, params)?),
+            "Network.dataReceived" => Event::Data(parse(&method, params)?),
+            "Network.loadingFinished" => Event::Finished(parse(&method, params)?),
+            "Network.loadingFailed" => Event::Failed(parse(&method, params)?),
+            "Network.requestServedFromCache" => Event::FromCache(parse(&method, params)?),
+            "Page.lifecycleEvent" => Event::Lifecycle(parse(&method, params)?),
+            "Runtime.consoleAPICalled" => Event::Said(parse(&method, params)?),
+            "Runtime.exceptionThrown" => Event::Threw(parse(&method, params)?),
+            "Log.entryAdded" => Event::Logged(parse(&method, params)?),
+            "Inspector.targetCrashed" => Event::Crashed,
+            _ => Event::Other,
+        })
+    }
+}
+
+fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, ChromiumError> {
+    serde_json::from_value(params).map_err(|error| ChromiumError::NotUnderstood {
+        method: method.to_owned(),
+        problem: error.to_string(),
+    })
+}

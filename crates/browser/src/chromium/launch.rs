@@ -1,0 +1,185 @@
+//! Starting the program: its flags, and its pipe.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use super::{Chromium, ChromiumError, Running};
+
+/// What a browser is started with.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program.
+    pub chromium: Chromium,
+    /// A directory of the caller's, empty and writable: the browser's profile, its temporary files and
+    /// what it writes to its standard error. The caller removes it afterwards.
+    pub profile: PathBuf,
+    /// Where each name leads, port included. All other names lead nowhere: a browser calls home in
+    /// spite of every flag.
+    pub hosts: Vec<(String, SocketAddr)>,
+    /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, whoever
+    /// signed them and whatever names they hold.
+    pub trusted_keys: Vec<[u8; 32]>,
+    /// What confines its renderers.
+    pub sandbox: Sandbox,
+}
+
+/// What confines renderers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Chromium's own: needs an ordinary user (uid other than 0) who may make user namespaces.
+    Own,
+    /// Nothing: for root, as whom Chromium refuses to start otherwise. The pages are farlink's own.
+    None,
+}
+
+/// Flags for every start: nothing that a page did not ask for, and nothing that depends on there being a
+/// screen. Sources: Chromium's `chrome/common/chrome_switches.cc`, and what Puppeteer and
+/// chrome-launcher use for the same purpose (chrome-launcher's `docs/chrome-flags-for-tests.md`).
+const FLAGS: [&str; 35] = [
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--disable-gpu",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-client-side-phishing-detection",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-search-engine-choice-screen",
+    "--disable-field-trial-config",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--metrics-recording-only",
+    "--disable-hang-monitor",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--mute-audio",
+    "--password-store=basic",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--lang=en-US",
+    "--disable-quic",
+    // Frames of other sites would be targets of their own, whose requests another session reports.
+    "--disable-site-isolation-trials",
+    // Upgrades of http: to https: would load another page than the one asked for.
+    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,\
+     HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,CertificateTransparencyComponentUpdater,\
+     AutofillServerCommunication,InterestFeedContentSuggestions,IsolateOrigins,site-per-process",
+];
+
+/// Chromium wants its pipe on descriptors 3 and 4. A shell moves them there, so that whoever starts
+/// the command, in whatever namespace, need only hand on its standard input and output.
+const MOVE_PIPE: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
+
+/// Where it writes its standard error, in the profile.
+pub(super) const STDERR: &str = "stderr.log";
+
+impl Launch {
+    /// Starts it by `spawn`, which runs the command wherever it wants (in a network namespace, say) and
+    /// must leave its standard input and output as they are.
+    ///
+    /// # Errors
+    /// If it cannot be started, or does not answer.
+    pub fn start(
+        &self,
+        spawn: impl FnOnce(Command) -> io::Result<Child>,
+    ) -> Result<Running, ChromiumError> {
+        let command = self.command().map_err(ChromiumError::Start)?;
+        let child = spawn(command).map_err(ChromiumError::Start)?;
+        Running::new(child, self.profile.join(STDERR))
+    }
+
+    /// The command: a process group of its own, so that all of its processes can be ended.
+    fn command(&self) -> io::Result<Command> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .arg("-c")
+            .arg(MOVE_PIPE)
+            .arg(self.chromium.program())
+            .args(self.arguments())
+            .env("HOME", &self.profile)
+            .env("TMPDIR", &self.profile)
+            .env("XDG_CONFIG_HOME", &self.profile)
+            .env("XDG_CACHE_HOME", &self.profile)
+            .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(self.profile.join(STDERR))?)
+            .process_group(0);
+        Ok(command)
+    }
+
+    fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
+        let mut profile = OsString::from("--user-data-dir=");
+        profile.push(self.profile.join("profile"));
+        arguments.push(profile);
+        arguments.push(format!("--host-resolver-rules={}", self.resolver_rules()).into());
+        if !self.trusted_keys.is_empty() {
+            let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
+            let keys = keys.join(",");
+            arguments.push(format!("--ignore-certificate-errors-spki-list={keys}").into());
+        }
+        if self.sandbox == Sandbox::None {
+            arguments.push("--no-sandbox".into());
+        }
+        arguments
+    }
+
+    /// The first rule that fits is taken (`net/base/host_mapping_rules.h`).
+    fn resolver_rules(&self) -> String {
+        let mut rules = String::new();
+        for (name, address) in &self.hosts {
+            rules += &format!("MAP {name} {address}, ");
+        }
+        rules + "MAP * ~NOTFOUND"
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_where_they_are_told_and_nowhere_else() {
+        let launch = Launch {
+            chromium: Chromium::find(Some("/bin/sh".as_ref()), None).unwrap(),
+            profile: "/profile".into(),
+            hosts: vec![
+                ("a.test".to_owned(), "10.0.0.1:443".parse().unwrap()),
+                ("b.test".to_owned(), "[fd00::1]:80".parse().unwrap()),
+            ],
+            trusted_keys: vec![[0; 32]],
+            sandbox: Sandbox::Own,
+        };
+        let arguments = launch.arguments();
+        let rules = "--host-resolver-rules=MAP a.test 10.0.0.1:443, MAP b.test [fd00::1]:80, \
+                     MAP * ~NOTFOUND";
+        assert!(arguments.contains(&rules.into()), "{arguments:?}");
+        assert!(arguments.contains(
+            &"--ignore-certificate-errors-spki-list=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+                .into()
+        ));
+        assert!(!arguments.contains(&"--no-sandbox".into()));
+    }
+}

@@ -1,0 +1,43 @@
+//! Which request is which object of the page.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::LoadPlan;
+
+/// The objects that have not been asked for yet, by method and URL. One that a page asks for several
+/// times is several objects, found in turn.
+pub(super) struct Expected {
+    waiting: BTreeMap<(String, String), VecDeque<usize>>,
+    left: usize,
+}
+
+impl Expected {
+    pub(super) fn new(plan: &LoadPlan) -> Expected {
+        let mut waiting: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (index, request) in plan.requests.iter().enumerate() {
+            let key = (request.method().to_string(), request.uri().to_string());
+            waiting.entry(key).or_default().push_back(index);
+        }
+        Expected { waiting, left: plan.requests.len() }
+    }
+
+    /// The object that a request asks for, if it is one that is still expected.
+    pub(super) fn take(&mut self, method: &str, url: &str) -> Option<usize> {
+        let key = (method.to_owned(), url.to_owned());
+        let index = self.waiting.get_mut(&key)?.pop_front()?;
+        self.left -= 1;
+        Some(index)
+    }
+
+    /// How many have not been asked for.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The objects that have not been asked for, in the page's order.
+    pub(super) fn into_missing(self) -> Vec<usize> {
+        let mut missing: Vec<usize> = self.waiting.into_values().flatten().collect();
+        missing.sort_unstable();
+        missing
+    }
+}

@@ -1,0 +1,256 @@
+//! The protocol's pipe: commands out, answers and events in.
+//!
+//! A thread reads and hands on; whoever waits does so on one channel, on which an [`Alarm`] rings
+//! too. So waiting has limits although no clock is read here.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ChromiumError;
+
+/// How long an answer may take. Commands are answered in milliseconds; a start takes a second, more on a
+/// machine that is busy.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// A conversation with a browser, or with one of its pages.
+pub(super) struct Pipe {
+    commands: Option<ChildStdin>,
+    arrivals: Receiver<Arrival>,
+    ring: Sender<Arrival>,
+    asked: u64,
+    rung: u64,
+    /// Events that came while an answer was waited for.
+    queued: VecDeque<Message>,
+}
+
+/// What comes in.
+enum Arrival {
+    Message(Box<Message>),
+    /// The browser closed its end.
+    Closed,
+    /// It said something that is no message.
+    Garbled(String),
+    /// An alarm of this number rang.
+    Alarm(u64),
+}
+
+/// An answer or an event, as it stands on the wire.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Message {
+    id: Option<u64>,
+    /// An event's name.
+    #[serde(default)]
+    pub(super) method: String,
+    /// An event's content.
+    #[serde(default)]
+    pub(super) params: Value,
+    #[serde(default)]
+    result: Value,
+    error: Option<Refusal>,
+    /// Which page it is of.
+    pub(super) session_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+/// What waiting for an event came to.
+pub(super) enum Awaited {
+    Event(Message),
+    /// Nothing came for as long as one was ready to wait.
+    Quiet,
+    /// The alarm rang.
+    Alarm,
+}
+
+impl Pipe {
+    pub(super) fn new(commands: ChildStdin, answers: ChildStdout) -> Pipe {
+        let (ring, arrivals) = mpsc::channel();
+        let arrived = ring.clone();
+        thread::spawn(move || read(BufReader::new(answers), &arrived));
+        Pipe {
+            commands: Some(commands),
+            arrivals,
+            ring,
+            asked: 0,
+            rung: 0,
+            queued: VecDeque::new(),
+        }
+    }
+
+    /// Asks for `method` and waits for the answer. `session` is the page asked, `None` the browser.
+    pub(super) fn call(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, ChromiumError> {
+        self.call_within(session, method, params, ANSWER_LIMIT)
+    }
+
+    /// As [`Pipe::call`], with another limit.
+    pub(super) fn call_within(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+        limit: Duration,
+    ) -> Result<Value, ChromiumError> {
+        let id = self.send(session, method, params).map_err(|_| gone(method))?;
+        loop {
+            let message = match self.arrivals.recv_timeout(limit) {
+                Ok(Arrival::Message(message)) => *message,
+                Ok(Arrival::Alarm(_)) => continue,
+                Ok(Arrival::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(gone(method));
+                }
+                Ok(Arrival::Garbled(problem)) => return Err(garbled(method, problem)),
+                Err(RecvTimeoutError::Timeout) => {
+                    let doing = format!("asked for {method}");
+                    return Err(ChromiumError::Hung { doing, seconds: limit.as_secs() });
+                }
+            };
+            match message {
+                Message { id: Some(answered), error, result, .. } if answered == id => {
+                    return match error {
+                        None => Ok(result),
+                        Some(Refusal { message }) => {
+                            Err(ChromiumError::Refused { method: method.to_owned(), message })
+                        }
+                    };
+                }
+                Message { id: Some(_), .. } => {} // An answer that nobody waits for any more.
+                event => self.queued.push_back(event),
+            }
+        }
+    }
+
+    /// Asks for `method`; the answer is passed over.
+    pub(super) fn send(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> io::Result<u64> {
+        self.asked += 1;
+        let mut command = json!({ "id": self.asked, "method": method, "params": params });
+        if let Some(session) = session {
+            command["sessionId"] = session.into();
+        }
+        let mut text = command.to_string().into_bytes();
+        text.push(0);
+        let commands = self.commands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        commands.write_all(&text)?;
+        commands.flush()?;
+        Ok(self.asked)
+    }
+
+    /// The next event; waits at most `patience` for it.
+    pub(super) fn next(&mut self, patience: Duration) -> Result<Awaited, ChromiumError> {
+        const DOING: &str = "loading a page";
+        if let Some(event) = self.queued.pop_front() {
+            return Ok(Awaited::Event(event));
+        }
+        loop {
+            match self.arrivals.recv_timeout(patience) {
+                Ok(Arrival::Message(message)) if message.id.is_none() => {
+                    return Ok(Awaited::Event(*message));
+                }
+                Ok(Arrival::Message(_)) => {}
+                Ok(Arrival::Alarm(number)) if number == self.rung => return Ok(Awaited::Alarm),
+                Ok(Arrival::Alarm(_)) => {} // Of an earlier visit.
+                Ok(Arrival::Garbled(problem)) => return Err(garbled(DOING, problem)),
+                Ok(Arrival::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(gone(DOING));
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(Awaited::Quiet),
+            }
+        }
+    }
+
+    /// Forgets events that nobody has asked for.
+    pub(super) fn forget_events(&mut self) {
+        self.queued.clear();
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            if matches!(arrival, Arrival::Closed | Arrival::Garbled(_)) {
+                // Not to be forgotten: the next who waits must be told.
+                let _ = self.ring.send(arrival);
+                return;
+            }
+        }
+    }
+
+    /// Rings after `limit`, unless it is dropped before. Only the latest alarm counts.
+    pub(super) fn alarm(&mut self, limit: Duration) -> Alarm {
+        self.rung += 1;
+        let number = self.rung;
+        let ring = self.ring.clone();
+        let (dropped, wait) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            if wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                // Nobody listens any more: then nobody needs to be told.
+                let _ = ring.send(Arrival::Alarm(number));
+            }
+        });
+        Alarm { _dropped: dropped }
+    }
+
+    /// Closes our end and waits until the browser has closed its own, `patience` at most.
+    pub(super) fn close(&mut self, patience: Duration) {
+        self.commands = None;
+        while let Ok(arrival) = self.arrivals.recv_timeout(patience) {
+            if matches!(arrival, Arrival::Closed) {
+                return;
+            }
+        }
+    }
+}
+
+/// Rings on its pipe unless it is dropped before its time.
+pub(super) struct Alarm {
+    _dropped: Sender<()>,
+}
+
+fn read(mut answers: impl BufRead, arrived: &Sender<Arrival>) {
+    loop {
+        let mut text = Vec::new();
+        let arrival = match answers.read_until(0, &mut text) {
+            Ok(0) | Err(_) => Arrival::Closed,
+            Ok(_) => parse(&text),
+        };
+        let last = matches!(arrival, Arrival::Closed);
+        if arrived.send(arrival).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn parse(text: &[u8]) -> Arrival {
+    let text = text.strip_suffix(&[0]).unwrap_or(text);
+    match serde_json::from_slice(text) {
+        Ok(message) => Arrival::Message(Box::new(message)),
+        Err(error) => {
+            let start: String = String::from_utf8_lossy(text).chars().take(200).collect();
+            Arrival::Garbled(format!("{error}: {start}"))
+        }
+    }
+}
+
+fn gone(doing: &str) -> ChromiumError {
+    let doing = format!("asked for {doing}");
+    ChromiumError::Gone { doing, last_words: String::new() }
+}
+
+fn garbled(method: &str, problem: String) -> ChromiumError {
+    ChromiumError::NotUnderstood { method: method.to_owned(), problem }
+}

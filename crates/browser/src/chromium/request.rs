@@ -1,0 +1,288 @@
+//! The requests of a visit, as the browser tells of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use page::Object;
+use record::{ObjectRecord, Phases};
+use units::Time;
+
+use super::event::{Data, Event, Failed, Finished, Requested, Response, Timing};
+
+/// The browser's clock, told in seconds, as instants of the world's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// When the world began on `CLOCK_MONOTONIC`.
+    pub(super) began: Duration,
+}
+
+impl Clock {
+    pub(super) fn time(self, seconds: f64) -> Time {
+        let since = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        Time::ZERO + since.saturating_sub(self.began)
+    }
+}
+
+/// One request. A redirect ends one and begins another.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) url: String,
+    /// Seconds.
+    pub(super) discovered: f64,
+    pub(super) response: Option<Response>,
+    /// Seconds.
+    pub(super) ended: Option<f64>,
+    pub(super) error: Option<String>,
+    from_cache: bool,
+    priority: String,
+    request_head: Option<u64>,
+    request_body_bytes: u64,
+    response_head: Option<u64>,
+    body_bytes: u64,
+    /// Head and body with the framing of both.
+    wire_bytes: u64,
+}
+
+/// All requests in the order in which they were made.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub(super) all: Vec<Request>,
+    /// The latest request that goes by a name; one that was redirected shares it with its successor.
+    latest: BTreeMap<String, usize>,
+    /// How many have not ended.
+    pub(super) in_flight: usize,
+}
+
+impl Requests {
+    /// Takes note of an event of the network; says whether it was one that began or ended a request.
+    pub(super) fn note(&mut self, event: &Event) {
+        match event {
+            Event::Requested(requested) => self.requested(requested),
+            Event::Responded(responded) => {
+                if let Some(request) = self.find(&responded.request_id) {
+                    request.response = Some(responded.response.clone());
+                }
+            }
+            Event::RequestHead(head) => {
+                if let Some(request) = self.find(&head.request_id) {
+                    request.request_head = Some(request.head_bytes(&head.headers));
+                }
+            }
+            Event::ResponseHead(head) => {
+                let bytes = head.headers_text.as_ref().map(|text| text.len() as u64);
+                if let (Some(request), Some(bytes)) = (self.find(&head.request_id), bytes) {
+                    request.response_head = Some(bytes);
+                }
+            }
+            Event::Data(Data { request_id, data_length }) => {
+                if let Some(request) = self.find(request_id) {
+                    request.body_bytes += data_length;
+                }
+            }
+            Event::FromCache(named) => {
+                if let Some(request) = self.find(&named.request_id) {
+                    request.from_cache = true;
+                }
+            }
+            Event::Finished(Finished { request_id, timestamp, encoded_data_length }) => {
+                if let Some(request) = self.find(request_id) {
+                    request.wire_bytes = *encoded_data_length as u64;
+                }
+                self.end(request_id, *timestamp, None);
+            }
+            Event::Failed(Failed { request_id, timestamp, error_text, blocked_reason }) => {
+                let reason = blocked_reason.as_deref().filter(|_| error_text.is_empty());
+                self.end(request_id, *timestamp, Some(reason.unwrap_or(error_text).to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn requested(&mut self, requested: &Requested) {
+        // What HTTP does not carry (data:, blob:) is no request.
+        if !requested.request.url.starts_with("http") {
+            return;
+        }
+        if let Some(response) = &requested.redirect_response {
+            if let Some(request) = self.find(&requested.request_id) {
+                request.response = Some(response.clone());
+            }
+            self.end(&requested.request_id, requested.timestamp, None);
+        }
+        self.latest.insert(requested.request_id.clone(), self.all.len());
+        self.all.push(Request::new(requested));
+        self.in_flight += 1;
+    }
+
+    fn end(&mut self, id: &str, at: f64, error: Option<String>) {
+        let Some(request) = self.find(id).filter(|request| request.ended.is_none()) else { return };
+        request.ended = Some(at);
+        request.error = error;
+        self.in_flight -= 1;
+    }
+
+    /// The latest request of this id.
+    pub(super) fn named(&self, id: &str) -> Option<&Request> {
+        self.latest.get(id).map(|index| &self.all[*index])
+    }
+
+    fn find(&mut self, id: &str) -> Option<&mut Request> {
+        self.latest.get(id).map(|index| &mut self.all[*index])
+    }
+}
+
+impl Request {
+    fn new(requested: &Requested) -> Request {
+        let entries = requested.request.post_data_entries.iter();
+        Request {
+            method: requested.request.method.clone(),
+            url: requested.request.url.clone(),
+            discovered: requested.timestamp,
+            response: None,
+            ended: None,
+            error: None,
+            from_cache: false,
+            priority: requested.request.initial_priority.clone(),
+            request_head: None,
+            request_body_bytes: entries.map(|entry| decoded_len(&entry.bytes)).sum(),
+            response_head: None,
+            body_bytes: 0,
+            wire_bytes: 0,
+        }
+    }
+
+    /// The head as HTTP/1.1 text: the fields, which for HTTP/2 have pseudo-fields among them that are
+    /// the request line.
+    fn head_bytes(&self, fields: &BTreeMap<String, String>) -> u64 {
+        if fields.keys().any(|name| name.starts_with(':')) {
+            return 0; // What HPACK made of it is not told.
+        }
+        let target = self.url.splitn(4, '/').nth(3).map_or(0, str::len) + 1;
+        let line = self.method.len() + target + "  HTTP/1.1\r\n".len();
+        let fields = fields.iter().map(|(name, value)| name.len() + value.len() + ": \r\n".len());
+        (line + fields.sum::<usize>() + "\r\n".len()) as u64
+    }
+
+    /// Whether the browser's cache answered.
+    pub(super) fn is_cached(&self) -> bool {
+        let response = self.response.as_ref();
+        self.from_cache || response.is_some_and(|r| r.from_disk_cache || r.from_prefetch_cache)
+    }
+
+    /// The connection that carried it, if one did.
+    pub(super) fn connection(&self) -> Option<u64> {
+        let id = self.response.as_ref().map_or(0.0, |response| response.connection_id);
+        (id > 0.0 && !self.is_cached()).then_some(id as u64)
+    }
+
+    /// What it was carried by: `h1`, `h2`; `cache`; empty if nothing is known.
+    pub(super) fn protocol(&self) -> &str {
+        if self.is_cached() {
+            return "cache";
+        }
+        match self.response.as_ref().and_then(|response| response.protocol.as_deref()) {
+            Some("http/1.1") => "h1",
+            Some(other) => other,
+            None => "",
+        }
+    }
+
+    /// When the first byte of its answer came, in seconds.
+    pub(super) fn first_byte(&self) -> Option<f64> {
+        let timing = self.response.as_ref()?.timing.as_ref()?;
+        Some(timing.at(timing.receive_headers_start).unwrap_or(timing.request_time))
+    }
+
+    /// The record; `end` is when the visit ended, for a request that did not.
+    pub(super) fn record(
+        &self,
+        index: usize,
+        object: &Object,
+        clock: Clock,
+        end: f64,
+    ) -> ObjectRecord {
+        let ended = self.ended.unwrap_or(end).max(self.discovered);
+        let response = self.response.as_ref();
+        let unfinished = self.ended.is_none().then(|| "the visit ended before it did".to_owned());
+        // HTTP/1 tells the head; of HTTP/2 it is what is no body: the head and all frames' headers.
+        let head = self.response_head.unwrap_or(self.wire_bytes.saturating_sub(self.body_bytes));
+        let cached = self.is_cached();
+        ObjectRecord {
+            object: index as u32,
+            url: object.url.clone(),
+            method: self.method.clone(),
+            kind: format!("{:?}", object.kind),
+            status: response.map_or(0, |response| response.status),
+            protocol: self.protocol().to_owned(),
+            connection: None,
+            reused: response.is_some_and(|response| response.connection_reused) && !cached,
+            discovered_at_ns: clock.time(self.discovered).as_nanos(),
+            phases: self.phases(clock, ended),
+            done_at_ns: clock.time(ended).as_nanos(),
+            request_header_bytes: if cached { 0 } else { self.request_head.unwrap_or(0) },
+            request_body_bytes: self.request_body_bytes,
+            response_header_bytes: if cached { 0 } else { head },
+            body_bytes: if cached { 0 } else { self.body_bytes },
+            priority: priority(&self.priority).to_owned(),
+            error: self.error.clone().or(unfinished),
+        }
+    }
+
+    /// Where the time from discovery to `ended` went; the spans sum to exactly that.
+    fn phases(&self, clock: Clock, ended: f64) -> Phases {
+        let start = clock.time(self.discovered);
+        let end = clock.time(ended);
+        let timing =
+            self.response.as_ref().and_then(|r| r.timing.as_ref()).filter(|_| !self.is_cached());
+        let Some(timing) = timing else {
+            return Phases { blocked_ns: nanos(start, end), ..Phases::default() };
+        };
+        let at = |ms: f64| timing.at(ms).map(|seconds| clock.time(seconds).clamp(start, end));
+        let span = |from, to| Some(nanos(at(from)?, at(to)?));
+        let dns_ns = span(timing.dns_start, timing.dns_end).unwrap_or(0);
+        let connected = if timing.ssl_start >= 0.0 { timing.ssl_start } else { timing.connect_end };
+        let connect_ns = span(timing.connect_start, connected).unwrap_or(0);
+        let tls_ns = span(timing.ssl_start, timing.ssl_end).unwrap_or(0);
+        let assigned = at(timing.send_start).unwrap_or(end);
+        let sent = at(timing.send_end).unwrap_or(end).max(assigned);
+        let head = at(timing.receive_headers_start).unwrap_or(end).max(sent);
+        Phases {
+            blocked_ns: nanos(start, assigned).saturating_sub(dns_ns + connect_ns + tls_ns),
+            dns_ns,
+            connect_ns,
+            tls_ns,
+            send_ns: nanos(assigned, sent),
+            wait_ns: nanos(sent, head),
+            receive_ns: nanos(head, end),
+        }
+    }
+}
+
+impl Timing {
+    /// A point in seconds, if it happened.
+    pub(super) fn at(&self, ms: f64) -> Option<f64> {
+        (ms >= 0.0).then_some(self.request_time + ms / 1000.0)
+    }
+}
+
+fn nanos(from: Time, to: Time) -> u64 {
+    to.as_nanos().saturating_sub(from.as_nanos())
+}
+
+/// How long base64 is once decoded.
+fn decoded_len(text: &str) -> u64 {
+    let digits = text.trim_end_matches('=').len() as u64;
+    digits * 3 / 4
+}
+
+/// The protocol's `ResourcePriority` in the page's words.
+fn priority(name: &str) -> &'static str {
+    match name {
+        "VeryHigh" => "Highest",
+        "High" => "High",
+        "Medium" => "Medium",
+        "Low" => "Low",
+        _ => "Lowest",
+    }
+}

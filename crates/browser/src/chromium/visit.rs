@@ -1,0 +1,398 @@
+//! A visit by Chromium: from navigation to the load event and what comes after it.
+
+use std::time::Duration;
+
+use base64::Engine;
+use http_stack::client::Protocol;
+use http_stack::tls::Security;
+use page::Kind;
+use record::Paint;
+use serde_json::json;
+use units::Time;
+
+use super::connections::Connections;
+use super::event::{Argument, Event};
+use super::matching::Expected;
+use super::paint::Milestones;
+use super::pipe::Awaited;
+use super::request::{Clock, Request, Requests};
+use super::tab::Tab;
+use super::{ChromiumError, Context};
+use crate::{LoadPlan, Visited};
+
+/// How a visit is made.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// When the world began, on `CLOCK_MONOTONIC`.
+    pub began: Duration,
+    /// Past this the visit ends as it stands.
+    pub limit: Duration,
+    /// How many times slower than it is the page's main thread runs (`--cpu 4x`).
+    pub slowdown: f64,
+    /// What it looks like.
+    pub look: Look,
+}
+
+/// What is shown of a visit.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The viewport's width and height in pixels.
+    pub viewport: (u32, u32),
+    /// Whether the page is photographed at the end.
+    pub screenshot: bool,
+}
+
+impl Default for Look {
+    /// WebPageTest's desktop viewport.
+    fn default() -> Look {
+        Look { viewport: (1366, 768), screenshot: true }
+    }
+}
+
+/// A visit, and what only a real browser has to tell.
+pub struct ChromiumVisit {
+    /// In the loader's shape.
+    pub visited: Visited,
+    /// Paint times.
+    pub paint: Paint,
+    /// Objects of the page that were never asked for, as indices.
+    pub missing: Vec<usize>,
+    /// Requests that are not the page's.
+    pub unexpected: Vec<Unexpected>,
+    /// What page and browser wrote to the console: messages, exceptions, failed requests.
+    pub console: Vec<Console>,
+    /// The page at the end, PNG.
+    pub screenshot: Option<Vec<u8>>,
+}
+
+/// A request that the page's graph does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unexpected {
+    /// `GET`, ...
+    pub method: String,
+    /// The full URL.
+    pub url: String,
+    /// What came of it: a status, or the browser's word for why there is none.
+    pub outcome: String,
+}
+
+/// A line on the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Console {
+    /// `error`, `warning`, `log`, ...; `exception` for one that nobody caught.
+    pub level: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// How long nothing must happen after the load event until objects that have not been asked for are taken
+/// not to come, beyond the longest compute of the page.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// How long one waits for an event at a time while the page has not loaded.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Refuses what Chromium cannot load.
+pub(super) fn check(plan: &LoadPlan) -> Result<(), ChromiumError> {
+    let secure = plan.arms()[0].security != Security::None;
+    for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
+        let reason = if arm.protocol == Protocol::H2 && arm.security == Security::None {
+            "it speaks HTTP/2 over TLS only; choose tls12 or tls13"
+        } else if (arm.security != Security::None) != secure {
+            "it loads a page either over TLS or in clear text; give all hosts the same"
+        } else {
+            continue;
+        };
+        let host = host.name.clone();
+        return Err(ChromiumError::Unsupported { host, reason: reason.to_owned() });
+    }
+    Ok(())
+}
+
+pub(super) fn visit(
+    context: &mut Context<'_>,
+    plan: &LoadPlan,
+    settings: &Settings,
+) -> Result<ChromiumVisit, ChromiumError> {
+    let mut tab = Tab::open(context, plan, settings)?;
+    let mut seen = Seen::new(plan, &tab.frame);
+    let alarm = tab.running.pipe.alarm(settings.limit);
+    tab.send("Page.navigate", json!({ "url": plan.requests[0].uri().to_string() }));
+    seen.watch(&mut tab)?;
+    drop(alarm);
+    let after = After::ask(&mut tab, settings)?;
+    Ok(seen.account(plan, settings, after))
+}
+
+/// What the events of a visit came to so far.
+struct Seen {
+    frame: String,
+    /// The document's navigation, once it has begun.
+    loader: Option<String>,
+    requests: Requests,
+    /// The page's objects that requests are, as far as they are.
+    objects: Vec<Option<usize>>,
+    expected: Expected,
+    milestones: Milestones,
+    console: Vec<Console>,
+    quiet: Duration,
+}
+
+impl Seen {
+    fn new(plan: &LoadPlan, frame: &str) -> Seen {
+        let edges = plan.page.objects.iter().flat_map(|object| &object.waits_for);
+        let longest = edges.map(|edge| edge.compute.value).max().unwrap_or_default();
+        Seen {
+            frame: frame.to_owned(),
+            loader: None,
+            requests: Requests::default(),
+            objects: Vec::new(),
+            expected: Expected::new(plan),
+            milestones: Milestones::default(),
+            console: Vec::new(),
+            quiet: QUIET + longest,
+        }
+    }
+
+    /// Watches until everything is there and painted, or nothing more will come, or the alarm rings.
+    fn watch(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
+        loop {
+            let loaded = self.milestones.loaded.is_some();
+            let complete = self.requests.in_flight == 0 && self.expected.left() == 0;
+            if loaded && complete && self.milestones.is_painted() {
+                return Ok(());
+            }
+            if self.has_no_document() {
+                return Ok(());
+            }
+            match tab.next(if loaded { self.quiet } else { PATIENCE })? {
+                Awaited::Event(message) => self.note(&Event::read(message)?)?,
+                Awaited::Alarm => return Ok(()),
+                Awaited::Quiet if loaded && self.requests.in_flight == 0 => return Ok(()),
+                Awaited::Quiet => {}
+            }
+        }
+    }
+
+    fn note(&mut self, event: &Event) -> Result<(), ChromiumError> {
+        self.requests.note(event);
+        for request in &self.requests.all[self.objects.len()..] {
+            self.objects.push(self.expected.take(&request.method, &request.url));
+        }
+        match event {
+            Event::Requested(requested)
+                if requested.request_id == requested.loader_id
+                    && requested.frame_id.as_ref() == Some(&self.frame) =>
+            {
+                self.loader = Some(requested.loader_id.clone());
+            }
+            Event::Lifecycle(lifecycle) if Some(&lifecycle.loader_id) == self.loader.as_ref() => {
+                self.milestones.note(lifecycle);
+            }
+            Event::Said(said) => self.say(&said.level, texts(&said.args)),
+            Event::Threw(threw) => {
+                let thrown = &threw.exception_details;
+                let what = thrown.exception.as_ref().and_then(|e| e.description.as_deref());
+                self.say("exception", format!("{} {}", thrown.text, what.unwrap_or_default()));
+            }
+            Event::Logged(logged) => {
+                let url = logged.entry.url.as_deref().unwrap_or_default();
+                self.say(&logged.entry.level, format!("{} {url}", logged.entry.text));
+            }
+            Event::Crashed => return Err(ChromiumError::Crashed),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, level: &str, text: String) {
+        self.console.push(Console { level: level.to_owned(), text: text.trim_end().to_owned() });
+    }
+
+    /// Whether the document, redirects included, has failed.
+    fn has_no_document(&self) -> bool {
+        self.document().is_some_and(|document| document.error.is_some())
+    }
+
+    /// The document's latest request.
+    fn document(&self) -> Option<&Request> {
+        self.requests.named(self.loader.as_ref()?)
+    }
+
+    fn account(self, plan: &LoadPlan, settings: &Settings, after: After) -> ChromiumVisit {
+        let clock = Clock { began: settings.began };
+        let requested = self.requests.all.first().map_or(after.asked, |first| first.discovered);
+        // An error page in the document's stead has a start of its own.
+        let navigation = match self.milestones.loaded {
+            Some(_) => after.navigation.unwrap_or(requested),
+            None => requested,
+        };
+        let started = clock.time(navigation);
+        let largest = after.largest_contentful_paint;
+        let paint = Paint {
+            largest_contentful_paint_ns: largest.map(|span| span.as_nanos() as u64),
+            ..self.milestones.paint(clock, navigation)
+        };
+        let visited = Visited {
+            started,
+            plt: self.outcome(plan, clock, started, settings.limit),
+            ttfb: self.first_byte(plan, clock, started),
+            objects: Vec::new(),
+            connections: Vec::new(),
+        };
+        let mut visit = ChromiumVisit {
+            visited,
+            paint,
+            missing: Vec::new(),
+            unexpected: Vec::new(),
+            console: self.console,
+            screenshot: after.screenshot,
+        };
+        visit.take_requests(&self.requests.all, &self.objects, plan, clock, after.asked);
+        visit.missing = self.expected.into_missing();
+        visit
+    }
+
+    /// The span to the load event, or why there was none that counts.
+    fn outcome(
+        &self,
+        plan: &LoadPlan,
+        clock: Clock,
+        started: Time,
+        limit: Duration,
+    ) -> Result<Duration, String> {
+        if let Some(error) = self.document().and_then(|document| document.error.as_ref()) {
+            return Err(format!("the document did not arrive: {error}"));
+        }
+        for (request, object) in self.requests.all.iter().zip(&self.objects) {
+            let Some(object) = object else { continue };
+            let wanted = plan.arm(*object).protocol.name();
+            let spoken = request.protocol();
+            if !["", "cache", wanted].contains(&spoken) {
+                return Err(format!(
+                    "{} was spoken where {wanted} was wanted: {}",
+                    spoken, request.url
+                ));
+            }
+        }
+        let loaded = self
+            .milestones
+            .loaded
+            .ok_or_else(|| format!("the page had not loaded after {} s", limit.as_secs()))?;
+        Ok(clock.time(loaded).since(started))
+    }
+
+    /// The span to the first byte of the first response that is no redirect.
+    fn first_byte(&self, plan: &LoadPlan, clock: Clock, started: Time) -> Option<Duration> {
+        let requests = self.requests.all.iter().zip(&self.objects);
+        let mut answers = requests.filter(|(_, object)| {
+            object.is_some_and(|object| plan.page.objects[object].kind != Kind::Redirect)
+        });
+        answers.find_map(|(request, _)| Some(clock.time(request.first_byte()?).since(started)))
+    }
+}
+
+impl ChromiumVisit {
+    /// Requests become objects, connections, and what was not expected.
+    fn take_requests(
+        &mut self,
+        requests: &[Request],
+        objects: &[Option<usize>],
+        plan: &LoadPlan,
+        clock: Clock,
+        end: f64,
+    ) {
+        let mut connections = Connections::default();
+        for (request, object) in requests.iter().zip(objects) {
+            let Some(index) = *object else {
+                self.unexpected.push(Unexpected::from(request));
+                continue;
+            };
+            let object = &plan.page.objects[index];
+            let host = &plan.page.host_of(object).name;
+            let mut record = request.record(index, object, clock, end);
+            record.connection = connections.count(request, host, plan.arm(index), clock);
+            self.visited.objects.push(record);
+        }
+        self.visited.objects.sort_by_key(|record| record.object);
+        self.visited.connections = connections.used;
+    }
+}
+
+impl From<&Request> for Unexpected {
+    fn from(request: &Request) -> Unexpected {
+        let status = request.response.as_ref().map(|response| response.status.to_string());
+        let failure = request.error.clone().or(status);
+        Unexpected {
+            method: request.method.clone(),
+            url: request.url.clone(),
+            outcome: failure.unwrap_or_else(|| "unanswered".to_owned()),
+        }
+    }
+}
+
+/// What a page is asked once it has loaded. All of it comes after the load event and the last object, so
+/// that asking disturbs nothing.
+struct After {
+    /// Seconds.
+    navigation: Option<f64>,
+    /// When it was asked, in seconds.
+    asked: f64,
+    largest_contentful_paint: Option<Duration>,
+    screenshot: Option<Vec<u8>>,
+}
+
+/// The latest candidate's time in milliseconds since navigation start; null if there is none.
+const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
+    const late = setTimeout(() => done(null), 250);
+    new PerformanceObserver(list => {
+        clearTimeout(late);
+        done(list.getEntries().pop().startTime);
+    }).observe({ type: 'largest-contentful-paint', buffered: true });
+})";
+
+impl After {
+    fn ask(tab: &mut Tab<'_>, settings: &Settings) -> Result<After, ChromiumError> {
+        let answer = tab.call("Performance.getMetrics", json!({}))?;
+        let metric = |name: &str| {
+            let metrics = answer["metrics"].as_array()?;
+            metrics.iter().find(|metric| metric["name"] == name)?["value"].as_f64()
+        };
+        let (navigation, asked) = (metric("NavigationStart"), metric("Timestamp"));
+        let evaluate = json!({
+            "expression": LARGEST_CONTENTFUL_PAINT, "awaitPromise": true, "returnByValue": true,
+        });
+        let answer = tab.call("Runtime.evaluate", evaluate)?;
+        let largest = answer["result"]["value"].as_f64();
+        let screenshot = match settings.look.screenshot {
+            true => Some(photograph(tab)?),
+            false => None,
+        };
+        Ok(After {
+            navigation: navigation.filter(|seconds| *seconds > 0.0),
+            asked: asked.unwrap_or_default(),
+            largest_contentful_paint: largest
+                .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
+            screenshot,
+        })
+    }
+}
+
+fn photograph(tab: &mut Tab<'_>) -> Result<Vec<u8>, ChromiumError> {
+    const METHOD: &str = "Page.captureScreenshot";
+    let answer = tab.call(METHOD, json!({ "format": "png" }))?;
+    let data = super::context::text(&answer, METHOD, "data")?;
+    base64::engine::general_purpose::STANDARD.decode(data).map_err(|error| {
+        ChromiumError::NotUnderstood { method: METHOD.to_owned(), problem: error.to_string() }
+    })
+}
+
+fn texts(arguments: &[Argument]) -> String {
+    let text = |argument: &Argument| match (&argument.value, &argument.description) {
+        (Some(serde_json::Value::String(text)), _) => text.clone(),
+        (_, Some(description)) => description.clone(),
+        (Some(value), None) => value.to_string(),
+        (None, None) => String::new(),
+    };
+    arguments.iter().map(text).collect::<Vec<_>>().join(" ")
+}
