@@ -33,13 +33,10 @@ impl Follower {
         let (stop, stopped) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let mut view = view;
-            loop {
-                let ended = stopped.recv_timeout(every) != Err(RecvTimeoutError::Timeout);
+            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 view.look()?;
-                if ended {
-                    return Ok(view.motions);
-                }
             }
+            view.look_back()
         });
         Ok(Follower { stop, thread })
     }
@@ -63,21 +60,28 @@ struct View {
 
 impl View {
     fn look(&mut self) -> Result<(), Error> {
-        loop {
-            let ended = self.obituaries.next()?;
-            if ended.is_empty() {
-                break;
-            }
-            self.note(&ended);
-        }
+        let ended = self.obituaries.waiting()?;
+        self.note(&ended);
         let open = self.diag.connections()?;
         self.note(&open);
         Ok(())
     }
 
+    /// The last look. Those that end just now are seen open or ended, or both, in this order.
+    fn look_back(mut self) -> Result<Motions, Error> {
+        let open = self.diag.connections()?;
+        self.note(&open);
+        let ended = self.obituaries.up_to_now()?;
+        self.note(&ended);
+        Ok(self.motions)
+    }
+
     fn note(&mut self, all: &[Seen]) {
         let now = Time::ZERO + monotonic().saturating_sub(self.began);
-        for Seen { connection, snapshot } in all {
+        // A listener, or a socket that never was connected, has no other end.
+        for Seen { connection, snapshot } in
+            all.iter().filter(|seen| seen.connection.peer.port() != 0)
+        {
             let motion = self.motions.entry(*connection).or_default();
             note_change(&mut motion.samples, now, snapshot);
         }
