@@ -5,18 +5,9 @@
 #[path = "support/chromium.rs"]
 mod support;
 
-use std::process::Command;
-
 use farlink_browser::chromium::ChromiumVisit;
 use http_stack::client::Protocol;
-use http_stack::tls::Security;
 use page::Page;
-use proxy::Site;
-
-fn site(page: &Page) -> Site {
-    let files = page::write::files(page).unwrap();
-    Site::with_bodies(page, |index, _| files[index].body.clone().into())
-}
 
 fn check(page: &Page, protocol: Protocol, visit: &ChromiumVisit) {
     let visited = &visit.visited;
@@ -54,20 +45,71 @@ fn check(page: &Page, protocol: Protocol, visit: &ChromiumVisit) {
 #[test]
 fn chromium_loads_what_the_loader_loads() {
     let Some(chromium) = support::installed() else { return };
-    let page = page::open("synthetic:40x5KB@2hosts").unwrap();
+    let browsable = page::browsable(&page::open("synthetic:40x5KB@2hosts").unwrap()).unwrap();
+    assert_eq!(browsable.notes, [""; 0]);
+    let page = &browsable.page;
     for protocol in [Protocol::H1, Protocol::H2] {
-        let scratch = support::Scratch::new(protocol.name());
-        let address = support::serve(&page, site(&page), protocol, Security::Tls13);
-        let plan = support::plan(&page, address, protocol, Security::Tls13);
-        let hosts = page.hosts.iter().map(|host| (host.name.clone(), address)).collect();
-        let launch = support::launch(chromium.clone(), &scratch.0, hosts);
-        let mut running = launch.start(|mut command: Command| command.spawn()).unwrap();
-        let visit = running.context().unwrap().visit(&plan, &support::settings()).unwrap();
+        let visit = support::visit(&chromium, &browsable, protocol);
         println!(
             "{protocol}: {:?} {:?} {:?} {:#?}",
             visit.visited.plt, visit.visited.ttfb, visit.paint, visit.console
         );
-        running.close();
-        check(&page, protocol, &visit);
+        check(page, protocol, &visit);
     }
+}
+
+/// Every recorded page, where the recordings are: minutes of Chromium.
+#[test]
+#[ignore = "loads every recording: run it by name, with --nocapture"]
+fn chromium_requests_what_recordings_have() {
+    let Some(chromium) = support::installed() else { return };
+    let recordings = support::recordings();
+    if recordings.is_empty() {
+        println!("skipped: corpus absent");
+    }
+    let (mut whole, mut objects, mut missing, mut unexpected) = (0, 0, 0, 0);
+    for path in &recordings {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let browsable = match page::open(path.to_str().unwrap()).and_then(|p| page::browsable(&p)) {
+            Ok(browsable) => browsable,
+            Err(error) => {
+                println!("{name}: {error}");
+                continue;
+            }
+        };
+        let visit = support::visit(&chromium, &browsable, Protocol::H2);
+        let failed = visit.visited.objects.iter().filter(|object| object.error.is_some());
+        println!(
+            "{name}: {} objects, {} missing, {} unexpected, {} failed, {:?}",
+            browsable.page.objects.len(),
+            visit.missing.len(),
+            visit.unexpected.len(),
+            failed.clone().count(),
+            visit.visited.plt
+        );
+        for note in &browsable.notes {
+            println!("  note: {note}");
+        }
+        for object in &visit.missing {
+            let spec = &browsable.page.objects[*object];
+            println!(
+                "  missing {object} {} {:?} {} {:?}",
+                spec.method, spec.kind, spec.url, spec.waits_for
+            );
+        }
+        for request in &visit.unexpected {
+            println!("  unexpected {request:?}");
+        }
+        for object in failed {
+            println!("  failed {} {} {:?}", object.object, object.url, object.error);
+        }
+        objects += browsable.page.objects.len();
+        missing += visit.missing.len();
+        unexpected += visit.unexpected.len();
+        whole += usize::from(visit.missing.is_empty() && visit.unexpected.is_empty());
+    }
+    println!(
+        "{whole} of {} recordings whole; {missing} of {objects} objects missing, {unexpected} unexpected",
+        recordings.len()
+    );
 }

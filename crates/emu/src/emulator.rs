@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Frames that are read from one side before packets that are due get their turn.
-const BUDGET: usize = 64;
+const BUDGET: usize = 16;
 /// Without anything to do, the thread still looks this often.
 const IDLE: Duration = Duration::from_secs(60);
 

@@ -28,6 +28,8 @@ pub enum Command {
     Report(Report),
     /// List the runs of a store.
     Runs(Runs),
+    /// Hold the simulation against the emulation, and the loader against Chromium.
+    Validate(Validate),
     /// Pages: list, show, write to disk.
     #[command(subcommand)]
     Pages(Pages),
@@ -265,6 +267,37 @@ pub struct Runs {
     /// The store.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Validate {
+    /// A suite: `quick` (a few minutes), `full` (up to two hours), or a file (docs/validation-suites.md).
+    #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
+    pub suite: String,
+
+    /// Where measurements go: a SQLite file, made if it is not there. A validation that was interrupted goes on.
+    #[arg(long, default_value = "farlink-validate.sqlite", value_hint = ValueHint::FilePath)]
+    pub store: PathBuf,
+
+    /// The HTML file to write.
+    #[arg(short, long, default_value = "validation.html", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Measure nothing: judge what the store holds.
+    #[arg(long, conflicts_with = "again")]
+    pub report_only: bool,
+
+    /// Measure everything anew.
+    #[arg(long)]
+    pub again: bool,
+
+    /// Do without Chromium.
+    #[arg(long)]
+    pub without_chromium: bool,
+
+    /// Emulated loads that go on side by side (default: the suite's). Browsers load one at a time.
+    #[arg(long, short = 'j', value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Subcommand)]

@@ -11,7 +11,7 @@ use emu::diagnosis::Refusal;
 pub enum ExitCode {
     /// Done.
     Success = 0,
-    /// It ran, and a page did not load.
+    /// It ran, and a page did not load or a target was missed.
     Failed = 1,
     /// What was asked for cannot be.
     BadInput = 2,
@@ -42,7 +42,8 @@ impl ExitCode {
         match self {
             ExitCode::Success => "Done.",
             ExitCode::Failed => {
-                "It ran to its end, and a page did not load. The output says which and why."
+                "It ran to its end, and a page did not load, or a target of a validation was missed or \
+                 could not be judged. The output says which and why."
             }
             ExitCode::BadInput => {
                 "What was asked for cannot be: wrong arguments, a file that is not what it should be, \

@@ -20,7 +20,8 @@
   const legend = (names, shapes) => {
     const box = Object.assign(document.createElement("div"), { className: "legend" });
     box.append(...names.map((name, i) => mark(i, name)));
-    if (shapes.length > 1) box.append(...shapes.map((shape, i) => `${["●", "▲", "■", "◆"][i]} ${shape}`));
+    const shaped = (text) => Object.assign(document.createElement("span"), { textContent: text });
+    if (shapes.length > 1) box.append(...shapes.map((shape, i) => shaped(`${["●", "▲", "■", "◆"][i]} ${shape}`)));
     return box;
   };
 

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod browsable;
 mod error;
 pub mod file;
 pub mod generate;
@@ -16,6 +17,7 @@ mod show;
 mod summary;
 pub mod write;
 
+pub use browsable::{Browsable, Content, browsable};
 pub use error::Error;
 pub use graph::{
     After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,

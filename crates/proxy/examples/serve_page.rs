@@ -2,8 +2,8 @@
 //!
 //! Usage: `serve_page PAGE [ADDRESS [none|tls12|tls13 [h1|h2]]]` (default 127.0.0.1:8080, none, h2)
 //!
-//! PAGE is whatever `farlink load` takes. Its objects become the files that `farlink pages write` would
-//! write, all its hosts answer at one address. `h1` offers HTTP/1.1 only; `h2` both, in clear text by the
+//! PAGE is whatever `farlink load` takes. Its objects have bytes that make a browser load them all, its
+//! hosts answer at one address. `h1` offers HTTP/1.1 only; `h2` both, in clear text by the
 //! client's first bytes. The certificate is RSA: browsers take no Ed25519. A browser that is to find all
 //! hosts here and trust the certificate is, for example:
 //!
@@ -14,11 +14,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use farlink_proxy::{Site, VirtualHosts, Workers, origin};
 use http_stack::server::Acceptor;
 use http_stack::tls::{self, Chain, Identity, Protocol, Security};
-use page::{Page, write};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,7 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let security = security(argument(2, "none"))?;
     let protocols = protocols(argument(3, "h2"))?;
 
-    let (page, site) = as_files(&page::open(spec)?)?;
+    let browsable = page::browsable(&page::open(spec)?)?;
+    browsable.notes.iter().for_each(|note| println!("note: {note}"));
+    let page = &browsable.page;
+    let site = Arc::new(Site::browsable(&browsable));
     let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, async {
         let listener = world::TcpListener::bind(address)?;
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{} requests at {}", page.objects.len(), listener.local_addr()?);
         println!("{scheme}://{}{}", page.host_of(document).name, document.path);
         let factors = vec![1.0; page.objects.len()].into();
-        let hosts = Rc::new(VirtualHosts::new(&page, &site, Workers::default(), &factors));
+        let hosts = Rc::new(VirtualHosts::new(page, &site, Workers::default(), &factors));
         origin::serve(listener, acceptor(security, &protocols), hosts).await
     })??;
     Ok(())
@@ -65,21 +66,4 @@ fn acceptor(security: Security, protocols: &[Protocol]) -> Acceptor {
     let server =
         |version| tls::Server::new(&settings, version, Identity::Rsa2048, Chain::Whole, protocols);
     Acceptor { tls: security.version().map(server), ..Acceptor::new(security) }
-}
-
-/// The part of the page that files can serve, under the names that they have as files.
-fn as_files(page: &Page) -> Result<(Page, Arc<Site>), Box<dyn Error>> {
-    let files = write::files(page)?;
-    let mut served = Page { objects: Vec::with_capacity(files.len()), ..page.clone() };
-    for host in &mut served.hosts {
-        host.name = write::folder(&host.name);
-    }
-    for file in &files {
-        let mut object = page.objects[file.object].clone();
-        object.path.clone_from(&file.path);
-        served.objects.push(object);
-    }
-    let bodies: Vec<Bytes> = files.into_iter().map(|file| file.body.into()).collect();
-    let site = Site::with_bodies(&served, |index, _| bodies[index].clone());
-    Ok((served, Arc::new(site)))
 }

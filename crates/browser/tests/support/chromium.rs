@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use chance::Source;
-use farlink_browser::chromium::{Chromium, Launch, Look, Sandbox, Settings};
+use farlink_browser::chromium::{Chromium, ChromiumVisit, Launch, Look, Sandbox, Settings};
 use farlink_browser::{Arm, LoadPlan};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use http_stack::tls::{self, Identity, Security};
-use page::Page;
+use page::{Browsable, Page};
 use proxy::{Site, VirtualHosts, Workers, origin};
 
 /// The browser of this machine, if it has one.
@@ -73,6 +74,31 @@ pub fn launch(chromium: Chromium, profile: &Path, hosts: Vec<(String, SocketAddr
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
         sandbox: if root { Sandbox::None } else { Sandbox::Own },
     }
+}
+
+/// One visit over TLS 1.3 by a browser of its own.
+pub fn visit(chromium: &Chromium, browsable: &Browsable, protocol: Protocol) -> ChromiumVisit {
+    let scratch = Scratch::new(protocol.name());
+    let page = &browsable.page;
+    let address = serve(page, Site::browsable(browsable), protocol, Security::Tls13);
+    let plan = plan(page, address, protocol, Security::Tls13);
+    let hosts = page.hosts.iter().map(|host| (host.name.clone(), address)).collect();
+    let launch = launch(chromium.clone(), &scratch.0, hosts);
+    let mut running = launch.start(|mut command: Command| command.spawn()).unwrap();
+    let visit = running.context().unwrap().visit(&plan, &settings()).unwrap();
+    running.close();
+    visit
+}
+
+/// The recordings that lie beside the workspace, if they do.
+pub fn recordings() -> Vec<PathBuf> {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let folders = ["../shared/data/har", "../../shared/data/har"].map(|folder| root.join(folder));
+    let folder = folders.iter().find(|folder| folder.is_dir());
+    let entries = folder.into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut recordings: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    recordings.sort();
+    recordings
 }
 
 /// Settings for a visit in the machine's own time.

@@ -8,8 +8,6 @@ use farlink_emu::{Privilege, isolated};
 
 /// Set in the program that runs inside.
 const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
-/// A machine that is busy for a moment spoils one attempt, not all.
-pub const ATTEMPTS: u32 = 6;
 
 /// Runs `job` as root; `test` is the calling test's name.
 pub fn as_root(test: &str, job: fn()) {

@@ -17,6 +17,7 @@ mod run;
 mod runs;
 mod shell;
 mod stores;
+mod validate;
 
 use std::num::NonZeroUsize;
 use std::process;
@@ -34,6 +35,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => runs::run(&runs),
+        Command::Validate(validate) => validate::run(&validate),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
         Command::Link(link) => link::run(&link),

@@ -59,7 +59,7 @@ fn read(run: &Run) -> Result<Source, Failure> {
     Ok(source)
 }
 
-fn experiment_failure(error: &ExperimentError) -> Failure {
+pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
     Failure::bad_input(error).hint(error.hint())
 }
 
@@ -112,7 +112,7 @@ fn tell_complete(run: &Run, store: &Store, id: RunId, failed: u64) -> Result<Exi
     Ok(ExitCode::Success)
 }
 
-fn progress_bar(total: u64) -> ProgressBar {
+pub(super) fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
     let style =
         ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
@@ -131,7 +131,7 @@ fn facts(source: &Source, workers: usize) -> RunFacts {
 }
 
 /// The date and time, as RFC 3339 writes them.
-fn now() -> String {
+pub(super) fn now() -> String {
     #[expect(clippy::disallowed_methods, reason = "the command line says when a run was")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     rfc3339(since)

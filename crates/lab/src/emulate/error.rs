@@ -2,6 +2,8 @@
 
 use std::io;
 
+use browser::chromium::ChromiumError;
+
 use super::Role;
 use super::channel::ChannelError;
 
@@ -47,6 +49,9 @@ pub(super) enum NodeError {
     /// The page or the network cannot be read.
     #[error("{0}")]
     Scenario(String),
+    /// The browser.
+    #[error(transparent)]
+    Chromium(#[from] ChromiumError),
     /// The kernel refused a socket.
     #[error("failed to listen or to run: {0}")]
     Io(#[from] io::Error),

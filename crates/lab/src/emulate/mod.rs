@@ -12,6 +12,7 @@
 //! network's.
 
 mod channel;
+mod chromium;
 mod client;
 mod error;
 mod executor;
@@ -98,7 +99,7 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
     match role {
         Role::Supervisor => supervisor::supervise(program).map_err(|error| error.to_string()),
         Role::Client => node(client::load),
-        Role::Chromium => Err("Chromium is not driven yet".to_owned()),
+        Role::Chromium => node(chromium::load),
         Role::Servers => node(server::serve),
     }
 }

@@ -8,13 +8,14 @@ use std::time::Duration;
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
 use http_stack::server::Acceptor;
+use http_stack::tls::Identity;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
 use super::ready::Ready;
-use crate::scenario::{Nuisance, Origins, Scenario};
+use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -25,6 +26,9 @@ pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
 /// The nuisance model's spread of server time and of compute: 5 %.
 const SPREAD: f64 = 0.05;
+
+/// What servers present to real browsers.
+pub(crate) const BROWSERS_IDENTITY: Identity = Identity::Rsa2048;
 
 /// A network as a scenario with this nuisance has it.
 pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
@@ -85,8 +89,13 @@ pub(crate) fn origins<'a>(
         count: scenario.server.workers.map(|count| count as usize),
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
+    let program = scenario.client.program;
     arms.iter().enumerate().map(move |(index, arm)| {
-        let tls = detail.tls(source, &format!("server/{index}"));
+        let mut tls = detail.tls(source, &format!("server/{index}"));
+        if program == Program::Chromium {
+            // It knows no Ed25519, and offers all that it speaks.
+            (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
+        }
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor: Acceptor::with_tls(arm.security, &tls),

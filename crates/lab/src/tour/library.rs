@@ -7,7 +7,7 @@ use net::Network;
 use super::networks::Networks;
 use super::ready::{Pages, Ready};
 use crate::experiment::{Catalogue, Refusal};
-use crate::scenario::{NetworkSpec, Scenario};
+use crate::scenario::{NetworkSpec, Program, Scenario};
 
 /// What scenarios name. What is prepared of their pages and networks is kept from journey to journey; nothing else is.
 #[derive(Default)]
@@ -46,11 +46,11 @@ impl Library {
     }
 
     pub(crate) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
-        self.open_page(&scenario.page.spec)
+        self.pages.open(&scenario.page.spec, scenario.client.program)
     }
 
     pub(super) fn open_page(&self, spec: &str) -> Result<Arc<Ready>, String> {
-        self.pages.open(spec)
+        self.pages.open(spec, Program::Loader)
     }
 
     pub(super) fn open_network(&self, spec: &NetworkSpec) -> Result<Arc<Network>, net::SpecError> {

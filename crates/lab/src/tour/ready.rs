@@ -8,7 +8,7 @@ use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{Protocol, Scenario, Tls};
+use crate::scenario::{Program, Protocol, Scenario, Tls};
 
 /// A page with everything that does not depend on the scenario.
 pub(crate) struct Ready {
@@ -19,26 +19,26 @@ pub(crate) struct Ready {
     load_plans: Mutex<Vec<Arc<LoadPlan>>>,
 }
 
-/// Pages by the names that scenarios give them.
+/// Pages by the names that scenarios give them, and by who loads them.
 #[derive(Default)]
-pub(super) struct Pages(Mutex<BTreeMap<String, Arc<Ready>>>);
+pub(super) struct Pages(Mutex<BTreeMap<(String, Program), Arc<Ready>>>);
 
 impl Pages {
-    pub(super) fn open(&self, spec: &str) -> Result<Arc<Ready>, String> {
+    /// A page as `program` loads it: a real browser finds what it is to load in the bytes, so the page is made to have such.
+    pub(super) fn open(&self, spec: &str, program: Program) -> Result<Arc<Ready>, String> {
+        let key = (spec.to_owned(), program);
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = pages.get(spec) {
+        if let Some(ready) = pages.get(&key) {
             return Ok(Arc::clone(ready));
         }
         let page = page::open(spec).map_err(|error| error.to_string())?;
         page.check()?;
-        LoadPlan::check(&page)?;
-        let ready = Arc::new(Ready {
-            site: Arc::new(Site::new(&page)),
-            notes: page_notes(&page),
-            page: Arc::new(page),
-            load_plans: Mutex::default(),
+        let ready = Arc::new(match program {
+            Program::Loader => Ready::for_loader(page),
+            Program::Chromium => Ready::for_chromium(&page)?,
         });
-        pages.insert(spec.to_owned(), Arc::clone(&ready));
+        LoadPlan::check(&ready.page)?;
+        pages.insert(key, Arc::clone(&ready));
         Ok(ready)
     }
 }
@@ -53,6 +53,19 @@ fn page_notes(page: &Page) -> Vec<String> {
 }
 
 impl Ready {
+    fn for_loader(page: Page) -> Ready {
+        let (site, notes) = (Arc::new(Site::new(&page)), page_notes(&page));
+        Ready { site, notes, page: Arc::new(page), load_plans: Mutex::default() }
+    }
+
+    fn for_chromium(page: &Page) -> Result<Ready, String> {
+        let browsable = page::browsable(page).map_err(|error| error.to_string())?;
+        let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
+        let notes = page_notes(page).into_iter().chain(own).collect();
+        let site = Arc::new(Site::browsable(&browsable));
+        Ok(Ready { site, notes, page: Arc::new(browsable.page), load_plans: Mutex::default() })
+    }
+
     /// The page as this scenario's client loads it.
     pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
         let arms = self.arms(scenario);

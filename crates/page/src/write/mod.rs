@@ -5,11 +5,9 @@
 //! itself as a page file. What plain files cannot do - redirects, other methods than GET, other
 //! statuses than 200 - is left out and said; so are sizes too small for what must stand in the file.
 //!
-//! Left out as well: think times and compute delays (a server's and a browser's own take their
-//! place), headers, and all but the last of several things that an object waits for.
+//! Left out as well: think times (a server's own take their place) and headers. What the files hold is
+//! [`browsable`](crate::browsable())'s affair.
 
-mod files;
-mod html;
 mod plan;
 mod readme;
 
@@ -17,10 +15,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Page, file};
-use plan::Plan;
-
-pub use plan::folder;
+use crate::{Browsable, Error, Page, browsable, file};
+use plan::Servable;
 
 /// What to do where the target directory has something in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,34 +38,6 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
-/// One object as a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Index in the page.
-    pub object: usize,
-    /// The host that must serve it, as links name it.
-    pub host: String,
-    /// Its path there.
-    pub path: String,
-    /// What it holds.
-    pub body: Vec<u8>,
-}
-
-/// The files that [`write`] would write, for a server that keeps them in memory; the document first.
-///
-/// # Errors
-/// If the page has nothing that a file can be.
-pub fn files(page: &Page) -> Result<Vec<File>, Error> {
-    let plan = Plan::new(page)?;
-    let file = |(number, item): (usize, &plan::Item)| File {
-        object: item.object,
-        host: item.folder.clone(),
-        path: item.path.clone(),
-        body: files::body(&plan, number),
-    };
-    Ok(plan.items.iter().enumerate().map(file).collect())
-}
-
 /// The page file's name in the directory written.
 pub const PAGE_FILE: &str = "page.json";
 
@@ -79,9 +47,11 @@ pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Writte
     if existing == Existing::Keep && !is_free(directory).map_err(io)? {
         return Err(Error::NotEmpty { path: directory.to_owned() });
     }
-    let plan = Plan::new(page)?;
+    let Servable { page: servable, notes } = plan::servable(page)?;
+    let mut browsable = browsable(&servable)?;
+    browsable.notes.splice(0..0, notes);
     let partial = beside(directory, "partial")?;
-    let written = fill(page, &plan, &partial)
+    let written = fill(page, &browsable, &partial)
         .and_then(|written| put_in_place(&partial, directory).map(|()| written));
     if written.is_err() {
         // The error that is reported is the first one; a leftover that cannot be removed either is
@@ -109,28 +79,18 @@ fn beside(directory: &Path, role: &str) -> Result<PathBuf, Error> {
     Ok(directory.with_file_name(name))
 }
 
-fn fill(page: &Page, plan: &Plan<'_>, folder: &Path) -> io::Result<Written> {
-    let mut notes = plan.notes.clone();
-    let (mut files, mut bytes) = (0, 0);
-    for (number, item) in plan.items.iter().enumerate() {
-        let body = files::body(plan, number);
-        let stated = page.objects[item.object].body_bytes;
-        if body.len() as u64 > stated {
-            let more = body.len() as u64 - stated;
-            notes.push(format!(
-                "{} is {more} bytes larger than stated: what it must hold needs them",
-                item.file()
-            ));
-        }
-        let path = folder.join(item.file());
+fn fill(page: &Page, browsable: &Browsable, folder: &Path) -> io::Result<Written> {
+    let objects = &browsable.page.objects;
+    for (object, content) in objects.iter().zip(&browsable.contents) {
+        let name = if object.path == "/" { "/index.html" } else { &object.path };
+        let path = folder.join(format!("{}{name}", browsable.page.host_of(object).name));
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(&path, &body)?;
-        files += 1;
-        bytes += body.len() as u64;
+        fs::write(&path, &content.body)?;
     }
-    fs::write(folder.join("README.md"), readme::text(page, plan, &notes))?;
+    fs::write(folder.join("README.md"), readme::text(page, browsable))?;
     fs::write(folder.join(PAGE_FILE), file::to_text(page))?;
-    Ok(Written { files, bytes, notes })
+    let bytes = browsable.page.body_bytes();
+    Ok(Written { files: objects.len(), bytes, notes: browsable.notes.clone() })
 }
 
 fn put_in_place(partial: &Path, directory: &Path) -> io::Result<()> {
@@ -192,20 +152,6 @@ mod tests {
             assert_eq!(files_below(&target).len(), listed.requests + 2);
             let path = target.join(PAGE_FILE);
             assert_eq!(crate::open(path.to_str().unwrap()).unwrap(), page);
-        }
-    }
-
-    #[test]
-    fn files_in_memory_are_those_on_disk() {
-        let scratch = Scratch::new("memory");
-        let target = scratch.0.join("page");
-        let page = crate::open("bth2013").unwrap();
-        let written = write(&page, &target, Existing::Keep).unwrap();
-        let in_memory = super::files(&page).unwrap();
-        assert_eq!(in_memory.len(), written.files);
-        for file in in_memory.iter().filter(|file| file.path != "/") {
-            let on_disk = fs::read(target.join(format!("{}{}", file.host, file.path))).unwrap();
-            assert_eq!(on_disk, file.body, "{}", file.path);
         }
     }
 

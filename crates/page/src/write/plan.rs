@@ -1,117 +1,72 @@
-//! Which objects become files, where, and which file refers to which.
+//! The part of a page that files can be: which objects, under which names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::show::middle_cut;
-use crate::{After, Error, Kind, Object, Page};
+use crate::{After, Edge, Error, Kind, Object, ObjectId, Page};
 
-/// One object that becomes a file.
+/// A page that files can serve, and what differs from the one that was asked for.
 #[derive(Debug)]
-pub(super) struct Item {
-    /// Index in the page.
-    pub object: usize,
-    pub kind: Kind,
-    /// The host's folder.
-    pub folder: String,
-    /// The path in the URL, which is that of the file below the folder, but for `/` itself.
-    pub path: String,
-    /// The item whose file refers to this one, and after how many of its bytes. `None` for the
-    /// document.
-    pub parent: Option<(usize, u64)>,
+pub(super) struct Servable {
+    pub(super) page: Page,
+    pub(super) notes: Vec<String>,
 }
 
-/// The page as files.
-#[derive(Debug)]
-pub(super) struct Plan<'a> {
-    pub page: &'a Page,
-    /// The document first.
-    pub items: Vec<Item>,
-    /// What differs from the page.
-    pub notes: Vec<String>,
+/// What files can be of `page`: its GETs answered with 200, under paths that files can have. What waits
+/// for something left out waits for what that waited for.
+pub(super) fn servable(page: &Page) -> Result<Servable, Error> {
+    let mut kept = Page { objects: Vec::new(), ..page.clone() };
+    for host in &mut kept.hosts {
+        host.name = folder(&host.name);
+    }
+    let mut notes = Vec::new();
+    let mut stand_ins: Vec<StandIn> = Vec::with_capacity(page.objects.len());
+    let mut names = Names::default();
+    for (index, object) in page.objects.iter().enumerate() {
+        let waits_for = edges(object, &stand_ins, kept.objects.is_empty());
+        if let Some(reason) = unservable(object) {
+            let url = middle_cut(&object.url);
+            notes.push(format!("left out: {} {url} ({reason})", object.method));
+            let object = waits_for.last().map_or(0, |edge| edge.object.0 as usize);
+            stand_ins.push(StandIn { object, own: false });
+            continue;
+        }
+        stand_ins.push(StandIn { object: kept.objects.len(), own: true });
+        let root = kept.objects.is_empty();
+        let kind = if root { Kind::Document } else { object.kind };
+        let folder = &kept.hosts[object.host.0 as usize].name;
+        let path = names.claim(folder, object, kind, index, root);
+        if path != object.path {
+            notes.push(format!("renamed: {} is {folder}{path}", middle_cut(&object.url)));
+        }
+        kept.objects.push(Object { path, kind, waits_for, ..object.clone() });
+    }
+    match kept.objects.is_empty() {
+        true => Err(Error::NotWritable {
+            page: page.name.clone(),
+            problem: "none of its objects is a GET answered with 200".to_owned(),
+        }),
+        false => Ok(Servable { page: kept, notes }),
+    }
 }
 
-impl Item {
-    /// The file below the directory written.
-    pub fn file(&self) -> String {
-        let path = if self.path == "/" { "/index.html" } else { &self.path };
-        format!("{}{path}", self.folder)
-    }
+/// The kept object that stands for one of the page: itself, or what one left out waited for; the document
+/// where that is nothing.
+#[derive(Clone, Copy)]
+struct StandIn {
+    object: usize,
+    own: bool,
 }
 
-impl<'a> Plan<'a> {
-    /// Plans the files of `page`.
-    pub fn new(page: &'a Page) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan { page, items: Vec::new(), notes: Vec::new() };
-        // The item that stands for each object: its own, or that of what an omitted one waited for.
-        let mut stands_for: Vec<Option<usize>> = Vec::with_capacity(page.objects.len());
-        let mut names = Names::default();
-        for (index, object) in page.objects.iter().enumerate() {
-            let parent = plan.parent(object, &stands_for);
-            if let Some(reason) = unservable(object) {
-                plan.notes.push(format!(
-                    "left out: {} {} ({reason})",
-                    object.method,
-                    middle_cut(&object.url)
-                ));
-                stands_for.push(parent.map(|(item, _)| item));
-                continue;
-            }
-            stands_for.push(Some(plan.items.len()));
-            let kind = if plan.items.is_empty() { Kind::Document } else { object.kind };
-            let folder = folder(&page.host_of(object).name);
-            let path = names.claim(&folder, object, kind, index, plan.items.is_empty());
-            if path != object.path {
-                plan.notes.push(format!("renamed: {} is {folder}{path}", middle_cut(&object.url)));
-            }
-            plan.items.push(Item { object: index, kind, folder, path, parent });
-        }
-        match plan.items.is_empty() {
-            true => Err(Error::NotWritable {
-                page: page.name.clone(),
-                problem: "none of its objects is a GET answered with 200".to_owned(),
-            }),
-            false => Ok(plan),
-        }
+/// What `object` waits for, of what is kept; the latest last.
+fn edges(object: &Object, stand_ins: &[StandIn], root: bool) -> Vec<Edge> {
+    let mut kept: BTreeMap<usize, Edge> = BTreeMap::new();
+    for edge in object.waits_for.iter().filter(|_| !root) {
+        let StandIn { object, own } = stand_ins[edge.object.0 as usize];
+        let after = if own { edge.after } else { After::End };
+        kept.insert(object, Edge { object: ObjectId(object as u32), after, ..edge.clone() });
     }
-
-    /// What refers to `object`: the last thing it waits for that can hold a reference.
-    fn parent(&self, object: &Object, stands_for: &[Option<usize>]) -> Option<(usize, u64)> {
-        let edge = object.waits_for.iter().max_by_key(|edge| edge.object)?;
-        let mut item = stands_for[edge.object.0 as usize]?;
-        let own = self.items[item].object == edge.object.0 as usize;
-        let mut at = match edge.after {
-            After::Bytes(bytes) if own => bytes,
-            _ => u64::MAX,
-        };
-        while !matches!(self.items[item].kind, Kind::Document | Kind::Stylesheet | Kind::Script) {
-            (item, at) = self.items[item].parent?;
-        }
-        Some((item, at))
-    }
-
-    /// The items that `item`'s file refers to, with the bytes after which they stand, in order.
-    pub fn references(&self, item: usize) -> Vec<(u64, &Item)> {
-        let mut found: Vec<(u64, &Item)> = self
-            .items
-            .iter()
-            .filter_map(|child| match child.parent {
-                Some((parent, at)) if parent == item => Some((at, child)),
-                _ => None,
-            })
-            .collect();
-        found.sort_by_key(|(at, child)| (*at, child.object));
-        found
-    }
-
-    /// How `from`'s file names `to`: with the host and whatever scheme the page itself was loaded
-    /// by, or by the path alone on the same host. A script's links are relative to its document, which
-    /// may lie on another host.
-    pub fn link(&self, from: &Item, to: &Item) -> String {
-        match from.folder == to.folder && from.kind != Kind::Script {
-            true => to.path.clone(),
-            false => format!("//{}{}", to.folder, to.path),
-        }
-    }
+    kept.into_values().collect()
 }
 
 /// Why no plain file can answer for it.
@@ -125,7 +80,7 @@ fn unservable(object: &Object) -> Option<String> {
 }
 
 /// The host's name if it is one, as no folder may lie outside the directory.
-pub fn folder(host: &str) -> String {
+fn folder(host: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
     let name: String = host.chars().map(safe).collect();
     match name.starts_with('.') || name.is_empty() {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::PAGE_FILE;
-use super::plan::Plan;
-use crate::Page;
+use crate::{Browsable, Page};
 
 /// The README's text.
-pub(super) fn text(page: &Page, plan: &Plan<'_>, notes: &[String]) -> String {
-    let folders: BTreeSet<&str> = plan.items.iter().map(|item| item.folder.as_str()).collect();
-    let document = &plan.items[0];
+pub(super) fn text(page: &Page, browsable: &Browsable) -> String {
+    let served = &browsable.page;
+    let folder = |object| served.host_of(object).name.as_str();
+    let folders: BTreeSet<&str> = served.objects.iter().map(folder).collect();
+    let document = served.root();
     let mut text = format!(
         "# {}\n\n{}\n\n{} files on {} host(s), written by farlink. `{PAGE_FILE}` is the page itself; \
          farlink opens it by that path.\n\n## Serving it\n\nOne folder is one host: let a web server \
@@ -19,16 +20,16 @@ pub(super) fn text(page: &Page, plan: &Plan<'_>, notes: &[String]) -> String {
          Browsers load some well-known names, such as wikipedia.org, over HTTPS only.\n\n",
         page.name,
         page.origin,
-        plan.items.len(),
+        served.objects.len(),
         folders.len(),
     );
     for folder in folders {
         text += &format!("- `{folder}/` is `{folder}`\n");
     }
-    text += &format!("\nOpen `http://{}{}`.\n", document.folder, document.path);
-    if !notes.is_empty() {
+    text += &format!("\nOpen `http://{}{}`.\n", folder(document), document.path);
+    if !browsable.notes.is_empty() {
         text += "\n## What differs from the page\n\n";
-        for note in notes {
+        for note in &browsable.notes {
             text += &format!("- {note}\n");
         }
     }

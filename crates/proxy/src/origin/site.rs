@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_stack::server::{Head, Reply};
-use page::{Kind, Object, Page};
+use page::{Browsable, Content, Kind, Object, Page};
 use rustc_hash::FxHashMap;
 
 /// Every host of a page with its replies.
@@ -39,6 +39,20 @@ impl Site {
     /// Prepares the replies of `page` with given bodies: `body` is told an object's index and the
     /// object.
     pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
+        Site::with_replies(page, |index, object| {
+            reply(index, object, media_type(object.kind), &[], body(index, object))
+        })
+    }
+
+    /// Prepares the replies that a browser needs: real bytes, and the fields that it acts upon.
+    pub fn browsable(browsable: &Browsable) -> Site {
+        Site::with_replies(&browsable.page, |index, object| {
+            let Content { media_type, fields, body } = &browsable.contents[index];
+            reply(index, object, media_type, fields, Bytes::copy_from_slice(body))
+        })
+    }
+
+    fn with_replies(page: &Page, reply: impl Fn(usize, &Object) -> Reply) -> Site {
         let mut hosts: Vec<Host> = page
             .hosts
             .iter()
@@ -55,7 +69,7 @@ impl Site {
             host.replies[position].push(Entry {
                 object: index,
                 think: object.think.value,
-                reply: reply(index, object, body(index, object)),
+                reply: reply(index, object),
             });
         }
         let fields = header_map(&[("content-type", "text/plain")]);
@@ -112,10 +126,8 @@ impl Body {
     }
 }
 
-/// A reply whose head has the page's size: the fields that every server sends, one that is the same
-/// for all of a server's replies (policies, cookies) and one that is the object's own (dates, tags).
-fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
-    let content_type = match object.kind {
+fn media_type(kind: Kind) -> &'static str {
+    match kind {
         Kind::Document => "text/html; charset=utf-8",
         Kind::Stylesheet => "text/css",
         Kind::Script => "application/javascript",
@@ -124,15 +136,27 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
         Kind::Media => "video/mp4",
         Kind::Data => "application/json",
         Kind::Redirect | Kind::Other => "application/octet-stream",
-    };
-    let content_type = ("content-type", content_type);
+    }
+}
+
+/// A reply whose head has the page's size: the fields that every server sends, those that `needed`
+/// names, one that is the same for all of a server's replies (policies, cookies) and one that is the
+/// object's own (dates, tags).
+fn reply(
+    index: usize,
+    object: &Object,
+    media_type: &str,
+    needed: &[(&'static str, String)],
+    body: Bytes,
+) -> Reply {
+    let mut fields = vec![("content-type", media_type)];
+    fields.extend(needed.iter().map(|(name, value)| (*name, value.as_str())));
     let status = StatusCode::from_u16(object.status).unwrap_or(StatusCode::OK);
     let body_bytes = body.len() as u64;
-    let least = Head::new(status, header_map(&[content_type]), body_bytes).h1.len();
+    let least = Head::new(status, header_map(&fields), body_bytes).h1.len();
     let missing = (object.response_header_bytes as usize).saturating_sub(least);
     let own = filler(index, (missing / 2).min(OWN_BYTES));
     let shared = filler(0, missing - (missing / 2).min(OWN_BYTES));
-    let mut fields = vec![content_type];
     for (name, value) in [("etag", &own), ("x-policy", &shared)] {
         let overhead = name.len() + 4;
         if value.len() > overhead {
@@ -144,7 +168,8 @@ fn reply(index: usize, object: &Object, body: Bytes) -> Reply {
 
 fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
     let pairs = fields.iter().map(|(name, value)| {
-        let value = HeaderValue::from_str(value).expect("fields are written in letters and digits");
+        let value = HeaderValue::from_str(value)
+            .expect("fields are written in ASCII, and a place has been through a URL parser");
         (HeaderName::from_static(name), value)
     });
     pairs.collect()

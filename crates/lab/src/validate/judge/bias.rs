@@ -20,8 +20,11 @@ pub struct Bias {
     pub median: f64,
 }
 
+/// What cells can have in common, and how it is told.
+type Key = (&'static str, fn(&Scenario) -> String);
+
 /// What cells are grouped by.
-const KEYS: [(&str, fn(&Scenario) -> String); 3] = [
+const KEYS: [Key; 3] = [
     ("protocol", |scenario| scenario.stack.protocol.to_string()),
     ("TLS", |scenario| scenario.stack.tls.to_string()),
     ("network", |scenario| scenario.network.to_string()),

@@ -1,5 +1,7 @@
 //! The document: its sections in order.
 
+use std::collections::BTreeMap;
+
 use super::charts::Charts;
 use super::tables;
 use crate::VERSION;
@@ -143,8 +145,22 @@ fn counts(cells: &[Cell]) -> String {
             of(|measured| measured.repeated),
         )
     };
-    let lines: String = Way::ALL.into_iter().map(line).collect();
+    let lines: String = Way::ALL.into_iter().map(line).chain(failures(cells)).collect();
     format!("<section><h2>What was measured</h2><ul>{lines}</ul></section>\n")
+}
+
+/// Why loads failed, each reason with how many.
+fn failures(cells: &[Cell]) -> impl Iterator<Item = String> {
+    let mut reasons: BTreeMap<(Way, &str), u64> = BTreeMap::new();
+    for (way, measured) in cells.iter().flat_map(|cell| &cell.measured) {
+        for (reason, count) in &measured.failures {
+            *reasons.entry((*way, reason)).or_default() += count;
+        }
+    }
+    let line = |((way, reason), count): ((Way, &str), u64)| {
+        format!("<li>{} failed {count} times: {}</li>", way.name(), escaped(reason))
+    };
+    reasons.into_iter().map(line)
 }
 
 fn again(suite: &Suite, facts: &Facts) -> String {

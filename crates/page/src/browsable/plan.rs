@@ -1,0 +1,333 @@
+//! Who refers to what, how, and where in its bytes.
+//!
+//! Objects are taken from the last to the first: what waits for an object is known before the object's
+//! own file and its own reference are written.
+
+use std::time::Duration;
+
+use super::carrier::{Carrier, is_urgent};
+use super::html::{self, Reference, Tag};
+use super::link::Place;
+use super::notes::{Difference, Notes};
+use super::script::{self, Call};
+use super::sheet;
+use super::units::Units;
+use super::{Browsable, Content, filler, image};
+use crate::{After, Edge, Error, Kind, Page};
+
+/// A sheet is applied, and what it uses requested, within about this time of its arrival: shorter
+/// computes are left to the browser.
+const STYLE_TIME: Duration = Duration::from_millis(20);
+
+/// The page spelt as browsers spell it, with nothing in it that no page may request.
+pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
+    let mut spelt = page.clone();
+    for (index, object) in spelt.objects.iter_mut().enumerate() {
+        let host = &page.host_of(object).name;
+        let Some(place) = Place::new(host, &object.path) else {
+            return Err(Error::NotWritable {
+                page: page.name.clone(),
+                problem: format!("object {index} is at `{host}{}`, which is no URL", object.path),
+            });
+        };
+        if place.path != object.path || place.host != *host {
+            notes.add(Difference::Spelling, &object.url);
+            object.path = place.path;
+        }
+        spelt.hosts[object.host.0 as usize].name = place.host;
+        let allowed = ["GET", "POST", "HEAD"].contains(&object.method.as_str());
+        let method = if object.request_body_bytes > 0 { "POST" } else { "GET" };
+        if !allowed || index == 0 && object.method != "GET" {
+            notes.add(Difference::Method, &object.url);
+            method.clone_into(&mut object.method);
+        }
+        if index == 0 {
+            "GET".clone_into(&mut object.method);
+        }
+        // RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5.
+        let bodiless = object.method == "HEAD" || matches!(object.status, 204 | 205 | 304);
+        if bodiless && object.body_bytes > 0 {
+            notes.add(Difference::Bodiless, &object.url);
+            object.body_bytes = 0;
+        }
+    }
+    Ok(spelt)
+}
+
+/// A page on its way to bytes.
+pub(super) struct Plan {
+    page: Page,
+    notes: Notes,
+    units: Units,
+    places: Vec<Place>,
+    /// By unit: what a document refers to, by the byte.
+    references: Vec<Vec<Reference>>,
+    /// By unit: what a sheet refers to.
+    sheets: Vec<sheet::References>,
+    /// By unit: statements to be run on its arrival, the latest object's first.
+    arrivals: Vec<Vec<String>>,
+    /// By unit: whether code runs in its window.
+    scripted: Vec<bool>,
+    bodies: Vec<Vec<u8>>,
+}
+
+impl Plan {
+    pub(super) fn new(page: Page, mut notes: Notes) -> Plan {
+        let units = Units::new(&page, &mut notes);
+        let count = page.objects.len();
+        let places = page.objects.iter().map(|object| Place {
+            host: page.host_of(object).name.clone(),
+            path: object.path.clone(),
+        });
+        Plan {
+            places: places.collect(),
+            references: (0..count).map(|_| Vec::new()).collect(),
+            sheets: (0..count).map(|_| sheet::References::default()).collect(),
+            arrivals: vec![Vec::new(); count],
+            scripted: vec![false; count],
+            bodies: vec![Vec::new(); count],
+            page,
+            notes,
+            units,
+        }
+    }
+
+    /// Writes all bodies.
+    pub(super) fn write(mut self) -> Browsable {
+        for object in (0..self.page.objects.len()).rev() {
+            if self.units.is_first(object) {
+                let then = self.write_content(object);
+                if object > 0 {
+                    self.refer_to(object, &then);
+                }
+            } else if self.units.target[object].is_some() {
+                self.bodies[object] = filler::opaque(self.page.objects[object].body_bytes);
+            }
+        }
+        self.finish()
+    }
+
+    /// Writes the file that `unit` ends in, and of a chain the first; gives what its requester must run
+    /// on its arrival.
+    fn write_content(&mut self, unit: usize) -> String {
+        let last = self.units.last[unit];
+        let bytes = self.page.objects[last].body_bytes;
+        if last != unit {
+            self.bodies[unit] = filler::opaque(self.page.objects[unit].body_bytes);
+        }
+        self.arrivals[unit].reverse();
+        let code = self.arrivals[unit].join(";");
+        let carrier = self.units.carrier[unit];
+        if carrier == Carrier::Fetch && !code.is_empty() && self.is_foreign(unit) {
+            self.notes.add(Difference::AtHead, &self.page.objects[unit].url);
+        }
+        let (body, then) = match carrier {
+            Carrier::Navigation | Carrier::Frame => {
+                let mut references = std::mem::take(&mut self.references[unit]);
+                references.reverse();
+                references.sort_by_key(|reference| reference.at);
+                (html::document(bytes, &references, self.scripted[unit]), code)
+            }
+            Carrier::Sheet => {
+                let css = self.sheets[unit].css(&element(unit));
+                (filler::commented(css, bytes), code)
+            }
+            Carrier::Script if code.len() as u64 <= bytes => {
+                (filler::commented(code, bytes), String::new())
+            }
+            Carrier::Script => (filler::commented(String::new(), bytes), code),
+            Carrier::Fetch if self.page.objects[last].kind == Kind::Data => {
+                (filler::json(bytes), code)
+            }
+            Carrier::Font => (filler::opaque(bytes), code),
+            Carrier::Image | Carrier::Preload | Carrier::Fetch => (image::gif(last, bytes), code),
+        };
+        self.bodies[last] = body;
+        then
+    }
+
+    /// Whether another host than the window's serves it.
+    fn is_foreign(&self, unit: usize) -> bool {
+        let window = &self.places[self.units.last[self.units.window[unit]]];
+        self.places[self.units.last[unit]].host != window.host
+    }
+
+    /// Has `unit` requested, with `then` to be run on its arrival.
+    fn refer_to(&mut self, unit: usize, then: &str) {
+        let window = self.units.window[unit];
+        self.scripted[window] |= !then.is_empty();
+        let edges = self.edges(unit);
+        match edges.as_slice() {
+            [edge] => self.refer_from(unit, edge, then),
+            [others @ .., last] => {
+                for edge in others {
+                    self.run_on(edge, script::counted(unit, edges.len(), None));
+                }
+                let code = self.delayed_request(unit, last.compute.value, then);
+                self.run_on(last, script::counted(unit, edges.len(), Some(code)));
+            }
+            [] => unreachable!("all objects but the first wait for something"),
+        }
+    }
+
+    /// What `unit` waits for in its window, the latest object last.
+    fn edges(&mut self, unit: usize) -> Vec<Edge> {
+        let window = self.units.window[unit];
+        let all = &self.page.objects[unit].waits_for;
+        let seen = |edge: &&Edge| {
+            self.units.inner_window(self.units.first[edge.object.0 as usize]) == window
+        };
+        let mut edges: Vec<Edge> = all.iter().filter(seen).cloned().collect();
+        edges.sort_by_key(|edge| edge.object);
+        if edges.len() < all.len() {
+            self.notes.add(Difference::OtherFrame, &self.page.objects[unit].url);
+        }
+        edges
+    }
+
+    /// Refers to `unit` from the one thing it waits for: by that thing's own means if it has any.
+    fn refer_from(&mut self, unit: usize, edge: &Edge, then: &str) {
+        let from = self.units.first[edge.object.0 as usize];
+        let compute = edge.compute.value;
+        let carrier = self.units.carrier[unit];
+        let at_once = script::millis(compute) == 0;
+        let parent = self.units.carrier[from];
+        if parent.is_document() && at_once && carrier != Carrier::Fetch {
+            let markup = self.tag(unit, from, then);
+            self.references[from].push(Reference { at: at(edge), markup });
+        } else if parent == Carrier::Sheet
+            && compute <= STYLE_TIME
+            && then.is_empty()
+            && self.style(unit, from)
+        {
+            if !at_once {
+                self.notes.add(Difference::StyleTime, &self.page.objects[unit].url);
+            }
+        } else {
+            let code = self.delayed_request(unit, compute, then);
+            self.run_on(edge, code);
+        }
+    }
+
+    /// Has the sheet `from` use `unit`, if sheets can.
+    fn style(&mut self, unit: usize, from: usize) -> bool {
+        let link = self.places[unit].from(&self.places[self.units.last[from]]);
+        let own = &self.sheets[unit];
+        let plain_sheet = !own.need_an_element();
+        let sheet = &mut self.sheets[from];
+        match self.units.carrier[unit] {
+            Carrier::Sheet if plain_sheet => sheet.imports.push(link),
+            Carrier::Image => sheet.images.push(link),
+            Carrier::Font => sheet.fonts.push(link),
+            _ => return false,
+        }
+        true
+    }
+
+    fn tag(&self, unit: usize, from: usize, then: &str) -> String {
+        let link = self.places[unit].from(&self.places[self.units.last[from]]);
+        html::tag(&Tag {
+            carrier: self.units.carrier[unit],
+            link: &link,
+            urgent: is_urgent(&self.page.objects[unit]),
+            then,
+            id: self.id(unit),
+            object: unit,
+        })
+    }
+
+    fn delayed_request(&mut self, unit: usize, compute: Duration, then: &str) -> String {
+        let window = self.units.window[unit];
+        self.scripted[window] = true;
+        let link = self.places[unit].from(&self.places[self.units.last[window]]);
+        let object = &self.page.objects[unit];
+        let code = script::request(&Call {
+            carrier: self.units.carrier[unit],
+            link: &link,
+            urgent: is_urgent(object),
+            method: &object.method,
+            body_bytes: object.request_body_bytes,
+            then,
+            id: self.id(unit),
+            object: unit,
+        });
+        script::delayed(code, compute, self.page.objects[self.units.last[unit]].blocks_load)
+    }
+
+    /// The id by which a sheet's element is known to it.
+    fn id(&self, unit: usize) -> Option<String> {
+        self.sheets[unit].need_an_element().then(|| element(unit))
+    }
+
+    /// Has `code` run when what `edge` names has arrived.
+    fn run_on(&mut self, edge: &Edge, code: String) {
+        let object = edge.object.0 as usize;
+        let from = self.units.first[object];
+        let window = self.units.inner_window(from);
+        self.scripted[window] = true;
+        if self.units.last[from] != object {
+            self.notes.add(Difference::AfterRedirect, &self.page.objects[object].url);
+        }
+        match self.units.carrier[from].is_document() {
+            true => {
+                let markup = html::inline(&code);
+                self.references[from].push(Reference { at: at(edge), markup });
+            }
+            false => self.arrivals[from].push(code),
+        }
+    }
+
+    fn finish(mut self) -> Browsable {
+        let contents: Vec<Content> =
+            (0..self.page.objects.len()).map(|o| self.content(o)).collect();
+        for (object, content) in self.page.objects.iter_mut().zip(&contents) {
+            let bytes = content.body.len() as u64;
+            if bytes != object.body_bytes {
+                self.notes.add(Difference::Larger, &object.url);
+                object.body_bytes = bytes;
+            }
+        }
+        Browsable { page: self.page, contents, notes: self.notes.lines() }
+    }
+
+    fn content(&mut self, object: usize) -> Content {
+        let unit = self.units.first[object];
+        let carrier = self.units.carrier[unit];
+        let stated = &self.page.objects[object];
+        let place = &self.places[object];
+        let mut fields = Vec::new();
+        if let Some(target) = self.units.target[object] {
+            fields.push(("location", self.places[target].from(place)));
+        }
+        if carrier == Carrier::Font && self.is_foreign(unit) {
+            fields.push(("access-control-allow-origin", "*".to_owned()));
+        }
+        if stated.cacheable {
+            // A day: any second visit lies within it.
+            fields.push(("cache-control", "max-age=86400".to_owned()));
+        } else if self.units.target[object].is_some() {
+            // Browsers keep permanent redirects for good (RFC 9110 section 15.4.2).
+            fields.push(("cache-control", "no-store".to_owned()));
+        }
+        let json = carrier == Carrier::Fetch && stated.kind == Kind::Data && !self.is_foreign(unit);
+        Content {
+            media_type: if json { "application/json" } else { carrier.media_type() },
+            fields,
+            body: std::mem::take(&mut self.bodies[object]),
+        }
+    }
+}
+
+/// The id of the element that links a sheet, and the name of the sheet's fonts.
+fn element(unit: usize) -> String {
+    format!("s{unit}")
+}
+
+/// The byte of a document with which a reference ends.
+fn at(edge: &Edge) -> u64 {
+    match edge.after {
+        After::Head => 0,
+        After::Bytes(bytes) => bytes,
+        After::End => u64::MAX,
+    }
+}

@@ -1,0 +1,111 @@
+//! What a page requests: objects, or chains of redirects with what they lead to.
+
+use std::collections::BTreeSet;
+
+use super::carrier::Carrier;
+use super::notes::{Difference, Notes};
+use crate::{After, Page};
+
+/// The chains of a page. A unit goes by its first object's index.
+#[derive(Debug)]
+pub(super) struct Units {
+    /// The object that a redirect leads to.
+    pub(super) target: Vec<Option<usize>>,
+    /// The first of the chain that each object is in.
+    pub(super) first: Vec<usize>,
+    /// The last of the chain that each object is in.
+    pub(super) last: Vec<usize>,
+    /// By its first object.
+    pub(super) carrier: Vec<Carrier>,
+    /// The document, as a unit, in whose window each unit is requested. The page's own is in itself.
+    pub(super) window: Vec<usize>,
+}
+
+impl Units {
+    pub(super) fn new(page: &Page, notes: &mut Notes) -> Units {
+        let target = targets(page, notes);
+        let count = page.objects.len();
+        let mut first: Vec<usize> = (0..count).collect();
+        for index in 0..count {
+            if let Some(next) = target[index] {
+                first[next] = first[index];
+            }
+        }
+        let mut last: Vec<usize> = (0..count).collect();
+        for index in (0..count).rev() {
+            if let Some(next) = target[index] {
+                last[index] = last[next];
+            }
+        }
+        let mut units = Units { target, first, last, carrier: Vec::new(), window: vec![0; count] };
+        units.carrier = units.carriers(page, notes);
+        for unit in 1..count {
+            units.window[unit] = units.window_of(page, unit);
+        }
+        units
+    }
+
+    /// Whether an object is the first of its chain, hence requested by the page.
+    pub(super) fn is_first(&self, object: usize) -> bool {
+        self.first[object] == object
+    }
+
+    /// The window in which what waits for `unit` runs.
+    pub(super) fn inner_window(&self, unit: usize) -> usize {
+        if self.carrier[unit].is_document() { unit } else { self.window[unit] }
+    }
+
+    fn carriers(&self, page: &Page, notes: &mut Notes) -> Vec<Carrier> {
+        let mut seen = BTreeSet::new();
+        let mut carriers = Vec::with_capacity(page.objects.len());
+        for (index, object) in page.objects.iter().enumerate() {
+            let repeated = !seen.insert((&object.method, object.host, &object.path));
+            let last = &page.objects[self.last[index]];
+            let carrier = match index {
+                0 => Carrier::Navigation,
+                _ => Carrier::of(object, last, repeated),
+            };
+            if self.is_first(index) && index > 0 {
+                if repeated {
+                    notes.add(Difference::Repeated, &object.url);
+                } else if carrier == Carrier::Fetch && last.blocks_load {
+                    notes.add(Difference::LateFetch, &object.url);
+                }
+            }
+            carriers.push(carrier);
+        }
+        carriers
+    }
+
+    /// Where the last thing that it waits for is known.
+    fn window_of(&self, page: &Page, unit: usize) -> usize {
+        let edges = page.objects[unit].waits_for.iter();
+        let last = edges.map(|edge| edge.object.0 as usize).max().unwrap_or(0);
+        self.inner_window(self.first[last])
+    }
+}
+
+/// Where redirects lead: to the first object that waits for nothing but their head.
+fn targets(page: &Page, notes: &mut Notes) -> Vec<Option<usize>> {
+    let mut targets = vec![None; page.objects.len()];
+    for (index, object) in page.objects.iter().enumerate() {
+        let [edge] = object.waits_for.as_slice() else { continue };
+        let from = edge.object.0 as usize;
+        let redirect = &page.objects[from];
+        let leads = matches!(redirect.status, 301 | 302 | 303 | 307 | 308);
+        if edge.after != After::Head || !leads || targets[from].is_some() {
+            continue;
+        }
+        // RFC 9110 section 15.4: 301 to 303 make a POST a GET, 307 and 308 keep the method.
+        let keeps = redirect.method == object.method;
+        let method_after = match redirect.status {
+            301..=303 if redirect.method != "HEAD" => object.method == "GET",
+            _ => keeps,
+        };
+        match method_after {
+            true => targets[from] = Some(index),
+            false => notes.add(Difference::RedirectMethod, &object.url),
+        }
+    }
+    targets
+}
