@@ -5,6 +5,8 @@
 #[path = "support/chromium.rs"]
 mod support;
 
+use std::collections::BTreeSet;
+
 use farlink_browser::chromium::ChromiumVisit;
 use http_stack::client::Protocol;
 use page::Page;
@@ -36,6 +38,8 @@ fn check(page: &Page, protocol: Protocol, visit: &ChromiumVisit) {
         visited.connections.iter().map(|c| c.requests).sum::<u32>() as usize,
         page.objects.len()
     );
+    let locals: BTreeSet<_> = visited.connections.iter().map(|c| c.local.unwrap()).collect();
+    assert_eq!(locals.len(), visited.connections.len());
     let first = visit.paint.first_contentful_paint_ns.unwrap();
     assert!(visit.paint.largest_contentful_paint_ns.unwrap() >= first);
     assert!(visit.paint.dom_content_loaded_ns.unwrap() <= plt.as_nanos() as u64);

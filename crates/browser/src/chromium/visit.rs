@@ -1,5 +1,7 @@
 //! A visit by Chromium: from navigation to the load event and what comes after it.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use base64::Engine;
@@ -248,7 +250,9 @@ impl Seen {
             console: self.console,
             screenshot: after.screenshot,
         };
-        visit.take_requests(&self.requests.all, &self.objects, plan, clock, after.asked);
+        let connections = Connections::new(after.locals);
+        let requests = self.requests.all.iter().zip(&self.objects);
+        visit.take_requests(requests, connections, plan, clock, after.asked);
         visit.missing = self.expected.into_missing();
         visit
     }
@@ -294,16 +298,15 @@ impl Seen {
 
 impl ChromiumVisit {
     /// Requests become objects, connections, and what was not expected.
-    fn take_requests(
+    fn take_requests<'a>(
         &mut self,
-        requests: &[Request],
-        objects: &[Option<usize>],
+        requests: impl Iterator<Item = (&'a Request, &'a Option<usize>)>,
+        mut connections: Connections,
         plan: &LoadPlan,
         clock: Clock,
         end: f64,
     ) {
-        let mut connections = Connections::default();
-        for (request, object) in requests.iter().zip(objects) {
+        for (request, object) in requests {
             let Some(index) = *object else {
                 self.unexpected.push(Unexpected::from(request));
                 continue;
@@ -340,6 +343,8 @@ struct After {
     asked: f64,
     largest_contentful_paint: Option<Duration>,
     screenshot: Option<Vec<u8>>,
+    /// Connections' own ends.
+    locals: BTreeMap<u64, SocketAddr>,
 }
 
 /// The latest candidate's time in milliseconds since navigation start; null if there is none.
@@ -374,6 +379,12 @@ impl After {
             largest_contentful_paint: largest
                 .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
             screenshot,
+            locals: tab
+                .running
+                .net_log
+                .as_mut()
+                .map(|log| log.locals().clone())
+                .unwrap_or_default(),
         })
     }
 }

@@ -73,6 +73,7 @@ pub fn launch(chromium: Chromium, profile: &Path, hosts: Vec<(String, SocketAddr
         hosts,
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
         sandbox: if root { Sandbox::None } else { Sandbox::Own },
+        addresses: true,
     }
 }
 
