@@ -122,6 +122,10 @@ pub(super) fn visit(
     tab.send("Page.navigate", json!({ "url": plan.requests[0].uri().to_string() }));
     seen.watch(&mut tab)?;
     drop(alarm);
+    if seen.milestones.loaded.is_none() {
+        // A page on its way would not answer.
+        tab.call("Page.stopLoading", json!({}))?;
+    }
     let after = After::ask(&mut tab, settings)?;
     Ok(seen.account(plan, settings, after))
 }
@@ -282,7 +286,7 @@ impl Seen {
         let loaded = self
             .milestones
             .loaded
-            .ok_or_else(|| format!("the page had not loaded after {} s", limit.as_secs()))?;
+            .ok_or_else(|| format!("the page had not loaded after {limit:?}"))?;
         Ok(clock.time(loaded).since(started))
     }
 
