@@ -28,19 +28,36 @@ deny() {
 
 unit() { cargo test --workspace --locked --lib --bins; }
 integration() {
-  cargo test --workspace --locked --tests --exclude farlink-lab --exclude farlink-emu
+  cargo test --workspace --locked --tests --exclude farlink-lab --exclude farlink-emu -- --skip real_time
   cargo test --locked -p farlink-lab --tests
 }
 
 # The kernel's TCP in namespaces, as root and as an ordinary user: in real time, so nothing else runs beside it.
 emu() {
   cargo test --locked -p farlink-emu --tests -- --nocapture --test-threads 1
+  cargo test --locked -p farlink --tests -- --test-threads 1 real_time
   [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
-  local program
-  program=$(cargo test --locked -p farlink-emu --test kernel --no-run --message-format json 2>/dev/null |
-    grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4)
-  cp "$program" "$ordinary/kernel" && chmod -R a+rX "$ordinary"
-  (cd "$ordinary" && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$ordinary" ./kernel --nocapture --test-threads 1)
+  as_ordinary_user -p farlink-emu --tests -- --nocapture --test-threads 1
+  as_ordinary_user -p farlink --tests -- --test-threads 1 real_time
+}
+
+# The tests of a crate once more, by somebody who has no rights: `cargo test` arguments, then `--` and the tests' own. Programs are copied to
+# where that user may read them.
+as_ordinary_user() {
+  local build=() built kind program
+  while [ "$1" != -- ]; do build+=("$1"); shift; done
+  shift
+  built=$(cargo test --locked "${build[@]}" --no-run --message-format json 2>/dev/null)
+  for kind in test bin; do
+    mkdir -p "$ordinary/$kind"
+    grep "\"kind\":\[\"$kind\"\]" <<<"$built" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
+      while read -r program; do cp "$program" "$ordinary/$kind/"; done
+  done
+  chmod -R a+rX "$ordinary"
+  for program in "$ordinary"/test/*; do
+    (cd / && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent FARLINK_PROGRAM="$ordinary/bin/farlink" "$program" "$@")
+  done
+  rm -rf "${ordinary:?}"/*
 }
 ordinary=$(mktemp -d)
 trap 'rm -rf "$ordinary"' EXIT

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arm = Arm { protocol, security, port: address.port(), blocked: false };
     let plan = Arc::new(LoadPlan::new(Arc::clone(&page), vec![arm; page.hosts.len()]));
     let browser = Rc::new(Browser::new(Policy::named("chrome")?, device, 0.0));
-    let config = world::real::Config { source: Source::new(1, 0), hosts };
+    let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };
     let session = Rc::new(Session::new(browser, Rc::default()));
     let visited = world::real::run(config, async { session.visit(&plan, LIMIT).await })?;
     let plt = visited.plt?;

@@ -1,6 +1,7 @@
 //! The machine's clock as the emulator's time.
 //!
-//! Everything below counts nanoseconds of `CLOCK_MONOTONIC` since the emulator began, as [`Time`]. The kernel stamps packets with
+//! Everything below counts nanoseconds of `CLOCK_MONOTONIC` since the emulation began, as [`Time`]. That clock is one for all processes and
+//! namespaces of a machine, so that whoever is told when it [began](Clock::began) counts alike. The kernel stamps packets with
 //! `CLOCK_REALTIME`; a stamp's age is taken on that clock and subtracted here, so that a step of the wall clock between two
 //! packets moves neither.
 
@@ -10,18 +11,30 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use units::Time;
 
-/// Nanoseconds since the emulator began.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+/// Counts nanoseconds since an emulation began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
     began: Duration,
 }
 
 impl Clock {
-    pub(crate) fn start() -> Clock {
+    /// A clock that begins now.
+    pub fn start() -> Clock {
         Clock { began: read(ClockId::CLOCK_MONOTONIC) }
     }
 
-    pub(crate) fn now(&self) -> Time {
+    /// The clock of an emulation that began at this reading of `CLOCK_MONOTONIC`.
+    pub const fn begun_at(monotonic: Duration) -> Clock {
+        Clock { began: monotonic }
+    }
+
+    /// What `CLOCK_MONOTONIC` read when the emulation began.
+    pub const fn began(&self) -> Duration {
+        self.began
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
         Time::ZERO + read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.began)
     }
 

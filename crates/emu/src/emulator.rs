@@ -1,172 +1,299 @@
 //! The link emulator: carries packets between two interfaces as the simulator's links say, in real time.
 //!
-//! One thread, two clocks. The link's time runs from departure to departure, in their order; the machine's time decides when each is carried out. A
+//! One thread, two clocks. The links' time runs from event to event, in their order; the machine's time decides when each is carried out. A
 //! packet's fate follows from when the kernel saw it arrive, so that waking up late costs no capacity; it only delivers late, and how late is
-//! logged. What an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement lets out - enters
-//! its link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no time, as
-//! in the simulation. What timers and applications send enters when it is sent.
+//! recorded. What an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement lets out - enters
+//! its first link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no
+//! time, as in the simulation. What timers and applications send enters when it is sent.
 //!
-//! Waiting is `ppoll` with a deadline in nanoseconds. Each packet is released by itself, without spinning: good for some 100 Mbit/s. Left out:
-//! coalescing of releases for faster links.
+//! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
+//! arrive. How packets leave is a [`Release`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use net::Verdict;
+use net::Packet;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::Time;
 
-use crate::clock::Clock;
-use crate::headers::{TcpNumbers, locate};
-use crate::log::{Fate, Log, Passage};
-use crate::offload::{Frame, cut};
+use crate::control::{Inbox, Request};
+use crate::lateness::Lateness;
+use crate::links::{Entry, Links};
 use crate::packet_socket::PacketSocket;
-use crate::path::Path;
 use crate::realtime;
-use crate::testbed::Side;
-use crate::{Error, headers};
+use crate::release::Train;
+use crate::superpacket::{Segment, Superpacket, Unfit};
+use crate::{
+    Clock, Control, DropLog, Error, Observer, Release, Side, Sighting, Snapshot, Topology,
+};
 
-/// How soon a request to stop is noticed.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// Frames that are read from one side before packets that are due get their turn.
+const BUDGET: usize = 16;
+/// Without anything to do, the thread still looks this often.
+const IDLE: Duration = Duration::from_secs(60);
 
-/// A packet in a link, and its place in the log.
-#[derive(Clone)]
-pub struct Carried {
-    frame: Frame,
-    passage: usize,
+/// An emulator between the two ends of a testbed.
+pub struct Emulator<O = ()> {
+    clock: Clock,
+    release: Release,
+    /// By [`Side`].
+    sockets: [PacketSocket; 2],
+    links: Links<Segment>,
+    /// What is about to leave, by the [`Side`] where it goes.
+    trains: [Train; 2],
+    ledger: Ledger,
+    inbox: Inbox,
+    observer: O,
 }
 
-/// One direction.
-struct Lane {
-    from: Side,
-    path: Path<Carried>,
-    /// The link's time: nothing enters or leaves before what entered or left last.
-    reached: Time,
+/// What an emulator counts.
+#[derive(Default)]
+struct Ledger {
+    lateness: Lateness,
+    drops: DropLog,
+    overruns: u64,
+    refused: u64,
+    realtime: bool,
 }
 
-/// A packet that was handed to an end.
+/// What is left of an emulation.
+#[derive(Clone, Debug)]
+pub struct Account<O> {
+    /// What was done in all.
+    pub snapshot: Snapshot,
+    /// Every packet that a link dropped.
+    pub drops: DropLog,
+    /// Who looked on.
+    pub observer: O,
+}
+
+/// What an end was handed last.
 #[derive(Clone, Copy)]
 struct Delivery {
     due: Time,
     left: Time,
 }
 
-/// An emulator between the two ends of a testbed.
-pub struct Emulator {
-    clock: Clock,
-    /// By [`Side`].
-    sockets: [PacketSocket; 2],
-    /// By the [`Side`] whence packets come.
-    lanes: [Lane; 2],
-    log: Log,
-}
-
 impl Emulator {
-    /// Opens the interfaces in the middle of a [`Testbed`](crate::Testbed); call it in there.
-    pub fn new(up: Path<Carried>, down: Path<Carried>) -> Result<Emulator, Error> {
-        let lane = |from, path| Lane { from, path, reached: Time::ZERO };
+    /// Opens the interfaces in the middle of a [`Testbed`](crate::Testbed); call it in there. Random losses and jitter are drawn from `source`,
+    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run). Its clock begins now,
+    /// and it releases packets [exactly](Release::Exact), unless told otherwise.
+    ///
+    /// # Errors
+    /// If the calling thread's namespace has no such interfaces, or packet sockets are not allowed.
+    pub fn new(topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
         Ok(Emulator {
             clock: Clock::start(),
+            release: Release::Exact,
             sockets: [
                 PacketSocket::open(Side::Client.interface())?,
                 PacketSocket::open(Side::Server.interface())?,
             ],
-            lanes: [lane(Side::Client, up), lane(Side::Server, down)],
-            log: Log::default(),
+            links: Links::new(topology, source),
+            trains: [Train::default(), Train::default()],
+            ledger: Ledger::default(),
+            inbox: Inbox::new()?,
+            observer: (),
         })
     }
 
-    /// Carries packets until `stop` is set; `delivered` is called after each that reached its end.
-    pub fn run(
-        mut self,
-        stop: &AtomicBool,
-        mut delivered: impl FnMut(usize, &Passage),
-    ) -> Result<Log, Error> {
-        self.log.realtime = realtime::prioritise();
-        while !stop.load(Ordering::Relaxed) {
-            self.take_in(Side::Client, None)?;
-            self.take_in(Side::Server, None)?;
-            self.give_out(&mut delivered)?;
-            self.wait()?;
-        }
-        for socket in &self.sockets {
-            self.log.overruns += socket.overruns()?;
-        }
-        Ok(self.log)
+    /// Shares the zero of another clock.
+    pub fn counting_from(self, clock: Clock) -> Emulator {
+        Emulator { clock, ..self }
     }
 
-    /// Hands everything that arrived on one side to its link; `answers` says what has just been handed to that side.
-    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<(), Error> {
-        let lane = &mut self.lanes[from as usize];
-        let socket = &mut self.sockets[from as usize];
-        while let Some(arrival) = socket.receive(&self.clock)? {
+    /// Chooses how packets leave.
+    pub fn releasing(self, release: Release) -> Emulator {
+        Emulator { release, ..self }
+    }
+
+    /// Lets somebody look on.
+    pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
+        let Emulator { clock, release, sockets, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, sockets, links, trains, ledger, inbox, observer }
+    }
+}
+
+impl<O: Observer> Emulator<O> {
+    /// A handle, by which other threads stop the emulation and ask how it does.
+    pub fn control(&self) -> Control {
+        self.inbox.control()
+    }
+
+    /// What its times count from.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Carries packets until a [`Control`] says stop. The calling thread gets real-time priority, where that is allowed.
+    ///
+    /// # Errors
+    /// If a socket fails. Packets that an end does not take are counted, and no error.
+    pub fn run(mut self) -> Result<Account<O>, Error> {
+        self.ledger.realtime = realtime::prioritise();
+        loop {
+            let began = self.clock.now();
+            let mut moved = 0;
+            for side in Side::BOTH {
+                moved += self.take_in(side, None)?;
+            }
+            moved += self.give_out()?;
+            if self.wait(began, moved > 0)? && self.obey()? {
+                let snapshot = self.snapshot()?;
+                let Emulator { ledger, observer, .. } = self;
+                return Ok(Account { snapshot, drops: ledger.drops, observer });
+            }
+        }
+    }
+
+    /// Hands what arrived on one side to its first link; `answers` says what has just been handed to that side. Returns how many frames
+    /// there were.
+    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<usize, Error> {
+        for taken in 0..BUDGET {
+            let Some(arrival) = self.sockets[from as usize].receive(&self.clock)? else {
+                return Ok(taken);
+            };
             let at = match answers {
                 Some(delivery) if arrival.at >= delivery.left => delivery.due,
                 _ => arrival.at,
             };
-            lane.reached = lane.reached.max(at);
-            for frame in cut(arrival.header, arrival.bytes) {
-                lane.enter(frame, &mut self.log);
+            match Superpacket::new(arrival.header, arrival.bytes) {
+                Ok(whole) => self.enter(at, from, whole),
+                Err(Unfit::Noise) => {}
+                Err(Unfit::Uncut) => self.ledger.refused += 1,
             }
         }
-        Ok(())
+        Ok(BUDGET)
     }
 
-    /// Releases everything that is due, in the order of the link's time.
-    fn give_out(&mut self, delivered: &mut impl FnMut(usize, &Passage)) -> Result<(), Error> {
-        while let Some((due, from)) = self.next_due().filter(|(due, _)| *due <= self.clock.now()) {
-            let lane = &mut self.lanes[from as usize];
-            lane.reached = lane.reached.max(due);
-            // A managed queue may only have been served.
-            let Some(carried) = lane.path.poll(lane.reached) else { continue };
-            let to = from.peer();
-            // Before the call: the far end answers within it.
-            let left = self.clock.now();
-            self.sockets[to as usize].send(&carried.frame)?;
-            let passage = &mut self.log.passages[carried.passage];
-            passage.fate = Fate::Delivered { due, left };
-            delivered(carried.passage, passage);
-            self.take_in(to, Some(Delivery { due, left }))?;
+    /// Cuts what arrived and lets its packets enter.
+    fn enter(&mut self, at: Time, from: Side, whole: Superpacket) {
+        let (layout, frame) = (whole.layout(), whole.bytes());
+        let (source, destination) = layout.ends(frame);
+        let server = match from {
+            Side::Client => destination,
+            Side::Server => source,
+        };
+        let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
+        for segment in whole.cut() {
+            let packet = Packet { wire_bytes: segment.wire_bytes() as u32, flow, ect };
+            let payload_bytes = segment.payload_bytes();
+            let entry = Entry { from, server, packet, payload_bytes };
+            let (number, entered) = self.links.handle(at, entry, segment.clone());
+            let sighting = Sighting { number, from, marked: false, segment: &segment };
+            self.observer.entered(entered, &sighting);
+            self.note_drops();
         }
-        Ok(())
     }
 
-    fn next_due(&self) -> Option<(Time, Side)> {
-        let due = |lane: &Lane| lane.path.deadline().map(|due| (due, lane.from));
-        self.lanes.iter().filter_map(due).min_by_key(|(due, _)| *due)
+    /// Releases everything that is due, in the order of the links' time. Returns how many packets that were.
+    fn give_out(&mut self) -> Result<usize, Error> {
+        let mut moved = 0;
+        loop {
+            let arrival = self.links.poll(self.clock.now());
+            self.note_drops();
+            let Some(arrival) = arrival else { break };
+            moved += 1;
+            let to = arrival.from.peer();
+            if !self.trains[to as usize].takes(&arrival, self.release) {
+                self.depart(to)?;
+            }
+            self.trains[to as usize].push(arrival);
+        }
+        for side in Side::BOTH {
+            self.depart(side)?;
+        }
+        Ok(moved)
     }
 
-    fn wait(&self) -> Result<(), Error> {
-        let now = self.clock.now();
-        let wait = self.next_due().map_or(PATIENCE, |(due, _)| (due - now).min(PATIENCE));
-        let mut fds =
+    /// Hands the waiting train to its end, and reads what that end answers.
+    fn depart(&mut self, to: Side) -> Result<(), Error> {
+        let train = &mut self.trains[to as usize];
+        let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
+            return Ok(());
+        };
+        // Before the call: the far end answers within it.
+        let left = self.clock.now();
+        let due = last.due;
+        let segments = (&first.body, &last.body);
+        if !self.sockets[to as usize].send(segments.0, segments.1, first.marked)? {
+            self.ledger.refused += train.cars().len() as u64;
+        }
+        for car in train.cars() {
+            self.ledger.lateness.add(left - car.due);
+            let sighting = Sighting {
+                number: car.number,
+                from: car.from,
+                marked: car.marked,
+                segment: &car.body,
+            };
+            self.observer.delivered(car.due, left, &sighting);
+        }
+        train.clear();
+        self.take_in(to, Some(Delivery { due, left })).map(drop)
+    }
+
+    fn note_drops(&mut self) {
+        while let Some((number, drop)) = self.links.dropped() {
+            self.observer.dropped(number, &drop);
+            self.ledger.drops.push(drop);
+        }
+    }
+
+    /// Waits until something is due or arrives. Returns whether somebody asks for something.
+    fn wait(&self, began: Time, moved: bool) -> Result<bool, Error> {
+        let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
+        let [client, server] =
             self.sockets.each_ref().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
-        match ppoll(&mut fds, Some(TimeSpec::from(wait)), None) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+        let mut all = [bell, client, server];
+        let (now, next) = (self.clock.now(), self.links.deadline());
+        let unwatched = self.unwatched_until(began, moved, next);
+        let (fds, wait) = match unwatched {
+            Some(until) if until > now => (&mut all[..1], until - now),
+            _ => (&mut all[..], next.map_or(IDLE, |due| due - now)),
+        };
+        match ppoll(fds, Some(TimeSpec::from(wait.min(IDLE))), None) {
+            Ok(_) => Ok(fds[0].any().unwrap_or(false)),
+            Err(Errno::EINTR) => Ok(false),
             Err(errno) => Err(Error::System { what: "failed to wait for packets", errno }),
         }
     }
-}
 
-impl Lane {
-    fn enter(&mut self, frame: Frame, log: &mut Log) {
-        let at = locate(&frame.bytes);
-        let wire_bytes = at.map_or(frame.bytes.len() - headers::ETHERNET, |at| at.wire_bytes());
-        let payload_bytes = at.map_or(0, |at| at.payload_bytes());
-        let tcp = at.map(|at| TcpNumbers::read(&frame.bytes, &at));
-        let carried = Carried { frame, passage: log.passages.len() };
-        let verdict = self.path.handle(self.reached, wire_bytes, payload_bytes, carried);
-        log.passages.push(Passage {
-            from: self.from,
-            arrived: self.reached,
-            wire_bytes: wire_bytes as u32,
-            tcp,
-            fate: match verdict {
-                Verdict::Queued => Fate::Underway,
-                Verdict::Dropped(cause) => Fate::Dropped(cause),
-            },
-        });
+    /// How long nobody need look for arrivals, while packets flow: what arrives has its stamp, and nothing that does leaves before the
+    /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it.
+    fn unwatched_until(&self, began: Time, moved: bool, next: Option<Time>) -> Option<Time> {
+        let ahead = began + self.links.lookahead();
+        let until = next.map_or(ahead, |due| due.min(ahead)).max(began + self.release.quantum());
+        (moved || next.is_some()).then_some(until)
+    }
+
+    /// Does what other threads ask for; true if that is to stop.
+    fn obey(&mut self) -> Result<bool, Error> {
+        self.inbox.silence();
+        while let Some(request) = self.inbox.next() {
+            // Who asks need not wait for the answer.
+            match request {
+                Request::Stop => return Ok(true),
+                Request::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
+                Request::Drops(since, answer) => drop(answer.send(self.ledger.drops.part(since))),
+            }
+        }
+        Ok(false)
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot, Error> {
+        for socket in &self.sockets {
+            self.ledger.overruns += u64::from(socket.overruns()?);
+        }
+        Ok(Snapshot {
+            at: self.clock.now(),
+            links: self.links.reports(),
+            dropped: self.ledger.drops.total(),
+            punctuality: self.ledger.lateness.punctuality(),
+            overruns: self.ledger.overruns,
+            refused: self.ledger.refused,
+            realtime: self.ledger.realtime,
+        })
     }
 }

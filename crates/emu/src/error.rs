@@ -29,6 +29,15 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// A program that belongs into a sandbox runs outside of one.
+    #[error("this command is for farlink itself, which starts it inside a sandbox")]
+    NotInSandbox,
+    /// The kernel's TCP did not let itself be seen or set.
+    #[error(transparent)]
+    Kernel(#[from] kernel::Error),
+    /// Somebody asked an emulator that is gone.
+    #[error("the emulator has ended")]
+    Ended,
     /// A thread of the emulation panicked.
     #[error("the {0} thread panicked")]
     Panicked(&'static str),

@@ -14,7 +14,7 @@ use congestion::Algorithm;
 use net::{LinkConfig, QueueLimit};
 use units::BitsPerSec;
 
-use crate::{Drops, Path};
+use crate::{Drops, Path, Topology};
 
 pub use comparison::{Comparison, Divergence};
 pub use kernel::{Measurement, kernel_name, measure};
@@ -75,13 +75,28 @@ impl Flow {
         LinkConfig::new(self.rate, self.rtt / 2, queue)
     }
 
-    /// Towards the server.
-    fn up<P: Clone + Send + 'static>(&self) -> Path<P> {
-        Path::new("up", self.link(QueueLimit::Unlimited), Drops::default())
+    /// What the emulator carries packets over.
+    fn topology(&self) -> Topology {
+        Topology::between(self.link(QueueLimit::Unlimited), self.link(self.queue))
+            .losing("down", self.losses())
     }
 
-    /// Towards the client.
-    fn down<P: Clone + Send + 'static>(&self) -> Path<P> {
-        Path::new("down", self.link(self.queue), Drops::of(self.drops.iter().copied()))
+    /// Towards the server, simulated.
+    fn up<P: Clone + Send + 'static>(&self) -> Path<P> {
+        Path::new("up", self.link(QueueLimit::Unlimited), Drops::default(), &source())
     }
+
+    /// Towards the client, simulated.
+    fn down<P: Clone + Send + 'static>(&self) -> Path<P> {
+        Path::new("down", self.link(self.queue), self.losses(), &source())
+    }
+
+    fn losses(&self) -> Drops {
+        Drops::of(self.drops.iter().copied())
+    }
+}
+
+/// Where the links' chance would come from: nothing about them is random.
+fn source() -> chance::Source {
+    chance::Source::new(0, 0)
 }

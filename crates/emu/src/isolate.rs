@@ -4,15 +4,24 @@
 //! becomes root of a new user namespace, which is enough to make interfaces, routes and packet sockets inside. Nothing outlives the
 //! child: the kernel ends it with its parent, and the namespaces with it.
 //!
-//! Source: user_namespaces(7), network_namespaces(7).
+//! Source: user_namespaces(7), network_namespaces(7), capabilities(7).
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{Uid, getegid, geteuid};
+use nix::sys::stat::Mode;
+use nix::unistd::{Gid, Pid, Uid, getegid, geteuid, getpid, getppid};
+
+/// `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_SYS_ADMIN` (`include/uapi/linux/capability.h`): what namespaces and packet sockets need.
+const NEEDED_CAPABILITIES: u64 = 1 << 12 | 1 << 13 | 1 << 21;
+
+/// The exit code of a process whose parent is gone; nobody is left to read it.
+pub(crate) const ORPHANED: i32 = 125;
 
 /// Whose rights the child has outside of its namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,47 +33,84 @@ pub enum Privilege {
 }
 
 impl Privilege {
-    /// Root where the caller is root.
+    /// Root where the caller is root in deed: in many containers root lacks the capabilities.
     pub fn available() -> Privilege {
-        if Uid::effective().is_root() { Privilege::Root } else { Privilege::Rootless }
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let capable = effective_capabilities(&status) & NEEDED_CAPABILITIES == NEEDED_CAPABILITIES;
+        if Uid::effective().is_root() && capable { Privilege::Root } else { Privilege::Rootless }
     }
+}
+
+/// The effective set in the text of `/proc/PID/status`; none where it does not say.
+fn effective_capabilities(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// Makes `command` run in new namespaces once it is spawned.
 pub fn isolated(command: &mut Command, privilege: Privilege) -> &mut Command {
-    let id_maps = match privilege {
-        Privilege::Root => None,
-        Privilege::Rootless => Some(IdMaps::of_caller()),
-    };
-    let enter = move || {
-        die_with_parent()?;
-        match &id_maps {
-            None => unshare(CloneFlags::CLONE_NEWNET)?,
-            Some(maps) => {
-                unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)?;
-                maps.write()?;
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made (prctl, unshare, open, write, close), on strings that were
-    // allocated before the fork.
+    let isolation = Isolation::new(privilege, CloneFlags::CLONE_NEWNET);
+    let enter = move || isolation.enter().map_err(io::Error::from);
+    // SAFETY: `Isolation::enter` may be called between fork and exec.
     unsafe { command.pre_exec(enter) }
 }
 
-fn die_with_parent() -> io::Result<()> {
-    // SAFETY: this option takes an integer and touches no memory of ours.
-    let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// The way of a forked child into new namespaces.
+pub(crate) struct Isolation {
+    flags: CloneFlags,
+    maps: Option<IdMaps>,
+    parent: Pid,
 }
 
-/// What to write below `/proc/self` so that the caller is root in its new user namespace.
-struct IdMaps {
+impl Isolation {
+    /// Prepares it in the parent-to-be.
+    pub(crate) fn new(privilege: Privilege, namespaces: CloneFlags) -> Isolation {
+        let (flags, maps) = match privilege {
+            Privilege::Root => (namespaces, None),
+            Privilege::Rootless => {
+                (namespaces | CloneFlags::CLONE_NEWUSER, Some(IdMaps::of_caller()))
+            }
+        };
+        Isolation { flags, maps, parent: getpid() }
+    }
+
+    /// Enters the namespaces, to die with the parent. Between fork and exec this makes system calls only (unshare, open, write, close,
+    /// prctl, getppid, _exit), on strings that were allocated before the fork.
+    pub(crate) fn enter(&self) -> Result<(), Errno> {
+        unshare(self.flags)?;
+        if let Some(maps) = &self.maps {
+            maps.write()?;
+        }
+        // After the change of credentials, which may clear it (prctl(2), PR_SET_PDEATHSIG).
+        die_with_parent()?;
+        // A parent that died before that call sends nothing, and nobody is left to be told.
+        if getppid() != self.parent {
+            // SAFETY: leaves at once.
+            unsafe { libc::_exit(ORPHANED) }
+        }
+        Ok(())
+    }
+}
+
+/// Asks the kernel to kill the caller when the thread that started it ends.
+pub(crate) fn die_with_parent() -> Result<(), Errno> {
+    // SAFETY: this option takes an integer and touches no memory of ours.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+}
+
+/// What a process writes below `/proc/self` to have one user and one group in its new user namespace.
+pub(crate) struct IdMaps {
     files: [(CString, Vec<u8>); 3],
 }
 
 impl IdMaps {
+    /// The caller becomes root.
     fn of_caller() -> IdMaps {
+        IdMaps::new((Uid::from_raw(0), geteuid()), (Gid::from_raw(0), getegid()))
+    }
+
+    /// Each pair is the identity inside and the one outside, which must be the process's own.
+    pub(crate) fn new(user: (Uid, Uid), group: (Gid, Gid)) -> IdMaps {
         let file = |path: &str, line: String| {
             (CString::new(path).expect("the path holds no zero"), line.into_bytes())
         };
@@ -72,18 +118,31 @@ impl IdMaps {
             files: [
                 // Without this an unprivileged process may not map its group (user_namespaces(7)).
                 file("/proc/self/setgroups", "deny".into()),
-                file("/proc/self/uid_map", format!("0 {} 1", geteuid())),
-                file("/proc/self/gid_map", format!("0 {} 1", getegid())),
+                file("/proc/self/uid_map", format!("{} {} 1", user.0, user.1)),
+                file("/proc/self/gid_map", format!("{} {} 1", group.0, group.1)),
             ],
         }
     }
 
-    fn write(&self) -> io::Result<()> {
-        use nix::fcntl::{OFlag, open};
+    /// System calls only.
+    pub(crate) fn write(&self) -> Result<(), Errno> {
         for (path, line) in &self.files {
-            let file = open(path.as_c_str(), OFlag::O_WRONLY, nix::sys::stat::Mode::empty())?;
+            let file = open(path.as_c_str(), OFlag::O_WRONLY, Mode::empty())?;
             nix::unistd::write(&file, line)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_the_status() {
+        let status = "Name:\tx\nCapPrm:\t0\nCapEff:\t00000000a80425fb\nCapBnd:\tff\n";
+        assert_eq!(effective_capabilities(status), 0xa804_25fb, "root in a container");
+        assert_eq!(effective_capabilities(status) >> 21 & 1, 0);
+        assert_eq!(effective_capabilities("CapEff: what"), 0);
     }
 }

@@ -1,33 +1,53 @@
 //! The link emulator: the kernel's TCP over the simulator's links, in real time, without root and without kernel modules.
 //!
 //! A [`Testbed`] is three network namespaces in a row; an [`Emulator`] in the middle one carries each packet as a [`net::Link`] says, the same
-//! code that the simulation runs. [`isolated`] starts the program that does this in a network of its own. [`flow`] sends one TCP flow over
+//! code that the simulation runs. [`isolated`] starts the program that does this in a network of its own; [`sandbox`] surrounds it with
+//! processes and mounts of which nothing is left. [`flow`] sends one TCP flow over
 //! the emulated and over the simulated link and compares the two packet by packet: that is how the simulated TCP is validated.
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
 mod clock;
+mod control;
+pub mod diagnosis;
+mod drop_log;
 mod emulator;
 mod error;
 pub mod flow;
 mod headers;
 mod isolate;
-mod kernel_tcp;
+mod lateness;
+mod links;
 mod log;
 mod namespace;
-mod offload;
+mod observer;
 mod packet_socket;
 mod path;
 mod realtime;
-mod sockopt;
-mod testbed;
+mod release;
+pub mod sandbox;
+mod side;
 
-pub use emulator::{Carried, Emulator};
+mod superpacket;
+mod tcp_settings;
+mod testbed;
+mod topology;
+mod vnet;
+
+pub use clock::Clock;
+pub use control::{Control, Invalid, Snapshot};
+pub use drop_log::DropLog;
+pub use emulator::{Account, Emulator};
 pub use error::Error;
 pub use headers::TcpNumbers;
 pub use isolate::{Privilege, isolated};
-pub use kernel_tcp::{SenderState, pin_congestion_control, sender_state};
-pub use log::{Fate, Invalid, Log, Passage, Punctuality};
+pub use lateness::Punctuality;
+pub use links::{Drop, LinkReport};
+pub use log::{Fate, Passage, Passages};
 pub use namespace::NetNamespace;
+pub use observer::{Observer, Sighting};
 pub use path::{Drops, Path};
-pub use testbed::{Side, Testbed};
+pub use release::Release;
+pub use side::Side;
+pub use testbed::Testbed;
+pub use topology::{NamedLink, Topology};

@@ -5,12 +5,15 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Child, Command};
 use std::thread::{self, JoinHandle};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
+use crate::sandbox::RunAs;
 
 /// A network namespace.
 #[derive(Debug)]
@@ -33,8 +36,21 @@ impl NetNamespace {
     }
 
     /// A path by which another process can open it while this one lives.
-    pub(crate) fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    pub(crate) fn path(&self) -> Result<PathBuf, Error> {
+        // Not by `std::process::id`: /proc may be that of another PID namespace.
+        let own = std::fs::canonicalize("/proc/self").map_err(Error::io("failed to read /proc"))?;
+        Ok(own.join("fd").join(self.file.as_raw_fd().to_string()))
+    }
+
+    /// Starts a program inside.
+    pub fn start(&self, command: &mut Command, run_as: RunAs) -> Result<Child, Error> {
+        let file = self.file.try_clone().map_err(Error::io("failed to copy a descriptor"))?;
+        let enter = move || Ok(setns(&file, CloneFlags::CLONE_NEWNET)?);
+        // SAFETY: one system call.
+        unsafe { command.pre_exec(enter) };
+        run_as.assume(command)?;
+        let name = command.get_program().display().to_string();
+        command.spawn().map_err(Error::io(format!("failed to start {name}")))
     }
 
     /// Runs `job` inside, on a thread of its own.

@@ -7,6 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use kernel::sockopt;
 use libc::c_int;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -18,8 +19,8 @@ use units::Time;
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::offload::{Frame, VnetHeader};
-use crate::sockopt;
+use crate::superpacket::Segment;
+use crate::vnet::VnetHeader;
 
 /// The largest frame: 64 KB of segmented data and its headers.
 const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
@@ -38,21 +39,21 @@ pub(crate) struct PacketSocket {
     fd: OwnedFd,
     buffer: Vec<u8>,
     control: Vec<u8>,
+    /// Of what was sent last.
+    headers: Vec<u8>,
 }
 
 impl PacketSocket {
     /// Opens one on an interface of the calling thread's namespace.
     pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
-        // Protocol 0: nothing arrives before the socket is bound.
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)
+        let fd = unbound()
             .map_err(Error::system("failed to open a packet socket (needs CAP_NET_RAW)"))?;
         configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;
         let index = if_nametoindex(interface)
             .map_err(Error::system("failed to find the emulator's interface"))?;
         bind(&fd, index).map_err(Error::system("failed to bind a packet socket"))?;
         let control = nix::cmsg_space!(nix::sys::time::TimeSpec);
-        Ok(PacketSocket { fd, buffer: vec![0; BUFFER_BYTES], control })
+        Ok(PacketSocket { fd, buffer: vec![0; BUFFER_BYTES], control, headers: Vec::new() })
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -85,13 +86,29 @@ impl PacketSocket {
         Ok(Some(Arrival { at, header: VnetHeader::from_bytes(*header), bytes }))
     }
 
-    /// Puts a frame on the wire at once.
-    pub(crate) fn send(&self, frame: &Frame) -> Result<(), Error> {
-        let header = frame.header.to_bytes();
-        let slices = [IoSlice::new(&header), IoSlice::new(&frame.bytes)];
-        sendmsg::<()>(self.fd.as_raw_fd(), &slices, &[], MsgFlags::MSG_DONTWAIT, None)
-            .map(drop)
-            .map_err(Error::system("failed to send a packet"))
+    /// Puts the packets from `first` to `last`, which are neighbours, on the wire at once. False if the far end does not take them: its
+    /// interface is down, or its queue full.
+    pub(crate) fn send(
+        &mut self,
+        first: &Segment,
+        last: &Segment,
+        marked: bool,
+    ) -> Result<bool, Error> {
+        let (vnet, payload) = first.through(last, marked, &mut self.headers);
+        let vnet = vnet.to_bytes();
+        let slices = [IoSlice::new(&vnet), IoSlice::new(&self.headers), IoSlice::new(payload)];
+        match sendmsg::<()>(self.fd.as_raw_fd(), &slices, &[], MsgFlags::MSG_DONTWAIT, None) {
+            Ok(_) => Ok(true),
+            Err(
+                Errno::EAGAIN
+                | Errno::ENOBUFS
+                | Errno::ENETDOWN
+                | Errno::ENXIO
+                | Errno::EMSGSIZE
+                | Errno::EINVAL,
+            ) => Ok(false),
+            Err(errno) => Err(Error::System { what: "failed to send a packet", errno }),
+        }
     }
 
     /// Frames lost since the last call because nobody took them.
@@ -100,6 +117,17 @@ impl PacketSocket {
             .map(|statistics| statistics.tp_drops)
             .map_err(Error::system("failed to read a packet socket's statistics"))
     }
+}
+
+/// Opens and configures one that is bound to nothing; system calls only.
+pub(crate) fn attempt() -> Result<(), Errno> {
+    configure(&unbound()?)
+}
+
+/// Protocol 0: nothing arrives before the socket is bound.
+fn unbound() -> Result<OwnedFd, Errno> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)
 }
 
 fn configure(fd: &OwnedFd) -> Result<(), Errno> {

@@ -1,8 +1,8 @@
-//! What one direction of an emulated or simulated path is: losses by number, then a link.
+//! A link that also drops data packets by their number: how a loss is put at the same place of a flow, in an emulation and in a simulation.
 
 use std::collections::BTreeSet;
 
-use net::{DropCause, Link, LinkConfig, Packet, Verdict};
+use net::{Delivered, DropCause, Fallen, Link, LinkConfig, LinkStats, Packet, Verdict};
 use units::Time;
 
 /// Drops data packets by their number at the entrance of a link, counted from 1; retransmissions count too.
@@ -20,50 +20,73 @@ impl Drops {
 
     /// Whether the next packet is dropped; those without payload are neither counted nor dropped.
     fn strikes(&mut self, payload_bytes: usize) -> bool {
-        self.seen += u64::from(payload_bytes > 0);
-        payload_bytes > 0 && self.numbers.contains(&self.seen)
+        if payload_bytes == 0 || self.numbers.is_empty() {
+            return false;
+        }
+        self.seen += 1;
+        self.numbers.contains(&self.seen)
     }
 }
 
-/// One direction of a path; see [`Link`], whose verbs it has.
+/// Drops, then a [`Link`], whose verbs it has.
 pub struct Path<P> {
     drops: Drops,
+    struck: LinkStats,
     link: Link<P>,
 }
 
 impl<P: Clone + Send + 'static> Path<P> {
-    /// A path over an idle link. Random losses and jitter are drawn from streams named after `direction`.
-    pub fn new(direction: &str, config: LinkConfig, drops: Drops) -> Path<P> {
-        Path { drops, link: Link::new(config, &chance::Source::new(0, 0), direction) }
+    /// A path over an idle link. Random losses and jitter are drawn from streams named after `name`.
+    pub fn new(name: &str, config: LinkConfig, drops: Drops, source: &chance::Source) -> Path<P> {
+        Path { drops, struck: LinkStats::default(), link: Link::new(config, source, name) }
     }
 
-    /// A packet of `wire_bytes`, of which `payload_bytes` are data, enters.
-    pub fn handle(
-        &mut self,
-        now: Time,
-        wire_bytes: usize,
-        payload_bytes: usize,
-        body: P,
-    ) -> Verdict {
+    /// A packet, of which `payload_bytes` are data, enters.
+    pub fn handle(&mut self, now: Time, packet: Packet, payload_bytes: usize, body: P) -> Verdict {
         if self.drops.strikes(payload_bytes) {
+            self.struck.lost_packets += 1;
+            self.struck.dropped_bytes += u64::from(packet.wire_bytes);
             return Verdict::Dropped(DropCause::Loss);
         }
-        self.link.handle(now, Packet::new(wire_bytes as u32), body)
+        self.link.handle(now, packet, body)
     }
 
     /// The next packet that has arrived at the far end.
-    pub fn poll(&mut self, now: Time) -> Option<P> {
-        self.link.poll(now).map(|packet| packet.body)
+    pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
+        self.link.poll(now)
     }
 
     /// When to poll next.
     pub fn deadline(&self) -> Option<Time> {
         self.link.deadline()
     }
+
+    /// The next packet that was accepted and then dropped.
+    pub fn fallen(&mut self) -> Option<Fallen<P>> {
+        self.link.fallen()
+    }
+
+    /// Packets that were accepted and have neither been polled nor dropped.
+    pub fn in_flight(&self) -> usize {
+        self.link.in_flight()
+    }
+
+    /// Totals so far, listed drops among the lost.
+    pub fn stats(&self) -> LinkStats {
+        let mut stats = *self.link.stats();
+        stats.offered_packets += self.struck.lost_packets;
+        stats.offered_bytes += self.struck.dropped_bytes;
+        stats.lost_packets += self.struck.lost_packets;
+        stats.dropped_bytes += self.struck.dropped_bytes;
+        stats
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use net::QueueLimit;
+    use units::BitsPerSec;
+
     use super::*;
 
     #[test]
@@ -72,5 +95,18 @@ mod tests {
         let struck: Vec<bool> =
             [10, 0, 10, 10, 0, 10].into_iter().map(|bytes| drops.strikes(bytes)).collect();
         assert_eq!(struck, [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn listed_drops_are_in_the_account() {
+        let config =
+            LinkConfig::new(BitsPerSec::mbit(1), std::time::Duration::ZERO, QueueLimit::Unlimited);
+        let mut path = Path::new("up", config, Drops::of([2]), &chance::Source::new(0, 0));
+        for _ in 0..3 {
+            let _ = path.handle(Time::ZERO, Packet::new(100), 60, ());
+        }
+        let stats = path.stats();
+        assert_eq!((stats.offered_packets, stats.lost_packets, path.in_flight()), (3, 1, 2));
+        assert_eq!((stats.offered_bytes, stats.dropped_bytes), (300, 100));
     }
 }

@@ -3,58 +3,24 @@
 //! ```text
 //!   client                            middle                             server
 //!   eth0 10.0.0.1  <--veth-->  client   | emulator |   server  <--veth-->  eth0 10.0.0.2
+//!        fd00:fa::1                                                             fd00:fa::2
+//!        default route -> server                            lo 10.1.0.0 ... 10.255.255.255
+//!                                                              fd00:fa:1::/48
 //! ```
 //!
-//! The middle has no addresses and routes nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
-//! ARP exchange would cost an emulated round trip. IPv6 is off, so that nothing but the experiment's packets is on the wire.
+//! The server's side answers for whole networks of addresses, so that each host of a page has its own. The middle has no addresses and routes
+//! nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
+//! ARP exchange would cost an emulated round trip.
 
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
-use crate::{Error, NetNamespace};
+use crate::{Error, NetNamespace, Side};
 
-/// One of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Where connections come from.
-    Client,
-    /// Where they go.
-    Server,
-}
-
-impl Side {
-    /// Its address.
-    pub const fn address(self) -> Ipv4Addr {
-        match self {
-            Side::Client => Ipv4Addr::new(10, 0, 0, 1),
-            Side::Server => Ipv4Addr::new(10, 0, 0, 2),
-        }
-    }
-
-    /// The other one.
-    pub const fn peer(self) -> Side {
-        match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
-        }
-    }
-
-    /// Its interface in the middle.
-    pub(crate) const fn interface(self) -> &'static str {
-        match self {
-            Side::Client => "client",
-            Side::Server => "server",
-        }
-    }
-
-    const fn hardware_address(self) -> &'static str {
-        match self {
-            Side::Client => "02:00:00:00:00:01",
-            Side::Server => "02:00:00:00:00:02",
-        }
-    }
-}
+/// Ethernet's, and the least of IPv6 (RFC 8200 section 5).
+const ETHERNET_MTU: u32 = 1500;
+const IPV6_LEAST_MTU: u32 = 1280;
 
 /// The three namespaces. They vanish with it, and with them whatever a connection left behind.
 #[derive(Debug)]
@@ -65,15 +31,43 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// Builds it; the program needs to be root, if only of its own user namespace (see [`isolated`](crate::isolated)).
+    /// Builds it with Ethernet's MTU; the program needs to be root, if only of its own user namespace (see [`isolated`](crate::isolated)).
     pub fn new() -> Result<Testbed, Error> {
+        Testbed::with_mtu(ETHERNET_MTU)
+    }
+
+    /// The same for packets no larger than `mtu`, such as [`Topology::mtu`](crate::Topology::mtu) - and Ethernet's. Where IPv6 does not fit
+    /// there is none.
+    pub fn with_mtu(mtu: u32) -> Result<Testbed, Error> {
+        Testbed::build(mtu, None)
+    }
+
+    /// The same with TCP set to what `settings` say, first the client's, then the server's.
+    pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
+        Testbed::build(mtu, Some(settings))
+    }
+
+    fn build(mtu: u32, settings: Option<[kernel::Settings; 2]>) -> Result<Testbed, Error> {
         let testbed = Testbed {
             client: NetNamespace::new()?,
             middle: NetNamespace::new()?,
             server: NetNamespace::new()?,
         };
-        for side in [Side::Client, Side::Server] {
-            testbed.wire(side)?;
+        testbed.wire()?;
+        for side in Side::BOTH {
+            let settings = settings.as_ref().map(|sides| sides[side as usize].clone());
+            let commands = commands(side, mtu.min(ETHERNET_MTU), settings.as_ref());
+            testbed.namespace(side).run(move || {
+                // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
+                write_sysctl("ipv6/conf/default/accept_ra", "0")?;
+                write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
+                // Programs may bind the addresses of the local networks, as they may with IPv4.
+                write_sysctl("ipv6/ip_nonlocal_bind", "1")?;
+                if let Some(settings) = settings {
+                    settings.write_sysctls()?;
+                }
+                ip(&commands)
+            })?;
         }
         Ok(testbed)
     }
@@ -91,9 +85,25 @@ impl Testbed {
         &self.middle
     }
 
+    /// The server side's address for the host with this index: 10.1.0.1, 10.1.0.2 and so on, as in the simulation.
+    ///
+    /// # Panics
+    /// If there is none, after 16 million hosts.
+    pub fn host_address(index: usize) -> IpAddr {
+        let address = u32::from(Ipv4Addr::new(10, 1, 0, 1)).checked_add(index as u32);
+        let address = address.map(Ipv4Addr::from).filter(|address| address.octets()[0] == 10);
+        address.unwrap_or_else(|| panic!("host {index} has no address")).into()
+    }
+
+    /// The same of IPv6: fd00:fa:1::1, fd00:fa:1::2 and so on.
+    pub fn host_address_v6(index: usize) -> IpAddr {
+        let first = u128::from(Ipv6Addr::new(0xfd00, 0xfa, 1, 0, 0, 0, 0, 1));
+        Ipv6Addr::from(first + index as u128).into()
+    }
+
     /// Sets a network sysctl at both ends, such as `ipv4/tcp_no_metrics_save`.
     pub fn set_sysctl(&self, name: &'static str, value: &'static str) -> Result<(), Error> {
-        for side in [Side::Client, Side::Server] {
+        for side in Side::BOTH {
             self.namespace(side).run(move || write_sysctl(name, value))?;
         }
         Ok(())
@@ -109,33 +119,68 @@ impl Testbed {
         })
     }
 
-    fn wire(&self, side: Side) -> Result<(), Error> {
-        let namespace = self.namespace(side);
-        let wire = side.interface();
-        let path = namespace.path();
+    /// Lays a wire from the middle to each end.
+    fn wire(&self) -> Result<(), Error> {
+        let lay = |side: Side| {
+            let (wire, end) = (side.interface(), self.namespace(side).path()?);
+            Ok(format!(
+                "link add {wire} type veth peer name eth0 netns {}\n\
+                 link set {wire} arp off up\n",
+                end.display()
+            ))
+        };
+        let commands: String = Side::BOTH.into_iter().map(lay).collect::<Result<_, Error>>()?;
         self.middle.run(move || {
             write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
-            ip(&format!(
-                "link add {wire} type veth peer name eth0 netns {}\n\
-                 link set {wire} up\n",
-                path.display()
-            ))
-        })?;
-        namespace.run(move || {
-            write_sysctl("ipv6/conf/all/disable_ipv6", "1")?;
-            let peer = side.peer();
-            ip(&format!(
-                "link set lo up\n\
-                 link set eth0 address {} up\n\
-                 addr add {}/24 dev eth0\n\
-                 neigh add {} lladdr {} dev eth0 nud permanent\n",
-                side.hardware_address(),
-                side.address(),
-                peer.address(),
-                peer.hardware_address(),
-            ))
+            ip(&commands)
         })
     }
+}
+
+/// What makes one end. Settings of TCP that routes carry are on those that packets to the other end take.
+fn commands(side: Side, mtu: u32, settings: Option<&kernel::Settings>) -> String {
+    let peer = side.peer();
+    let link = settings.map(kernel::Settings::link_options).unwrap_or_default();
+    let route = settings.map(kernel::Settings::route_options).unwrap_or_default();
+    let mut commands = format!(
+        "link set lo up\n\
+         link set eth0 address {} mtu {mtu} {link} up\n\
+         addr add {}/24 dev eth0\n\
+         neigh add {} lladdr {} dev eth0 nud permanent\n\
+         route add {} dev eth0 {route}\n",
+        side.hardware_address(),
+        side.address(),
+        peer.address(),
+        peer.hardware_address(),
+        peer.address(),
+    );
+    commands += &match side {
+        Side::Client => format!("route add default via {} {route}\n", peer.address()),
+        Side::Server => {
+            local_networks().map(|net| format!("route add local {net} dev lo\n")).collect()
+        }
+    };
+    if mtu >= IPV6_LEAST_MTU {
+        commands += &format!(
+            "addr add {}/64 dev eth0 nodad\n\
+             neigh add {} lladdr {} dev eth0 nud permanent\n\
+             route add {} dev eth0 {route}\n",
+            side.address_v6(),
+            peer.address_v6(),
+            peer.hardware_address(),
+            peer.address_v6(),
+        );
+        commands += &match side {
+            Side::Client => format!("route add default via {} {route}\n", peer.address_v6()),
+            Side::Server => "route add local fd00:fa:1::/48 dev lo\n".to_owned(),
+        };
+    }
+    commands
+}
+
+/// 10.1.0.0/16, 10.2.0.0/15 ... 10.128.0.0/9: all of 10.0.0.0/8 but the wire's own 10.0.0.0/16.
+fn local_networks() -> impl Iterator<Item = String> {
+    (0..8).map(|bit| format!("10.{}.0.0/{}", 1 << bit, 16 - bit))
 }
 
 fn sysctl_path(name: &str) -> String {
@@ -148,7 +193,7 @@ fn write_sysctl(name: &str, value: &str) -> Result<(), Error> {
 }
 
 /// Feeds commands to `ip -batch`, in the calling thread's namespace.
-fn ip(commands: &str) -> Result<(), Error> {
+pub(crate) fn ip(commands: &str) -> Result<(), Error> {
     let mut child = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

@@ -1,21 +1,15 @@
 //! The running kernel's TCP and the simulated one, over the same link: short flows, compared.
-//!
-//! Each case runs this test program again, in namespaces of its own: as root where the caller is root, and always as root of a new user
-//! namespace, which is what an ordinary user gets. Where the machine forbids user namespaces that case is skipped, and says so; in
-//! continuous integration it fails instead.
 
-use std::process::Command;
+mod inside;
+
 use std::time::Duration;
 
 use congestion::Algorithm;
 use farlink_emu::flow::{Buffers, Comparison, Exchange, Flow, measure, simulate};
-use farlink_emu::{Privilege, isolated};
 use net::QueueLimit;
 use tcp::Config;
 use units::BitsPerSec;
 
-/// Set in the program that runs inside.
-const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
 /// A machine that is busy for a moment spoils one attempt, not all.
 const ATTEMPTS: u32 = 6;
 /// Completion may differ by so much, which is 15 ms here: the machine's share is a few wake-ups.
@@ -23,38 +17,12 @@ const TOLERANCE: f64 = 0.02;
 
 #[test]
 fn as_root() {
-    if Privilege::available() == Privilege::Root {
-        within("as_root", Privilege::Root);
-    } else {
-        println!("skipped: not run by root");
-    }
+    inside::as_root("as_root", compare_flows);
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    within("as_an_ordinary_user", Privilege::Rootless);
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test tells itself where it runs")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// Runs the flows in namespaces, by way of a second process.
-fn within(test: &str, privilege: Privilege) {
-    if variable(INSIDE).is_some() {
-        return compare_flows();
-    }
-    let program = std::env::current_exe().expect("a running test has a file");
-    let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
-    match isolated(&mut command, privilege).status() {
-        Ok(status) => assert!(status.success(), "the flows inside failed: {status}"),
-        Err(error) if variable("CI").as_deref() != Some("true") => {
-            println!("skipped: no namespaces on this machine ({error})");
-        }
-        Err(error) => panic!("no namespaces on this machine: {error}"),
-    }
+    inside::as_an_ordinary_user("as_an_ordinary_user", compare_flows);
 }
 
 fn flow(congestion: Algorithm, drops: &[u64]) -> Flow {

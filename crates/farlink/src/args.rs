@@ -1,10 +1,11 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use clap_complete::Shell;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -27,6 +28,8 @@ pub enum Command {
     Report(Report),
     /// List the runs of a store.
     Runs(Runs),
+    /// Hold the simulation against the emulation, and the loader against Chromium.
+    Validate(Validate),
     /// Pages: list, show, write to disk.
     #[command(subcommand)]
     Pages(Pages),
@@ -36,12 +39,23 @@ pub enum Command {
     /// One network: test it.
     #[command(subcommand)]
     Link(Link),
+    /// Run a program inside an emulated network: the kernel's TCP over farlink's links, without root.
+    Shell(Shell),
+    /// What `shell` starts inside its sandbox.
+    #[command(hide = true)]
+    ShellInside(Shell),
     /// Say what this machine can do.
     Doctor,
     /// Print the completions of a shell.
     Completions {
         /// Which shell.
-        shell: Shell,
+        shell: clap_complete::Shell,
+    },
+    /// Work as a process of an emulated journey.
+    #[command(hide = true)]
+    Emulated {
+        /// Which.
+        role: String,
     },
     /// Print a document that is made from the program: docs/cli.md, docs/exit-codes.md.
     #[command(hide = true)]
@@ -117,6 +131,15 @@ pub struct How {
     /// Load also with queues of 1 and of 4 bandwidth-delay products: does the answer depend on the queue?
     #[arg(long, help_heading = "Network")]
     pub queue_sweep: bool,
+
+    /// Where pages are loaded: sim (virtual time, simulated TCP) or emu (the machine's time, the kernel's TCP
+    /// over the same links, emulated; Linux only, needs no root).
+    #[arg(long, default_value = "sim", help_heading = "World")]
+    pub world: String,
+
+    /// What loads the page: loader (farlink's own) or chromium (a real one; world emu only).
+    #[arg(long, default_value = "loader", help_heading = "Client")]
+    pub client: String,
 
     /// Protocols, separated by commas: h1, h2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
@@ -246,6 +269,37 @@ pub struct Runs {
     pub store: PathBuf,
 }
 
+#[derive(Args)]
+pub struct Validate {
+    /// A suite: `quick` (a few minutes), `full` (up to two hours), or a file (docs/validation-suites.md).
+    #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
+    pub suite: String,
+
+    /// Where measurements go: a SQLite file, made if it is not there. A validation that was interrupted goes on.
+    #[arg(long, default_value = "farlink-validate.sqlite", value_hint = ValueHint::FilePath)]
+    pub store: PathBuf,
+
+    /// The HTML file to write.
+    #[arg(short, long, default_value = "validation.html", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Measure nothing: judge what the store holds.
+    #[arg(long, conflicts_with = "again")]
+    pub report_only: bool,
+
+    /// Measure everything anew.
+    #[arg(long)]
+    pub again: bool,
+
+    /// Do without Chromium.
+    #[arg(long)]
+    pub without_chromium: bool,
+
+    /// Emulated loads that go on side by side (default: the suite's). Browsers load one at a time.
+    #[arg(long, short = 'j', value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+}
+
 #[derive(Subcommand)]
 pub enum Pages {
     /// List the pages that have a name.
@@ -299,4 +353,78 @@ pub enum Networks {
         /// A profile, a description or a file.
         network: String,
     },
+}
+
+#[derive(Args)]
+pub struct Shell {
+    /// A profile (`farlink networks list`), a description or a file, as for `load --network`; several
+    /// lie one behind the other, the first next to the command.
+    #[arg(long, required = true, value_name = "NETWORK")]
+    pub network: Vec<String>,
+
+    /// The seed of random losses and jitter.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Make this machine's 127.0.0.1:PORT (TCP) reachable inside, at the network's far side, as
+    /// server.farlink:PORT or :INSIDE_PORT (may be given several times).
+    #[arg(long, value_name = "PORT[=INSIDE_PORT]")]
+    pub host_loopback: Vec<HostLoopback>,
+
+    /// Run this at the network's far side, by `sh -c`, for as long as the command runs, which starts once
+    /// it listens: --server 'iperf3 -s'. Its output goes to standard error.
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+    pub server: Option<String>,
+
+    /// Write what the links did as JSON: packets, drops one by one, how punctual the emulator was.
+    #[arg(long, value_name = "OUT.json", value_hint = ValueHint::FilePath)]
+    pub log: Option<PathBuf>,
+
+    /// What to run (default: your shell, with a line that shows what the links do; needs a terminal).
+    #[arg(last = true, value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// A port of this machine's loopback that is reachable inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostLoopback {
+    /// The port on this machine.
+    pub host: u16,
+    /// The port at the network's far side.
+    pub inside: u16,
+}
+
+impl FromStr for HostLoopback {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HostLoopback, String> {
+        let (host, inside) = text.split_once('=').unwrap_or((text, text));
+        let port = |digits: &str| match digits.parse() {
+            Ok(0) | Err(_) => Err(format!(
+                "`{digits}` is not a port: give PORT or PORT=INSIDE_PORT, from 1 to 65535"
+            )),
+            Ok(port) => Ok(port),
+        };
+        Ok(HostLoopback { host: port(host)?, inside: port(inside)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_the_same_inside_unless_said_otherwise() {
+        assert_eq!("80".parse(), Ok(HostLoopback { host: 80, inside: 80 }));
+        assert_eq!("8080=80".parse(), Ok(HostLoopback { host: 8080, inside: 80 }));
+        for wrong in ["", "0", "=80", "80=", "70000", "http", "80=81=82"] {
+            assert!(wrong.parse::<HostLoopback>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
 }

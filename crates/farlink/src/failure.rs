@@ -4,29 +4,36 @@ use std::fmt::Display;
 use std::process;
 
 use anstyle::{AnsiColor, Style};
+use emu::diagnosis::Refusal;
 
 /// What farlink's exit codes mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done.
     Success = 0,
-    /// It ran, and a page did not load.
+    /// It ran, and a page did not load or a target was missed.
     Failed = 1,
     /// What was asked for cannot be.
     BadInput = 2,
     /// The machine refused.
     Machine = 3,
+    /// What `shell` was to run is there, but not a program.
+    CommandNotExecutable = 126,
+    /// What `shell` was to run is not there.
+    CommandNotFound = 127,
     /// Ctrl-C.
     Interrupted = 130,
 }
 
 impl ExitCode {
     /// All there are.
-    pub const ALL: [ExitCode; 5] = [
+    pub const ALL: [ExitCode; 7] = [
         ExitCode::Success,
         ExitCode::Failed,
         ExitCode::BadInput,
         ExitCode::Machine,
+        ExitCode::CommandNotExecutable,
+        ExitCode::CommandNotFound,
         ExitCode::Interrupted,
     ];
 
@@ -35,7 +42,8 @@ impl ExitCode {
         match self {
             ExitCode::Success => "Done.",
             ExitCode::Failed => {
-                "It ran to its end, and a page did not load. The output says which and why."
+                "It ran to its end, and a page did not load, or a target of a validation was missed or \
+                 could not be judged. The output says which and why."
             }
             ExitCode::BadInput => {
                 "What was asked for cannot be: wrong arguments, a file that is not what it should be, \
@@ -47,6 +55,10 @@ impl ExitCode {
                  another farlink is running into. Every journey stored before is kept, and the same \
                  command goes on from there."
             }
+            ExitCode::CommandNotExecutable => {
+                "The command that `shell` was to run is a file, but not a program."
+            }
+            ExitCode::CommandNotFound => "There is no such command as `shell` was to run.",
             ExitCode::Interrupted => {
                 "Interrupted by Ctrl-C. `run` stores the journeys in hand first, and the same command \
                  goes on from there. A second Ctrl-C does not wait."
@@ -78,6 +90,26 @@ impl Failure {
     /// The machine refused.
     pub fn machine(message: impl Display) -> Failure {
         Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
+    }
+
+    /// There is no emulation on this machine: why, and what mends it.
+    pub fn not_emulated(cause: emu::Error) -> Failure {
+        let refusal = Refusal::explain(cause);
+        let remedies: Vec<&str> = refusal.remedies().collect();
+        let hint = (!remedies.is_empty()).then(|| remedies.join("\n      "));
+        Failure::machine(&refusal).hint(hint)
+    }
+
+    /// What is to be run is there, but not a program.
+    pub fn not_executable(message: impl Display) -> Failure {
+        let code = ExitCode::CommandNotExecutable;
+        Failure { code, message: message.to_string(), hint: None }
+    }
+
+    /// What is to be run is not there.
+    pub fn not_found(message: impl Display) -> Failure {
+        let code = ExitCode::CommandNotFound;
+        Failure { code, message: message.to_string(), hint: None }
     }
 
     /// The same, with what to do about it.

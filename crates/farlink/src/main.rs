@@ -20,7 +20,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match commands::run(args::Cli::parse()) {
-        Ok(code) => code.into(),
+        Ok(code) => code,
         Err(failure) => {
             failure.tell();
             failure.code().into()

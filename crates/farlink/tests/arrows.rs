@@ -26,8 +26,7 @@ fn actual() -> BTreeMap<String, BTreeSet<String>> {
             let folder = folder.unwrap().path();
             let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
             let manifest: toml::Table = text.parse().unwrap();
-            let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
-            let names = dependencies.into_iter().flat_map(toml::Table::keys);
+            let names = dependencies(&manifest).into_iter().flat_map(toml::Table::keys);
             let ours = names.filter_map(|name| match name.as_str() {
                 "http-stack" => Some("http".to_owned()),
                 "http" => None,
@@ -37,6 +36,14 @@ fn actual() -> BTreeMap<String, BTreeSet<String>> {
             (folder.file_name().unwrap().to_string_lossy().into_owned(), ours.collect())
         })
         .collect()
+}
+
+/// The tables of dependencies: everybody's, and those of one system.
+fn dependencies(manifest: &toml::Table) -> Vec<&toml::Table> {
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let of_targets = targets.into_iter().flat_map(toml::Table::values);
+    let owners = std::iter::once(manifest).chain(of_targets.filter_map(toml::Value::as_table));
+    owners.filter_map(|owner| owner.get("dependencies")?.as_table()).collect()
 }
 
 #[test]

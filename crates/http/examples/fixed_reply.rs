@@ -3,7 +3,6 @@
 //!
 //! Usage: `fixed_reply ADDRESS` (default 127.0.0.1:8080)
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -24,7 +23,7 @@ impl Handler for Fixed {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let address: SocketAddr = address.parse()?;
-    let config = world::real::Config { source: chance::Source::new(1, 0), hosts: BTreeMap::new() };
+    let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, answer_all(address))??;
     Ok(())
 }

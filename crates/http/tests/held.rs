@@ -15,7 +15,8 @@ use farlink_http::tls::Security;
 use http::Request;
 use net::{LinkConfig, QueueLimit};
 use units::{BitsPerSec, Time};
-use world::sim::{Endpoint, Held, Plan};
+use world::report::{Endpoint, Held};
+use world::sim::Plan;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), 443);

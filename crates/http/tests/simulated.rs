@@ -44,7 +44,7 @@ fn plan() -> (Plan, NodeId, NodeId) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loaded {
     at: Time,
-    digest: u64,
+    digest: Option<u64>,
 }
 
 /// Loads 100 objects of 10,000 bytes: all at once over HTTP/2, else over six connections.

@@ -65,7 +65,7 @@ fn number(text: &str) -> Option<u32> {
 /// Nothing but loads; `None` if there is no such arm.
 fn count(arm: &str, loads: u32) -> Option<()> {
     let plan = plan(arm, loads)?;
-    run(&Simulator::new(), &plan, loads);
+    run(&Simulator::default(), &plan, loads);
     Some(())
 }
 
@@ -93,7 +93,7 @@ fn table(rounds: u32, loads: u32) {
         "{:<10} {:>14} {:>12} {:>18}",
         "arm", "loads/CPU-s", "CPU ms/load", "calibrations/load"
     );
-    let simulator = Simulator::new();
+    let simulator = Simulator::default();
     let mut fastest = Duration::MAX;
     for (name, ..) in ARMS {
         let plan = plan(name, loads).expect("an arm of the table");

@@ -110,6 +110,8 @@ mod tests {
             queue_drops: 0,
             losses: 0,
             trace_digest: None,
+            emulation: None,
+            paint: None,
         };
         let early = EarlyMetrics::of(&visit).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));

@@ -9,6 +9,7 @@
 pub mod batch;
 pub mod csv_export;
 pub mod early;
+pub mod emulate;
 pub mod experiment;
 pub mod floor;
 pub mod har_export;
@@ -19,7 +20,10 @@ pub mod scenario;
 pub mod simulate;
 pub mod statistics;
 pub mod store;
+pub mod tour;
 pub mod traces;
+pub mod validate;
+pub mod worlds;
 
 mod journey;
 mod plan;

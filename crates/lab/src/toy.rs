@@ -214,6 +214,16 @@ fn record(
         queue_drops: 1,
         losses: 0,
         trace_digest: Some(plt_ns.rotate_left(40)),
+        emulation: Some(record::EmulationRecord {
+            delivered_packets: plt_ns / 1_000_000,
+            late_p50_ns: 20_000,
+            late_p99_ns: 300_000,
+            late_max_ns: 2_000_000,
+            realtime: true,
+            attempts: 1,
+            kernel: "toy".to_owned(),
+        }),
+        paint: Some(record::Paint { first_paint_ns: Some(plt_ns / 3), ..record::Paint::default() }),
     }
 }
 

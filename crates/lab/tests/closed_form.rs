@@ -7,7 +7,7 @@ use farlink_lab::scenario::{Protocol, Tls};
 use farlink_lab::simulate::Simulator;
 
 fn ttfb_ms(network: &str, protocol: Protocol, tls: Tls) -> f64 {
-    let visit = visit(&Simulator::new(), bare("synthetic:1x1KB", network, protocol, tls), 1);
+    let visit = visit(&Simulator::default(), bare("synthetic:1x1KB", network, protocol, tls), 1);
     visit.record.ttfb_ns.unwrap() as f64 / 1e6
 }
 
@@ -32,7 +32,7 @@ fn first_byte_over_geo_takes_whole_round_trips() {
 fn a_slow_link_is_as_slow_as_its_rate() {
     let slow = "rtt=150ms,down=150kbit,up=75kbit,queue=50pkt";
     for protocol in [Protocol::H1, Protocol::H2] {
-        let visit = visit(&Simulator::new(), bare("bth2013", slow, protocol, Tls::None), 1);
+        let visit = visit(&Simulator::default(), bare("bth2013", slow, protocol, Tls::None), 1);
         let plt = visit.record.plt_ns().unwrap() as f64 / 1e9;
         assert!(plt >= 19.6, "{protocol}: {plt} s");
         assert!(plt < 30.0, "{protocol}: {plt} s");
@@ -45,7 +45,7 @@ fn a_slow_link_is_as_slow_as_its_rate() {
 fn slow_start_and_not_the_rate_decides_on_a_fast_link() {
     let lte = "rtt=49ms,down=33mbit,up=12mbit,queue=1000pkt";
     let scenario = bare("synthetic:50x16KB", lte, Protocol::H2, Tls::Tls12);
-    let plt = visit(&Simulator::new(), scenario, 1).record.plt_ns().unwrap() as f64 / 1e9;
+    let plt = visit(&Simulator::default(), scenario, 1).record.plt_ns().unwrap() as f64 / 1e9;
     assert_within(plt, 0.6, 0.05);
 }
 
@@ -61,7 +61,7 @@ fn slow_start_doubles_by_round_trip() {
     page::file::save(&page, &path).unwrap();
     let network = "rtt=100ms,down=unlimited,up=unlimited";
     let scenario = bare(path.to_str().unwrap(), network, Protocol::H1, Tls::None);
-    let visit = visit(&Simulator::new(), scenario, 1);
+    let visit = visit(&Simulator::default(), scenario, 1);
     let plt = visit.record.plt_ns().unwrap() as f64 / 1e6;
     assert_within(plt, 400.0, 0.001);
 }

@@ -28,7 +28,7 @@ fn every_recorded_page_loads() {
         println!("skipped: corpus absent");
         return;
     };
-    let simulator = Simulator::new();
+    let simulator = Simulator::default();
     for file in &files {
         let name = file.file_name().unwrap().to_string_lossy();
         let page = page::open(file.to_str().unwrap()).unwrap();

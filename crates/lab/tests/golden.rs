@@ -15,7 +15,8 @@ use farlink_lab::{Order, Plan};
 const LOSSY: &str = "rtt=80ms,down=8mbit,up=2mbit,loss=1%,queue=50pkt";
 
 fn digest(protocol: Protocol, tls: Tls) -> String {
-    let visit = visit(&Simulator::new(), bare("synthetic:40x12KB@3hosts", LOSSY, protocol, tls), 7);
+    let visit =
+        visit(&Simulator::default(), bare("synthetic:40x12KB@3hosts", LOSSY, protocol, tls), 7);
     format!("{:016x}", visit.record.trace_digest.unwrap())
 }
 
@@ -53,7 +54,7 @@ fn store_digest(workers: usize) -> String {
     };
     let run = store.begin_run(&plan, &facts).unwrap();
     let cancel = AtomicBool::new(false);
-    let simulator = Simulator::new();
+    let simulator = Simulator::default();
     let ended =
         runner::run(&mut store, run, &plan, &simulator, workers, &cancel, &mut |_| {}).unwrap();
     assert_eq!(ended, Ended::Complete);
@@ -72,7 +73,7 @@ fn rows_do_not_depend_on_the_number_of_workers() {
 
 #[test]
 fn nuisances_spread_what_is_otherwise_the_same() {
-    let simulator = Simulator::new();
+    let simulator = Simulator::default();
     let mut plt = Vec::new();
     for seed in [1, 2, 3] {
         let clean = "rtt=80ms,down=8mbit,up=2mbit";

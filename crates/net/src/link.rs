@@ -60,7 +60,7 @@ pub enum Verdict {
 }
 
 /// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DropCause {
     /// Random or listed loss.
     Loss,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use units::BitsPerSec;
 
 use crate::DropCause;
@@ -9,7 +10,7 @@ use crate::DropCause;
 /// Totals since the link was made. Bytes are those of IP packets.
 ///
 /// At any time `offered + duplicated = delivered + dropped + in flight`, in packets and in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStats {
     /// Packets handed to the link.
     pub offered_packets: u64,
@@ -58,7 +59,7 @@ pub struct LinkStats {
 }
 
 /// A sum of nanoseconds, which saturates at 584 years.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
@@ -69,7 +70,7 @@ impl Nanos {
 }
 
 /// How long something took: the least, the most, and all together, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     total: u64,
     /// The least; `u64::MAX` if there was none.

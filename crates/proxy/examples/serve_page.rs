@@ -9,7 +9,6 @@
 //!
 //! `chromium --host-resolver-rules="MAP * 127.0.0.1:8443" --ignore-certificate-errors https://HOST/`
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -32,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     browsable.notes.iter().for_each(|note| println!("note: {note}"));
     let page = &browsable.page;
     let site = Arc::new(Site::browsable(&browsable));
-    let config = world::real::Config { source: chance::Source::new(1, 0), hosts: BTreeMap::new() };
+    let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, async {
         let listener = world::TcpListener::bind(address)?;
         let scheme = if security == Security::None { "http" } else { "https" };

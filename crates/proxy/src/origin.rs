@@ -98,6 +98,13 @@ impl Meters {
         meters.get(&client).map_or(Duration::ZERO, |meter| meter.limited(world::now()))
     }
 
+    /// How long HTTP's windows held back each connection so far, by the client's address.
+    pub fn all(&self) -> Vec<(SocketAddr, Duration)> {
+        let now = world::now();
+        let meters = self.0.borrow();
+        meters.iter().map(|(client, meter)| (*client, meter.limited(now))).collect()
+    }
+
     fn add(&self, client: SocketAddr) -> Rc<FlowMeter> {
         let meter = Rc::new(FlowMeter::default());
         self.0.borrow_mut().insert(client, Rc::clone(&meter));
@@ -111,8 +118,20 @@ impl Meters {
 /// If the address cannot be listened on, or the listener fails.
 pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
     let listener = world::TcpListener::bind(listen.address)?;
-    let meter = |client| meters.add(client);
-    serve_metered(listener, listen.acceptor, handler, meter).await
+    serve_with(listener, listen.acceptor, handler, meters).await
+}
+
+/// Serves for ever; each connection is watched by one of `meters`.
+///
+/// # Errors
+/// If the listener fails.
+pub async fn serve_with<H: Handler>(
+    listener: world::TcpListener,
+    acceptor: server::Acceptor,
+    handler: Rc<H>,
+    meters: Meters,
+) -> io::Result<()> {
+    serve_metered(listener, acceptor, handler, |client| meters.add(client)).await
 }
 
 /// Accepts connections for ever, each served by a task of its own.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod emulated;
 mod event;
 mod link;
 mod object;
@@ -14,6 +15,7 @@ mod paint;
 mod visit;
 
 pub use connection::ConnectionRecord;
+pub use emulated::EmulationRecord;
 pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};

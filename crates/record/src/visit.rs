@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, Event, LinkRecord, ObjectRecord};
+use crate::{ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ pub struct VisitRecord {
     /// Digest of every packet's arrival time, direction and size (sim only): equal digests mean
     /// equal traces.
     pub trace_digest: Option<u64>,
+    /// How punctual the emulator was (emu only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationRecord>,
+    /// What the browser showed, and when (a real browser only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paint: Option<Paint>,
 }
 
 /// How a visit ended.

@@ -53,7 +53,8 @@ mod window;
 pub use config::{
     AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
     LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
-    SendBufferPolicy, SpuriousResponse, SynLossWindow, TailLossProbe, UnknownGeneration,
+    SendBufferPolicy, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
+    UnknownGeneration,
 };
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};

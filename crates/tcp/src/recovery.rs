@@ -22,6 +22,7 @@ mod rfc4138;
 mod undo;
 
 use congestion::Phase;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 use crate::ack::Progress;
@@ -31,7 +32,8 @@ use crate::sender::Sender;
 use crate::timers::Timers;
 
 /// Where loss recovery stands (`enum tcp_ca_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CongestionState {
     /// Nothing is amiss.
     Open,

@@ -13,10 +13,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// Why something was sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Loss was inferred from what arrived later (RFC 8985).
     FastRetransmit,
@@ -52,7 +54,7 @@ impl fmt::Display for Cause {
 }
 
 /// One retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retransmit {
     /// When it left.
     pub at: Time,

@@ -3,14 +3,18 @@
 //! Where `ss -i` polls and the kernel's `tcp_probe` looks at each arriving segment before it is dealt with, a sample here is
 //! taken when an event was dealt with and all that it let out has left: its `in_flight` is the window as it is used.
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 use crate::state::State;
 use crate::stats::Stats;
 
 /// What happened. Of several things at one instant the last of this order is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trigger {
+    /// Nothing that is known: somebody looked, as one must at the kernel's connections.
+    Look,
     /// The application wrote.
     Write,
     /// The application ended writing, or everything.
@@ -29,6 +33,7 @@ impl Trigger {
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
+            Trigger::Look => "look",
             Trigger::Write => "write",
             Trigger::Close => "close",
             Trigger::Segment => "segment",
@@ -40,7 +45,7 @@ impl Trigger {
 }
 
 /// A connection at an instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When.
     pub at: Time,

@@ -15,8 +15,11 @@
 //!                      Closed
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 /// Where a connection stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum State {
     /// A SYN was sent, or is about to be.
     SynSent,

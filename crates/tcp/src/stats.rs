@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use units::{BitsPerSec, Time};
 
 use crate::recovery::CongestionState;
 
 /// A snapshot of a connection's counters and estimates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Payload sent, each byte once.
     pub bytes_sent: u64,

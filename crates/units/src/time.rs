@@ -4,11 +4,14 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// An instant, counted in nanoseconds since the world began. It says nothing about the date.
 ///
 /// Arithmetic saturates: a time past [`Time::NEVER`] (584 years) is `NEVER`, and the span since a
 /// later instant is zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Time(u64);
 
 impl Time {

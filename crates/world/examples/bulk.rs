@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chance::Source;
+use farlink_world::report::Report;
 use farlink_world::sim::{self, Plan};
 use farlink_world::{TcpListener, TcpStream, now};
 use net::Network;
@@ -65,7 +66,7 @@ fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<
     let cpu = cpu_seconds() - started;
     let packets: u64 = report.links.iter().map(|link| link.stats.delivered_packets).sum();
     let server = report.endpoints.iter().find(|end| !end.active);
-    let timeouts = server.map_or(0, |end| end.stats.timeouts);
+    let timeouts = server.and_then(|end| end.stats.as_ref()).map_or(0, |stats| stats.timeouts);
     let seconds = completion.as_secs_f64();
     let goodput = bytes as f64 * 8.0 / seconds;
     Ok(format!("{seconds:.6},{goodput:.0},{timeouts},{packets},{cpu:.4}"))
@@ -77,7 +78,7 @@ fn simulate(
     config: &Arc<Config>,
     bytes: usize,
     seed: u64,
-) -> Result<(Duration, sim::Report), String> {
+) -> Result<(Duration, Report), String> {
     let mut plan = Plan::new(Source::new(seed, 0));
     plan.limit(Duration::from_secs(100_000));
     let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));

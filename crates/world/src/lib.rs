@@ -9,6 +9,8 @@
 //! | [`sim`] | virtual, jumps from event to event | our own TCP over our own links |
 //! | [`real`] | the machine's | the kernel |
 //!
+//! What a world can say of what happened below the sockets has one form in both: [`report`](mod@report).
+//!
 //! A world belongs to one thread, and nothing but this crate has ambient state. Its handles are plain
 //! numbers in the simulated world; used on a foreign thread they panic with a sentence.
 
@@ -18,6 +20,7 @@ mod ambient;
 mod chances;
 mod datagram;
 pub mod real;
+pub mod report;
 mod resolve;
 pub mod sim;
 mod stream;

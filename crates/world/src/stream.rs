@@ -20,7 +20,7 @@ pub struct TcpStream(Stream);
 
 enum Stream {
     Sim(sim::TcpStream),
-    Real(tokio::net::TcpStream),
+    Real(real::TcpStream),
 }
 
 impl TcpStream {
@@ -31,7 +31,7 @@ impl TcpStream {
     pub async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         match ambient::kind() {
             Kind::Sim => sim::TcpStream::connect(address).await.map(|s| TcpStream(Stream::Sim(s))),
-            _ => real::connect(address).await.map(|s| TcpStream(Stream::Real(s))),
+            _ => real::TcpStream::connect(address).await.map(|s| TcpStream(Stream::Real(s))),
         }
     }
 
@@ -68,7 +68,7 @@ impl TcpStream {
                 stream.set_notsent_lowat(bytes);
                 Ok(())
             }
-            Stream::Real(stream) => real::set_notsent_lowat(stream, bytes),
+            Stream::Real(stream) => stream.set_notsent_lowat(bytes),
         }
     }
 }
@@ -111,7 +111,7 @@ impl TcpStream {
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
             Stream::Sim(stream) => stream.poll_write_bytes(cx, data),
-            Stream::Real(stream) => Pin::new(stream).poll_write(cx, data).map_ok(|written| {
+            Stream::Real(stream) => stream.poll_write(cx, data).map_ok(|written| {
                 data.advance(written);
                 written
             }),
@@ -128,7 +128,7 @@ impl TcpStream {
             Stream::Real(stream) => {
                 let mut buffer = vec![0; max];
                 let mut unfilled = ReadBuf::new(&mut buffer);
-                poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut unfilled)).await?;
+                poll_fn(|cx| stream.poll_read(cx, &mut unfilled)).await?;
                 let read = unfilled.filled().len();
                 buffer.truncate(read);
                 Ok(buffer.into())
@@ -145,7 +145,7 @@ impl AsyncRead for TcpStream {
     ) -> Poll<io::Result<()>> {
         match &mut self.0 {
             Stream::Sim(stream) => stream.poll_read(cx, buf),
-            Stream::Real(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Real(stream) => stream.poll_read(cx, buf),
         }
     }
 }
@@ -158,7 +158,7 @@ impl AsyncWrite for TcpStream {
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
             Stream::Sim(stream) => stream.poll_write_vectored(cx, &[IoSlice::new(data)]),
-            Stream::Real(stream) => Pin::new(stream).poll_write(cx, data),
+            Stream::Real(stream) => stream.poll_write(cx, data),
         }
     }
 
@@ -169,7 +169,7 @@ impl AsyncWrite for TcpStream {
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
             Stream::Sim(stream) => stream.poll_write_vectored(cx, parts),
-            Stream::Real(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Stream::Real(stream) => stream.poll_write_vectored(cx, parts),
         }
     }
 
@@ -187,7 +187,7 @@ impl AsyncWrite for TcpStream {
                 stream.shutdown();
                 Poll::Ready(Ok(()))
             }
-            Stream::Real(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Real(stream) => stream.poll_shutdown(cx),
         }
     }
 }
@@ -197,7 +197,7 @@ pub struct TcpListener(Listener);
 
 enum Listener {
     Sim(sim::TcpListener),
-    Real(tokio::net::TcpListener),
+    Real(real::TcpListener),
 }
 
 impl TcpListener {
@@ -209,7 +209,7 @@ impl TcpListener {
     pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         match ambient::kind() {
             Kind::Sim => sim::TcpListener::bind(address).map(|l| TcpListener(Listener::Sim(l))),
-            _ => real::listen(address).map(|l| TcpListener(Listener::Real(l))),
+            _ => real::TcpListener::bind(address).map(|l| TcpListener(Listener::Real(l))),
         }
     }
 
@@ -225,7 +225,6 @@ impl TcpListener {
             }
             Listener::Real(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                stream.set_nodelay(true)?;
                 Ok((TcpStream(Stream::Real(stream)), peer))
             }
         }

@@ -1,13 +1,13 @@
 //! The same code in both worlds.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Source;
 use farlink_world as world;
-use farlink_world::sim::{NodeId, Plan, Report};
+use farlink_world::report::Report;
+use farlink_world::sim::{NodeId, Plan};
 use farlink_world::{TcpListener, TcpStream, UdpSocket};
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,7 +71,7 @@ fn bytes_come_back_in_the_simulated_world() {
 
 #[test]
 fn bytes_come_back_in_the_real_world() {
-    let config = world::real::Config { source: Source::new(1, 0), hosts: BTreeMap::new() };
+    let config = world::real::Config::new(Source::new(1, 0));
     let same = world::real::run(config, async {
         let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use chance::Source;
 use farlink_world as world;
-use farlink_world::sim::{Content, Crossing, Plan, Report, Sighting};
+use farlink_world::report::Report;
+use farlink_world::sim::{Content, Crossing, Plan, Sighting};
 use farlink_world::{TcpListener, TcpStream, UdpSocket};
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

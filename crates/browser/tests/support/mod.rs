@@ -58,7 +58,7 @@ fn origin_of(page: &Page, host: usize) -> Rc<Origin> {
 pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visited {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let hosts: BTreeMap<_, _> = page.hosts.iter().map(|h| (h.name.clone(), loopback)).collect();
-    let config = world::real::Config { source: Source::new(1, 0), hosts };
+    let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };
     world::real::run(config, async {
         let mut arms = Vec::new();
         for host in 0..page.hosts.len() {

@@ -2,20 +2,20 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use congestion::Algorithm;
+use kernel::{SenderState, pin_congestion_control, sender_state};
 use units::Time;
 
 use super::{
-    Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace,
+    Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace, source,
 };
 use crate::{
-    Emulator, Error, Fate, Invalid, Log, Passage, Punctuality, SenderState, Side, Testbed,
-    pin_congestion_control, realtime, sender_state,
+    Account, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, Side,
+    Sighting, Testbed, realtime,
 };
 
 const PORT: u16 = 8080;
@@ -44,26 +44,25 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
         testbed.set_sysctl("ipv4/tcp_rmem", "4096 16777216 16777216")?;
         testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
     }
-    let (up, down) = (flow.up(), flow.down());
-    let emulator = testbed.middle().run(move || Emulator::new(up, down))?;
+    let topology = flow.topology();
+    let emulator = testbed.middle().run(move || Emulator::new(topology, &source()))?;
+    let control = emulator.control();
     let accepted = Arc::new(OnceLock::new());
     let listener = listen(testbed, flow.congestion)?;
     let server = serve(testbed, listener, flow.exchanges.clone(), accepted.clone())?;
     let client = browse(testbed, flow.exchanges.clone())?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let states = {
-        let stop = stop.clone();
-        std::thread::spawn(move || emulate(emulator, &stop, &accepted))
-    };
+    let states = SenderStates { accepted, states: Vec::new() };
+    let emulation =
+        std::thread::spawn(move || emulator.observed_by((Passages::default(), states)).run());
     let outcome = join(client, "client").and_then(|()| join(server, "server"));
-    stop.store(true, Ordering::Relaxed);
-    let (log, states) = join(states, "emulator")?;
+    control.stop();
+    let Account { snapshot, observer: (passages, states), .. } = join(emulation, "emulator")?;
     outcome?;
     Ok(Measurement {
-        trace: trace(&log, &states),
-        punctuality: log.punctuality(),
-        invalid: log.check().err(),
-        realtime: log.realtime,
+        trace: trace(&passages.0, &states.states),
+        punctuality: snapshot.punctuality,
+        invalid: snapshot.check().err(),
+        realtime: snapshot.realtime,
     })
 }
 
@@ -154,35 +153,32 @@ fn think(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// The sender's state after each packet that reached it, by the packet's place in the log.
-type States = Vec<(usize, SenderState)>;
-
-/// Carries packets. The receiving kernel is done with a packet when the call that hands it over returns, so that its socket can be
-/// asked for its state right after each acknowledgement.
-fn emulate(
-    emulator: Emulator,
-    stop: &AtomicBool,
-    accepted: &OnceLock<TcpStream>,
-) -> Result<(Log, States), Error> {
-    let mut states = Vec::new();
-    let log = emulator.run(stop, |index, passage: &Passage| {
-        if passage.from == Side::Client
-            && let Some(stream) = accepted.get()
-            && let Ok(state) = sender_state(stream)
-        {
-            states.push((index, state));
-        }
-    })?;
-    Ok((log, states))
+/// Looks at the sender after each packet that reached it. The receiving kernel is done with a packet when the call that hands it over
+/// returns, so that its socket can be asked for its state right after each acknowledgement.
+struct SenderStates {
+    accepted: Arc<OnceLock<TcpStream>>,
+    /// With the packet's number.
+    states: Vec<(u64, SenderState)>,
 }
 
-/// Turns the emulator's log into the flow's trace.
-fn trace(log: &Log, states: &States) -> Trace {
-    let Some(origin) = Origin::find(log) else { return Trace::default() };
-    let data = log.passages.iter().filter_map(|passage| origin.data(passage));
+impl Observer for SenderStates {
+    fn delivered(&mut self, _: Time, _: Time, packet: &Sighting<'_>) {
+        if packet.from == Side::Client
+            && let Some(stream) = self.accepted.get()
+            && let Ok(state) = sender_state(stream)
+        {
+            self.states.push((packet.number, state));
+        }
+    }
+}
+
+/// Turns what was observed into the flow's trace.
+fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> Trace {
+    let Some(origin) = Origin::find(passages) else { return Trace::default() };
+    let data = passages.iter().filter_map(|passage| origin.data(passage));
     let acknowledgements = states
         .iter()
-        .filter_map(|(index, state)| origin.acknowledgement(&log.passages[*index], state));
+        .filter_map(|(number, state)| origin.acknowledgement(&passages[*number as usize], state));
     Trace { data: data.collect(), acknowledgements: acknowledgements.collect() }
 }
 
@@ -196,9 +192,9 @@ struct Origin {
 }
 
 impl Origin {
-    fn find(log: &Log) -> Option<Origin> {
+    fn find(passages: &[Passage]) -> Option<Origin> {
         let syn = |from| {
-            log.passages.iter().find_map(|passage| {
+            passages.iter().find_map(|passage| {
                 let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
                 Some((passage.arrived, tcp))
             })

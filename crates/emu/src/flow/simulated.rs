@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use net::Packet;
 use tcp::{Config, Connection, Segment};
 use units::Time;
 
@@ -125,9 +126,10 @@ impl Simulation {
         };
         self.now = self.now.max(next);
         while let Some(segment) = self.up.poll(self.now) {
-            self.deliver_up(segment);
+            self.deliver_up(segment.body);
         }
-        while let Some((segment, index)) = self.down.poll(self.now) {
+        while let Some(arrived) = self.down.poll(self.now) {
+            let (segment, index) = arrived.body;
             self.trace.data_arrived(index, self.elapsed());
             self.client.handle(self.now, segment);
             self.run_client();
@@ -170,8 +172,8 @@ impl Simulation {
         }
         self.user.run(now, &mut self.client);
         while let Some(segment) = self.client.poll(now) {
-            let (wire, payload) = sizes(&segment);
-            let _unlimited = self.up.handle(now, wire, payload, segment);
+            let (packet, payload) = sizes(&segment);
+            let _unlimited = self.up.handle(now, packet, payload, segment);
         }
     }
 
@@ -188,7 +190,7 @@ impl Simulation {
         let at = self.elapsed();
         let Some(server) = &mut self.server else { return };
         while let Some(segment) = server.poll(self.now) {
-            let (wire, payload) = sizes(&segment);
+            let (packet, payload) = sizes(&segment);
             let index = (payload > 0).then_some(self.trace.data.len());
             if payload > 0 {
                 self.trace.data.push(DataPacket {
@@ -198,13 +200,13 @@ impl Simulation {
                     arrives: None,
                 });
             }
-            let _traced = self.down.handle(self.now, wire, payload, (segment, index));
+            let _traced = self.down.handle(self.now, packet, payload, (segment, index));
         }
     }
 }
 
-fn sizes(segment: &Segment) -> (usize, usize) {
-    (segment.wire_bytes() as usize, segment.payload.len())
+fn sizes(segment: &Segment) -> (Packet, usize) {
+    (Packet::new(segment.wire_bytes()), segment.payload.len())
 }
 
 impl User {

@@ -1,75 +1,142 @@
-//! `farlink doctor`: what this machine can do, and what a missing thing costs.
+//! `farlink doctor`: what this machine can do, what a missing thing costs, and the command that mends it. Everything is really tried.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style};
+use emu::diagnosis::{self, Lack};
 
 use super::output;
 use crate::failure::{ExitCode, Failure};
+use crate::show::terminal::wrapped;
 
-/// One thing that was looked at.
+/// One thing that was tried.
 struct Finding {
-    works: bool,
     what: String,
-    means: &'static str,
+    /// Some detail, or what is amiss.
+    outcome: Result<String, Lack>,
+    /// What it is good for.
+    purpose: String,
 }
 
 pub fn run() -> Result<ExitCode, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let findings = [
-        Finding {
-            works: true,
-            what: format!("simulation on {cores} cores"),
-            means: "needs nothing: no root, no network",
-        },
-        writable(),
-        loopback(),
-        chromium(),
-    ];
-    for finding in &findings {
-        let (word, color) =
-            if finding.works { ("yes", AnsiColor::Green) } else { ("no", AnsiColor::Yellow) };
-        let style = Style::new().bold().fg_color(Some(color.into()));
-        output::line(format!("{style}{word:>4}{style:#}  {}", finding.what))?;
-        output::line(format!("      {}", finding.means))?;
-    }
+    section("Simulation", &[simulation(), writable(), loopback()])?;
+    let parts = diagnosis::diagnose().into_iter().map(|found| Finding {
+        what: found.capability.to_string(),
+        outcome: found.outcome,
+        purpose: found.capability.purpose().to_owned(),
+    });
+    section("Emulation", &parts.chain([emulation()]).collect::<Vec<_>>())?;
+    section("Tools", &[chromium(), tshark()])?;
     Ok(ExitCode::Success)
+}
+
+fn section(title: &str, findings: &[Finding]) -> Result<(), Failure> {
+    output::line(title)?;
+    findings.iter().try_for_each(Finding::tell)
+}
+
+impl Finding {
+    fn tell(&self) -> Result<(), Failure> {
+        let (word, color, detail) = match &self.outcome {
+            Ok(detail) => ("yes", AnsiColor::Green, detail),
+            Err(lack) => ("no", AnsiColor::Yellow, &lack.why),
+        };
+        let style = Style::new().bold().fg_color(Some(color.into()));
+        output::line(format!("{style}{word:>5}{style:#}  {}: {detail}", self.what))?;
+        output::line(wrapped(&format!("       {}", self.purpose)))?;
+        match &self.outcome {
+            Ok(_) => Ok(()),
+            Err(lack) => output::line(wrapped(&format!("       to mend it: {}", lack.remedy))),
+        }
+    }
+}
+
+fn simulation() -> Finding {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Finding {
+        what: "page loads".to_owned(),
+        outcome: Ok(format!("on {cores} cores")),
+        purpose: "needs nothing: no root, no network".to_owned(),
+    }
 }
 
 fn writable() -> Finding {
     let probe = Path::new(".farlink-doctor");
-    let works = fs::write(probe, b"").is_ok();
+    let outcome = fs::write(probe, b"");
     // A probe that could not be written is not there to be removed.
     let _ = fs::remove_file(probe);
     Finding {
-        works,
         what: "writing here".to_owned(),
-        means: "`run` keeps its results in ./farlink.sqlite unless --store names another file",
+        outcome: outcome.map(|()| "allowed".to_owned()).map_err(|error| Lack {
+            why: error.to_string(),
+            remedy: "run farlink in another directory, or give --store".to_owned(),
+        }),
+        purpose: "`run` keeps its results in ./farlink.sqlite unless --store names another file"
+            .to_owned(),
     }
 }
 
 fn loopback() -> Finding {
+    let bound = std::net::TcpListener::bind("127.0.0.1:0");
     Finding {
-        works: std::net::TcpListener::bind("127.0.0.1:0").is_ok(),
         what: "sockets on 127.0.0.1".to_owned(),
-        means: "the real world's tests and benchmarks use them; simulation does not",
+        outcome: bound.map(|_| "allowed".to_owned()).map_err(|error| Lack {
+            why: error.to_string(),
+            remedy: "sudo ip link set lo up".to_owned(),
+        }),
+        purpose: "the real world's tests and benchmarks use them; simulation does not".to_owned(),
+    }
+}
+
+/// All parts together: a sandbox with a network in it.
+fn emulation() -> Finding {
+    let outcome = Command::new("/proc/self/exe")
+        .args(["shell", "--network", "4g", "--", "true"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())
+        .and_then(|output| match output.status.success() {
+            true => Ok("a command ran in an emulated network".to_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        });
+    Finding {
+        what: "emulated networks".to_owned(),
+        outcome: outcome.map_err(|why| Lack {
+            why: why.lines().next().unwrap_or_default().to_owned(),
+            remedy: "what is said of the missing parts above".to_owned(),
+        }),
+        purpose: "`farlink shell`".to_owned(),
     }
 }
 
 fn chromium() -> Finding {
-    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path);
+    let names = ["chromium", "chromium-browser", "google-chrome"];
     Finding {
-        works: found.is_some(),
-        what: match found {
-            Some(path) => format!("Chromium at {}", path.display()),
-            None => "Chromium is not on PATH".to_owned(),
-        },
-        means: "shows and screenshots reports; simulation does not use it",
+        what: "Chromium".to_owned(),
+        outcome: version_of(&names, "sudo apt-get install chromium"),
+        purpose: "shows and screenshots reports; simulation does not use it".to_owned(),
     }
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+fn tshark() -> Finding {
+    Finding {
+        what: "tshark".to_owned(),
+        outcome: version_of(&["tshark"], "sudo apt-get install tshark"),
+        purpose: "reads captures (`load --pcap`)".to_owned(),
+    }
+}
+
+/// The first of these programs that says its version.
+fn version_of(names: &[&str], remedy: &str) -> Result<String, Lack> {
+    let version = |name: &&str| {
+        let output = Command::new(name).arg("--version").stdin(Stdio::null()).output().ok()?;
+        let line = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
+        output.status.success().then_some(line)
+    };
+    names.iter().find_map(version).ok_or_else(|| Lack {
+        why: format!("no `{}` that runs is on PATH", names.join("`, `")),
+        remedy: remedy.to_owned(),
+    })
 }

@@ -2,6 +2,8 @@
 
 mod completions;
 mod doctor;
+mod emulated;
+mod emulated_shell;
 mod files;
 mod interrupt;
 mod link;
@@ -15,28 +17,43 @@ mod run;
 mod runs;
 mod shell;
 mod stores;
+mod validate;
 
 use std::num::NonZeroUsize;
+use std::process;
 
 use lab::har_export::HarVisit;
+use lab::worlds::Worlds;
 
 use crate::args::{Cli, Command};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::Failure;
 
 /// Carries out what was typed.
-pub fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    match cli.command {
+pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
+    let code = match cli.command {
         Command::Load(load) => load::run(&load),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => runs::run(&runs),
+        Command::Validate(validate) => validate::run(&validate),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
         Command::Link(link) => link::run(&link),
+        Command::Shell(shell) => return emulated_shell::run(&shell),
+        Command::ShellInside(shell) => return emulated_shell::inside::run(&shell),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => completions::run(shell),
+        Command::Emulated { role } => emulated::run(&role),
         Command::Reference { document } => reference::run(document),
-    }
+    };
+    code.map(process::ExitCode::from)
+}
+
+/// Every world, with this executable for the processes of the emulated one.
+fn worlds() -> Result<Worlds, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
+    Ok(Worlds::new(program))
 }
 
 /// How many journeys to compute at once: what was asked for, or one a core.

@@ -53,5 +53,9 @@ fn exit_codes() -> String {
     for code in ExitCode::ALL {
         let _ = writeln!(text, "| {} | {} |", code as u8, code.meaning());
     }
+    text.push_str(
+        "\n`farlink shell` leaves with the exit code of its command, or with 128 + N if signal N ended it; \
+         the codes above are\nfarlink's own before the command has started.\n",
+    );
     text
 }

@@ -6,7 +6,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Plan;
 use lab::experiment::{ExperimentError, Source, resolve};
 use lab::runner::{self, Ended};
-use lab::simulate::Simulator;
 use lab::store::{RunFacts, RunId, RunState, Store};
 
 use super::{interrupt, output, runs, shell, stores, workers};
@@ -15,8 +14,8 @@ use crate::failure::{ExitCode, Failure};
 
 pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
-    let simulator = Simulator::new();
-    let plan = resolve(&source, &simulator).map_err(|error| experiment_failure(&error))?;
+    let worlds = super::worlds()?;
+    let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -29,7 +28,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let cancel = interrupt::flag()?;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
-    let ended = runner::run(&mut store, id, &plan, &simulator, workers, &cancel, &mut |progress| {
+    let ended = runner::run(&mut store, id, &plan, &worlds, workers, &cancel, &mut |progress| {
         failed = progress.failed;
         bar.set_position(progress.done);
     });
@@ -60,7 +59,7 @@ fn read(run: &Run) -> Result<Source, Failure> {
     Ok(source)
 }
 
-fn experiment_failure(error: &ExperimentError) -> Failure {
+pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
     Failure::bad_input(error).hint(error.hint())
 }
 
@@ -113,7 +112,7 @@ fn tell_complete(run: &Run, store: &Store, id: RunId, failed: u64) -> Result<Exi
     Ok(ExitCode::Success)
 }
 
-fn progress_bar(total: u64) -> ProgressBar {
+pub(super) fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
     let style =
         ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
@@ -132,7 +131,7 @@ fn facts(source: &Source, workers: usize) -> RunFacts {
 }
 
 /// The date and time, as RFC 3339 writes them.
-fn now() -> String {
+pub(super) fn now() -> String {
     #[expect(clippy::disallowed_methods, reason = "the command line says when a run was")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     rfc3339(since)

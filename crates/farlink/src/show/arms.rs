@@ -7,7 +7,7 @@ use lab::early::EarlyMetrics;
 use lab::scenario::{Scenario, View};
 use lab::statistics::Sample;
 use lab::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
-use record::Outcome;
+use record::{EmulationRecord, Outcome};
 
 use super::table::Table;
 use super::units::{bytes, span_f64};
@@ -168,6 +168,11 @@ impl Arm {
             )),
         }
         findings
+    }
+
+    /// What emulated visits say of their emulation.
+    pub fn emulations(&self) -> impl Iterator<Item = &EmulationRecord> {
+        self.visits().filter_map(|visit| visit.record.emulation.as_ref())
     }
 
     fn visits(&self) -> impl Iterator<Item = &MeasuredVisit> {

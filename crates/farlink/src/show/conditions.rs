@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lab::scenario::{Nuisance, Origins, Scenario, View};
+use lab::scenario::{Nuisance, Origins, Program, Scenario, View};
 use net::{Network, QueueLimit};
 
 use super::units::span;
@@ -43,8 +43,13 @@ pub fn others(scenario: &Scenario, tells_tls: bool) -> String {
         1.0 => String::new(),
         times => format!(" {times}x slower"),
     };
-    parts.push(format!("device {}{times}", client.device));
-    parts.push(format!("browser {}", client.browser));
+    match client.program {
+        Program::Loader => {
+            parts.push(format!("device {}{times}", client.device));
+            parts.push(format!("browser {}", client.browser));
+        }
+        Program::Chromium => parts.push("a real Chromium".to_owned()),
+    }
     parts.extend(settings(scenario));
     parts.join(", ")
 }

@@ -9,6 +9,12 @@ use std::process::{Command, Output, Stdio};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
+/// The program under test: the one that was built with the tests, or, where the tester may not read that, a copy.
+pub fn program() -> PathBuf {
+    std::env::var_os("FARLINK_PROGRAM")
+        .map_or_else(|| env!("CARGO_BIN_EXE_farlink").into(), PathBuf::from)
+}
+
 /// A directory that commands are run in; it goes when the test ends.
 pub struct Desk(TempDir);
 
@@ -52,7 +58,7 @@ impl Desk {
 
     /// The command `farlink ARGUMENTS`, not started; nothing of the tester's own colours in it.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_farlink"));
+        let mut command = Command::new(program());
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
             command.env_remove(name);

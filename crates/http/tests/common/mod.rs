@@ -3,7 +3,6 @@
 
 pub mod any;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -21,7 +20,7 @@ use world::{TcpListener, TcpStream};
 
 /// Runs a test in the real world, for at most half a minute.
 pub fn in_world(test: impl Future<Output = ()>) {
-    let config = world::real::Config { source: chance::Source::new(1, 0), hosts: BTreeMap::new() };
+    let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), test))
         .expect("a runtime")
         .expect("the test hangs");

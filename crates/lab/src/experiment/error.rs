@@ -127,7 +127,7 @@ struct Place {
 
 impl ExperimentError {
     /// `problem` at the bytes `span` of `source`.
-    pub(super) fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
+    pub(crate) fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
         ExperimentError { problem: Box::new(problem), place: Box::new(Place::of(source, span)) }
     }
 

@@ -21,20 +21,44 @@ pub struct RawExperiment {
     pub seed: Option<Spanned<Scalar>>,
     pub repetitions: Option<Spanned<Scalar>>,
     pub order: Option<Spanned<Scalar>>,
+    nuisance: Varied,
+    world: Varied,
+    #[serde(default)]
+    page: RawPage,
+    #[serde(default)]
+    network: RawNetwork,
+    #[serde(default)]
+    stack: RawStack,
+    #[serde(default)]
+    transport: RawTransport,
+    #[serde(default)]
+    client: RawClient,
+    #[serde(default)]
+    server: RawServer,
+}
+
+/// The keys that span the grid.
+#[derive(Debug, Default)]
+pub struct RawGrid {
     pub nuisance: Varied,
     pub world: Varied,
-    #[serde(default)]
     pub page: RawPage,
-    #[serde(default)]
     pub network: RawNetwork,
-    #[serde(default)]
     pub stack: RawStack,
-    #[serde(default)]
     pub transport: RawTransport,
-    #[serde(default)]
     pub client: RawClient,
-    #[serde(default)]
     pub server: RawServer,
+}
+
+impl RawExperiment {
+    /// What of it spans the grid. Two types rather than a nested one that serde flattens: flattened keys
+    /// lose their places.
+    pub fn into_grid(self) -> RawGrid {
+        let RawExperiment {
+            nuisance, world, page, network, stack, transport, client, server, ..
+        } = self;
+        RawGrid { nuisance, world, page, network, stack, transport, client, server }
+    }
 }
 
 /// `[page]`
@@ -72,6 +96,7 @@ pub struct RawTransport {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawClient {
+    pub program: Varied,
     pub device: Varied,
     pub cpu: Varied,
     pub browser: Varied,

@@ -10,8 +10,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::axis::Scalar;
 use super::grid::Grid;
-use super::raw::{RawClient, RawExperiment, RawNetwork, RawServer, RawStack, RawTransport, Varied};
-use super::{Catalogue, ExperimentError, Problem, Source};
+use super::raw::{
+    RawClient, RawExperiment, RawGrid, RawNetwork, RawServer, RawStack, RawTransport, Varied,
+};
+use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario, Tcp, Transport};
 
@@ -27,7 +29,7 @@ pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, Exper
     let raw: RawExperiment =
         toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
     let header = Header::read(source, &raw)?;
-    let cells = cells(source, &raw, catalogue)?;
+    let cells = cells(source, &raw.into_grid(), catalogue)?;
     Ok(Plan::new(header.name, header.seed, header.repetitions, header.order, cells))
 }
 
@@ -54,7 +56,7 @@ impl Header {
 }
 
 /// A key that is no axis.
-fn once<T>(
+pub(crate) fn once<T>(
     source: &Source,
     typed: &Option<Spanned<Scalar>>,
     read: impl Fn(&Scalar) -> Result<T, Problem>,
@@ -65,9 +67,9 @@ fn once<T>(
 }
 
 /// The grid. Stack and transport come last, so that the arms of one comparison lie side by side.
-fn cells(
+pub(crate) fn cells(
     source: &Source,
-    raw: &RawExperiment,
+    raw: &RawGrid,
     catalogue: &dyn Catalogue,
 ) -> Result<Vec<Scenario>, ExperimentError> {
     let mut grid = Grid::new(source);
@@ -81,7 +83,17 @@ fn cells(
     vary_stack(&mut grid, &raw.stack)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
+    check_worlds(source, raw, &cells)?;
     Ok(cells)
+}
+
+/// Every scenario can be run by its world.
+fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<(), ExperimentError> {
+    let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
+    let refusal = Refusal { message: message.to_owned(), hint: None };
+    let problem = Problem::Refused { key: "client.program".into(), refusal };
+    let span = raw.client.program.as_ref().map(Spanned::span).unwrap_or_default();
+    Err(ExperimentError::at(source, span, problem))
 }
 
 fn vary_page(
@@ -223,6 +235,9 @@ fn vary_client(
         let refused = |refusal| Problem::Refused { key: "client.browser".into(), refusal };
         catalogue.browser(&name).map_err(refused).map(|()| name)
     };
+    grid.vary("client.program", &raw.program, choice("client.program"), |s, v| {
+        s.client.program = v;
+    })?;
     grid.vary("client.device", &raw.device, device, |s, v| s.client.device = v)?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
@@ -271,7 +286,7 @@ fn check_networks(
 }
 
 /// The format is read from the untyped table: a later format may hold keys that mean nothing here.
-fn check_format(source: &Source) -> Result<(), ExperimentError> {
+pub(crate) fn check_format(source: &Source) -> Result<(), ExperimentError> {
     let table = DeTable::parse(source.text()).map_err(|error| untyped(source, &error))?;
     let Some(format) = table.get_ref().get("format") else {
         return Err(missing(source, "format", "write format = 1 on the first line"));
@@ -293,7 +308,7 @@ fn check_format(source: &Source) -> Result<(), ExperimentError> {
 }
 
 /// An error of the TOML reader, with unknown keys told apart.
-fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
+pub(crate) fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
     let message = error.message();
     let problem = unknown_key(message).unwrap_or_else(|| Problem::Syntax(message.to_owned()));
     ExperimentError::at(source, error.span().unwrap_or_default(), problem)
@@ -306,22 +321,29 @@ fn unknown_key(message: &str) -> Option<Problem> {
     Some(Problem::UnknownKey { key: quoted.next()?, known: quoted.collect() })
 }
 
-fn missing(source: &Source, key: &'static str, example: &'static str) -> ExperimentError {
+pub(crate) fn missing(
+    source: &Source,
+    key: &'static str,
+    example: &'static str,
+) -> ExperimentError {
     ExperimentError::at(source, 0..0, Problem::Missing { key, example })
 }
 
-fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
+pub(crate) fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
     Problem::Value { key: key.to_owned(), found: found.to_string(), expected: expected.to_string() }
 }
 
-fn text(key: &str) -> impl Fn(&Scalar) -> Result<String, Problem> {
+pub(crate) fn text(key: &str) -> impl Fn(&Scalar) -> Result<String, Problem> {
     move |scalar| match scalar {
         Scalar::Text(text) if !text.is_empty() => Ok(text.clone()),
         other => Err(value(key, other, "text in quotes")),
     }
 }
 
-fn integer(key: &str, range: RangeInclusive<i64>) -> impl Fn(&Scalar) -> Result<i64, Problem> {
+pub(crate) fn integer(
+    key: &str,
+    range: RangeInclusive<i64>,
+) -> impl Fn(&Scalar) -> Result<i64, Problem> {
     move |scalar| match scalar {
         Scalar::Integer(number) if range.contains(number) => Ok(*number),
         other => {

@@ -51,10 +51,11 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Bulk> {
         })
         .ok()?;
     let sender = report.endpoints.iter().find(|end| end.active);
+    let stats = sender.and_then(|end| end.stats.as_ref());
     Some(Bulk {
         goodput: speed::rate(bytes, SPAN),
-        retransmitted_segments: sender.map_or(0, |end| end.stats.retransmitted_segments),
-        srtt: sender.and_then(|end| end.stats.srtt),
+        retransmitted_segments: stats.map_or(0, |stats| stats.retransmitted_segments),
+        srtt: stats.and_then(|stats| stats.srtt),
     })
 }
 

@@ -1,21 +1,15 @@
-//! The document: its sections in order, with styles, scripts and data inside.
+//! The document: its sections in order.
 
 use super::charts::Charts;
 use super::escape::{html, script_json};
+use super::frame::{Frame, frame};
 use super::number::grouped;
 use super::summary::Summary;
 use super::tables;
 use super::verdicts::{self, Answer};
 use super::waterfall::Waterfall;
 
-const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
-const D3: &str = include_str!("../../assets/d3.min.js");
-const PLOT: &str = include_str!("../../assets/plot.umd.min.js");
-
-/// Nothing may be fetched from anywhere; what is inline may be used.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// More answers than this stay folded on paper.
 const MOST_ANSWERS_PRINTED: usize = 30;
@@ -23,7 +17,6 @@ const MOST_ANSWERS_PRINTED: usize = 30;
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
     let answers = verdicts::answers(summary);
-    let title = html(&summary.run.name);
     let sections = [
         header(summary),
         answer(summary, &answers),
@@ -36,20 +29,13 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         again(summary),
     ]
     .concat();
-    let data = script_json(&Charts::of(summary, waterfalls));
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"farlink {version}\">\n\
-         <title>{title} - farlink</title>\n<style>\n{STYLE}</style></head>\n\
-         <body><main>\n{sections}</main>\n\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{D3}</script>\n<script>{PLOT}</script>\n<script>\n{SCRIPT}</script>\n\
-         </body></html>\n",
-        version = html(&summary.run.farlink_version),
-    )
+    frame(&Frame {
+        title: &summary.run.name,
+        version: &summary.run.farlink_version,
+        sections: &sections,
+        data: &script_json(&Charts::of(summary, waterfalls)),
+        script: SCRIPT,
+    })
 }
 
 fn header(summary: &Summary) -> String {

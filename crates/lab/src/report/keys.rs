@@ -57,6 +57,7 @@ impl Keys {
         let others = others.collect::<Vec<_>>().join(", ");
         let others = if others.is_empty() { PROFILE.to_owned() } else { others };
         self.name("other settings of the network", role, &others, others.clone());
+        self.name("client", role, client.program.name(), client.program.to_string());
         self.name("device", role, &client.device, format!("device {}", client.device));
         self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());

@@ -7,10 +7,11 @@
 
 mod cells;
 mod charts;
-mod escape;
+pub(crate) mod escape;
+pub(crate) mod frame;
 mod html;
 mod keys;
-mod number;
+pub(crate) mod number;
 mod summary;
 mod tables;
 mod verdicts;

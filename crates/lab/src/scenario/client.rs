@@ -28,6 +28,19 @@ choice! {
     not_yet {}
 }
 
+choice! {
+    /// Which program loads the page.
+    #[derive(Default)]
+    pub enum Program, "client" {
+        /// farlink's own page loader, by a browser's policy.
+        #[default]
+        Loader = "loader",
+        /// A real Chromium, in the emulated world.
+        Chromium = "chromium",
+    }
+    not_yet {}
+}
+
 /// The client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Client {
@@ -41,6 +54,15 @@ pub struct Client {
     pub view: View,
     /// Hosts whose objects are not loaded, sorted.
     pub blocked_hosts: Vec<String>,
+    /// What loads the page. Left out of the text where it is the loader, as it was when there was nothing else.
+    #[serde(default, skip_serializing_if = "Program::is_loader")]
+    pub program: Program,
+}
+
+impl Program {
+    fn is_loader(&self) -> bool {
+        *self == Program::Loader
+    }
 }
 
 /// The origin servers.
@@ -62,6 +84,7 @@ impl Default for Client {
             browser: "chrome".to_owned(),
             view: View::Cold,
             blocked_hosts: Vec::new(),
+            program: Program::Loader,
         }
     }
 }

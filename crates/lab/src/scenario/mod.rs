@@ -12,7 +12,7 @@ mod whole;
 
 pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
-pub use client::{Client, Origins, Server, View};
+pub use client::{Client, Origins, Program, Server, View};
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};

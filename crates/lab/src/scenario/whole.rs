@@ -3,15 +3,27 @@
 use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
-use super::{Client, NetworkSpec, Server, Stack, Transport};
+use super::{Client, NetworkSpec, Program, Protocol, Server, Stack, Tls, Transport};
 
 choice! {
     /// Which clock and network a journey runs on.
     pub enum World, "world" {
         /// Virtual time over simulated links and TCP.
         Sim = "sim",
+        /// The machine's time and the kernel's TCP over the same links, emulated.
+        Emu = "emu",
     }
-    not_yet { "emu": "the kernel's TCP over an emulated link needs the emulator", }
+    not_yet {}
+}
+
+impl World {
+    /// What was done in it: "simulated".
+    pub const fn title(self) -> &'static str {
+        match self {
+            World::Sim => "simulated",
+            World::Emu => "emulated",
+        }
+    }
 }
 
 choice! {
@@ -73,6 +85,20 @@ impl Scenario {
         }
     }
 
+    /// Why no world can run it, if none can.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        let chromium = self.client.program == Program::Chromium;
+        match (self.world, self.stack.protocol, self.stack.tls) {
+            (World::Sim, ..) if chromium => Some(
+                "a real Chromium loads pages in real time only: use the emulated world (world `emu`)",
+            ),
+            (World::Emu, Protocol::H2, Tls::None) if chromium => {
+                Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
+            }
+            _ => None,
+        }
+    }
+
     /// The canonical text: one line of JSON, every key present, in the order of the types here.
     pub fn canonical(&self) -> String {
         serde_json::to_string(self)
@@ -111,11 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn an_emulated_world_is_refused_by_name() {
-        let error = "emu".parse::<World>().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "world `emu` is not supported yet: the kernel's TCP over an emulated link needs the emulator"
-        );
+    fn a_scenario_of_a_real_browser_reads_back() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.world = World::Emu;
+        scenario.client.program = Program::Chromium;
+        let text = scenario.canonical();
+        assert!(text.contains(r#""program":"chromium"},"server""#), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+        assert_eq!(scenario.contradiction(), None);
+        scenario.world = World::Sim;
+        assert!(scenario.contradiction().unwrap().contains("world `emu`"));
     }
 }

@@ -6,10 +6,12 @@
 
 mod bootstrap;
 mod comparison;
+mod correlation;
 mod sample;
 
 pub use bootstrap::median_interval;
 pub use comparison::{Comparison, Pair, Verdict, compare};
+pub use correlation::{pearson, spearman};
 pub use sample::{Interval, NoInterval, Sample};
 
 /// The level of every interval here.

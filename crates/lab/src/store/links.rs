@@ -1,31 +1,22 @@
 //! Table `link`: columns have the names of [`LinkRecord`]'s fields.
 
 use record::LinkRecord;
-use rusqlite::{Row, ToSql, Transaction};
+use rusqlite::{ToSql, Transaction};
 
+use super::columns::{self, columns};
 use super::{Store, StoreError, VisitKey};
 
-/// The one list of what a row holds beside its key.
-macro_rules! columns {
-    ($($field:ident)+) => {
-        /// As the digest names them.
-        pub(super) const COLUMNS: &str = concat!("journey, visit, link", $(", ", stringify!($field)),+);
-
-        fn values(link: &LinkRecord) -> Vec<&dyn ToSql> {
-            vec![$(&link.$field),+]
-        }
-
-        fn read(row: &Row<'_>) -> Result<LinkRecord, StoreError> {
-            Ok(LinkRecord { $($field: row.get(stringify!($field))?),+ })
-        }
-    };
-}
-
 columns! {
+    LinkRecord:
     name configured_bit_per_s configured_delay_ns configured_loss_ppb offered_packets offered_bytes
     duplicated_packets delivered_packets delivered_bytes lost_packets queue_full_packets managed_packets
     too_big_packets marked_packets reordered_packets delivered_bit_per_s busy_ns waited_ns
     least_unqueued_ns mean_unqueued_ns most_one_way_ns max_queue_packets max_queue_bytes
+}
+
+/// As the digest names them.
+pub(super) fn digested() -> String {
+    format!("journey, visit, link{FIELDS}")
 }
 
 pub(super) fn insert(
@@ -34,14 +25,10 @@ pub(super) fn insert(
     index: usize,
     link: &LinkRecord,
 ) -> Result<(), StoreError> {
-    let values = values(link);
-    let marks = vec!["?"; values.len() + 4].join(", ");
     let index = index as u64;
     let mut row: Vec<&dyn ToSql> = vec![&key.run.0, &key.journey, &key.visit, &index];
-    row.extend(values);
-    let sql = format!("INSERT INTO link (run_id, {COLUMNS}) VALUES ({marks})");
-    transaction.prepare_cached(&sql)?.execute(row.as_slice())?;
-    Ok(())
+    row.extend(values(link));
+    columns::insert(transaction, "link", &format!("run_id, {}", digested()), &row)
 }
 
 impl Store {

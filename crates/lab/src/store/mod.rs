@@ -5,10 +5,13 @@
 //! plan, so that neither the number of workers nor the order of completion shows in the contents;
 //! facts of the wall clock stand in table `run` alone.
 
+mod columns;
 mod database;
 mod digest;
+mod emulation;
 mod error;
 mod links;
+mod paint;
 mod read;
 mod rows;
 mod schema;

@@ -94,6 +94,8 @@ impl Store {
             queue_drops: row.queue_drops,
             losses: row.losses,
             trace_digest: row.trace_digest,
+            emulation: self.emulation(key)?,
+            paint: self.paint(key)?,
         })
     }
 

@@ -3,7 +3,9 @@
 use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
-use super::{RunFacts, RunId, RunState, Store, StoreError, VisitKey, links, timings};
+use super::{
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, timings,
+};
 use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Plan, VERSION};
 
@@ -112,6 +114,12 @@ fn insert_visit(
     }
     for (index, link) in record.links.iter().enumerate() {
         links::insert(transaction, key, index, link)?;
+    }
+    if let Some(record) = &record.emulation {
+        emulation::insert(transaction, key, record)?;
+    }
+    if let Some(record) = &record.paint {
+        paint::insert(transaction, key, record)?;
     }
     for (sequence, event) in record.events.iter().enumerate() {
         insert_event(transaction, key, sequence, event)?;

@@ -1,4 +1,4 @@
-//! What an [observed visit](crate::simulate::ObservedVisit) looks like to other tools: its packets as pcapng, its TCP
+//! What an [observed visit](crate::tour::ObservedVisit) looks like to other tools: its packets as pcapng, its TCP
 //! connections as lines of JSON. Formats: `docs/traces.md`.
 
 mod packets;

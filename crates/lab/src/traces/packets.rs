@@ -15,7 +15,7 @@ use wire::{Encoder, Sighting as Seen};
 use world::sim::{Content, Crossing, Sighting};
 
 use crate::plan::VERSION;
-use crate::simulate::ObservedVisit;
+use crate::tour::ObservedVisit;
 
 /// Where packets are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

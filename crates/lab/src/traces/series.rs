@@ -4,11 +4,11 @@
 use serde::Serialize;
 use tcp::{Retransmit, Sample};
 use units::Time;
-use world::sim::{Endpoint, Held};
+use world::report::{Endpoint, Held};
 
 use crate::plan;
 use crate::scenario::Scenario;
-use crate::simulate::ObservedVisit;
+use crate::tour::ObservedVisit;
 
 /// What the first line calls the format.
 pub const FORMAT: &str = "farlink tcp trace";

@@ -7,19 +7,7 @@ use units::Time;
 
 use super::state;
 use super::tcp_socket::Id;
-
-/// How many bytes lay where above a socket, at an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// When.
-    pub at: Time,
-    /// Ready in the application and not handed down.
-    pub application_bytes: u64,
-    /// Records, overhead included, that TLS has encrypted and the socket has not taken.
-    pub tls_bytes: u64,
-    /// Then in the socket, and not sent yet.
-    pub socket_unsent_bytes: u64,
-}
+use crate::report::Held;
 
 impl Held {
     fn above_socket(&self) -> (u64, u64) {

@@ -23,8 +23,8 @@ mod udp_socket;
 mod waker;
 
 pub use capture::{Content, Crossing, Sighting, take_sightings};
-pub use held::{Held, HeldNotes};
+pub use held::HeldNotes;
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
-pub use trace::{Drop, Endpoint, LinkReport, Report, report};
+pub use trace::report;
 pub(crate) use udp_socket::UdpSocket;

@@ -16,7 +16,7 @@ use super::executor::current_node;
 use super::held::{self, HeldNotes};
 use super::state::{self, State};
 use super::topology::{Body, Packet, Port, Topology};
-use super::trace::Endpoint;
+use crate::report::Endpoint;
 
 /// A handle: a slot and its generation, and the addresses for those who ask.
 pub(crate) struct TcpStream {
@@ -360,7 +360,7 @@ impl Socket {
             active: self.active,
             opened_at: self.opened_at,
             closed_at,
-            stats: self.connection.stats(),
+            stats: Some(self.connection.stats()),
             retransmits: self.connection.retransmits().to_vec(),
             series: self.connection.series().to_vec(),
             held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),

@@ -11,7 +11,8 @@ use units::Time;
 
 use super::event::{Agenda, Event};
 use super::plan::{LinkId, NodeId};
-use super::trace::{LinkReport, Trace};
+use super::trace::Trace;
+use crate::report::LinkReport;
 
 /// An address and port, short enough to be a hash key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]

@@ -1,74 +1,12 @@
 //! What happened on the wire: a digest of every arrival, drops, and both ends of each connection.
 
-use std::net::SocketAddr;
-
-use net::{DropCause, LinkConfig, LinkStats};
+use net::DropCause;
 use units::Time;
 
 use super::capture::Capture;
-use super::held::Held;
 use super::state;
 use super::tcp_socket::Socket;
-
-/// A packet that did not arrive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drop {
-    /// When it met its end.
-    pub at: Time,
-    /// On which link, as an index into [`Report::links`].
-    pub link: usize,
-    /// Its size, IP header included.
-    pub wire_bytes: u32,
-    /// Why.
-    pub cause: DropCause,
-}
-
-/// One end of a TCP connection.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Its own address.
-    pub local: SocketAddr,
-    /// The other end's.
-    pub peer: SocketAddr,
-    /// Whether this end sent the first SYN.
-    pub active: bool,
-    /// When the socket was made.
-    pub opened_at: Time,
-    /// When it was gone, if it is.
-    pub closed_at: Option<Time>,
-    /// What TCP counted.
-    pub stats: tcp::Stats,
-    /// What it sent again, when and why.
-    pub retransmits: Vec<tcp::Retransmit>,
-    /// How it moved, if the plan asked for [series](super::Plan::record_series).
-    pub series: Vec<tcp::Sample>,
-    /// What lay above its socket, if the plan asked for series.
-    pub held: Vec<Held>,
-}
-
-/// A link: what it was to be, and what it did.
-#[derive(Clone, Debug)]
-pub struct LinkReport {
-    /// Its name in the plan.
-    pub name: String,
-    /// How it was described.
-    pub config: LinkConfig,
-    /// What it has done so far.
-    pub stats: LinkStats,
-}
-
-/// The world's own account of what happened so far.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// Digest over (time, link, size) of every packet's arrival: equal digests, equal traces.
-    pub digest: u64,
-    /// Each link, in the plan's order.
-    pub links: Vec<LinkReport>,
-    /// Packets that did not arrive, in time's order.
-    pub drops: Vec<Drop>,
-    /// Both ends of every connection: closed ones first.
-    pub endpoints: Vec<Endpoint>,
-}
+use crate::report::{Drop, Endpoint, Report};
 
 /// The account of this thread's world so far; `None` outside the simulated world.
 pub fn report() -> Option<Report> {
@@ -77,7 +15,7 @@ pub fn report() -> Option<Report> {
         let mut endpoints = state.trace.closed.clone();
         endpoints.extend(state.tcp.endpoints(&state.topology));
         report = Some(Report {
-            digest: state.trace.digest,
+            digest: Some(state.trace.digest),
             links: state.topology.link_reports(),
             drops: state.trace.drops.clone(),
             endpoints,

@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use lab::har_export::HarVisit;
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 
 use crate::commands::{files, har_text};
 use crate::failure::Failure;
 use crate::show::arms::Arm;
 
 /// Writes the median visit of each arm; an arm none of whose loads succeeded has none.
-pub fn write(path: &Path, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+pub fn write(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };
         let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.name()) };
-        let page = simulator.page(arm.scenario()).map_err(Failure::bad_input)?;
+        let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
         let visit = HarVisit {
             record: &load.visit.record,
             scenario: Some(arm.scenario()),

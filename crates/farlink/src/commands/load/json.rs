@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use lab::early::EarlyMetrics;
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
 use record::Outcome;
 use serde_json::{Map, Value, json};
@@ -14,12 +14,9 @@ use crate::commands::output;
 use crate::failure::Failure;
 
 /// Prints every visit of every journey.
-pub fn print(
-    results: &[(JourneyPlan, JourneyResult)],
-    simulator: &Simulator,
-) -> Result<(), Failure> {
+pub fn print(results: &[(JourneyPlan, JourneyResult)], worlds: &Worlds) -> Result<(), Failure> {
     for (journey, result) in results {
-        let about = about(journey, result, simulator);
+        let about = about(journey, result, worlds);
         for visit in &result.visits {
             line(&about, measured(visit))?;
         }
@@ -39,14 +36,10 @@ fn line(about: &Map<String, Value>, measured: Value) -> Result<(), Failure> {
 }
 
 /// What the lines of a journey have in common.
-fn about(
-    journey: &JourneyPlan,
-    result: &JourneyResult,
-    simulator: &Simulator,
-) -> Map<String, Value> {
+fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<String, Value> {
     let scenario = &*journey.scenario;
     // It was resolved before anything was loaded, so it is there.
-    let resolved = simulator.network(scenario).ok().map(|network| network.to_string());
+    let resolved = worlds.library().network_of(scenario).ok().map(|network| network.to_string());
     let about = json!({
         "page": scenario.page.spec,
         "network": scenario.network.to_string(),

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use lab::Plan;
 use lab::experiment::Refusal;
 use lab::scenario::nearest;
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 
 use self::traces::Traces;
 use super::{files, interrupt, workers};
@@ -21,36 +21,39 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
-    let simulator = Simulator::new();
-    let plan = plan::plan(load, &simulator)?;
-    for cell in plan.cells() {
-        simulator.prepare(cell).map_err(refused)?;
-    }
-    check_blocked(load, &plan, &simulator)?;
     let traces = Traces::parse(load)?;
+    let worlds = match traces.are_wanted() {
+        true => super::worlds()?.watching(),
+        false => super::worlds()?,
+    };
+    let plan = plan::plan(load, &worlds)?;
+    for cell in plan.cells() {
+        worlds.prepare(cell).map_err(refused)?;
+    }
+    check_blocked(load, &plan, &worlds)?;
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }
     let cancel = interrupt::flag()?;
-    let results = lab::batch::collect(&plan, &simulator, workers(load.jobs), &cancel);
+    let results = lab::batch::collect(&plan, &worlds, workers(load.jobs), &cancel);
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {
-        json::print(&results, &simulator)?;
+        json::print(&results, &worlds)?;
     }
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
-        text::print(load, &arms, &simulator)?;
+        text::print(load, &arms, &worlds)?;
     }
     if load.how.queue_sweep {
-        let rows = sweep::run(load, &plan, &simulator, &cancel)?;
+        let rows = sweep::run(load, &plan, &worlds, &cancel)?;
         if !load.json {
-            sweep::print(&arms, &rows, &simulator)?;
+            sweep::print(&arms, &rows, &worlds)?;
         }
     }
     if let Some(path) = &load.har {
-        hars::write(path, &arms, &simulator)?;
+        hars::write(path, &arms, &worlds)?;
     }
-    traces.write(&arms, &simulator)?;
+    traces.write(&arms, &worlds)?;
     if cancel.load(Ordering::Relaxed) && done < total {
         anstream::eprintln!("interrupted after {done} of {total} loads");
         return Ok(ExitCode::Interrupted);
@@ -62,8 +65,8 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
 }
 
 /// Blocking a host that is not there is a typing error: it would block nothing, and nobody would know.
-fn check_blocked(load: &Load, plan: &Plan, simulator: &Simulator) -> Result<(), Failure> {
-    let page = simulator.page(&plan.cells()[0]).map_err(Failure::bad_input)?;
+fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
+    let page = worlds.library().page_of(&plan.cells()[0]).map_err(Failure::bad_input)?;
     let hosts = || page.hosts.iter().map(|host| host.name.as_str());
     match load.how.block.iter().find(|blocked| hosts().all(|host| host != *blocked)) {
         None => Ok(()),

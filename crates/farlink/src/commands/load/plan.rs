@@ -10,14 +10,14 @@ use lab::scenario::{
 };
 use lab::{Order, Plan};
 
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 use tcp::SpecError;
 
 use crate::args::{How, Load};
 use crate::failure::Failure;
 
 /// The plan that the arguments come to: a cell an arm.
-pub fn plan(load: &Load, simulator: &Simulator) -> Result<Plan, Failure> {
+pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.repetitions == 0 {
         return Err(
             Failure::bad_input("-n 0 asks for no load at all").hint("give -n 1 or more".to_owned())
@@ -27,7 +27,7 @@ pub fn plan(load: &Load, simulator: &Simulator) -> Result<Plan, Failure> {
         return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
             .hint("a seed is at most 9223372036854775807".to_owned()));
     }
-    let common = common(load, simulator)?;
+    let common = common(load, worlds)?;
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
@@ -37,22 +37,29 @@ pub fn plan(load: &Load, simulator: &Simulator) -> Result<Plan, Failure> {
         scenario.stack.tls = *tls;
         scenario
     });
-    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells.collect()))
+    let cells: Vec<Scenario> = cells.collect();
+    if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
+        return Err(Failure::bad_input(contradiction));
+    }
+    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells))
 }
 
 /// What all arms have in common.
-fn common(load: &Load, simulator: &Simulator) -> Result<Scenario, Failure> {
+fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let (page, how) = (&load.page, &load.how);
     let network = NetworkSpec::parse(&how.network)
         .map_err(|error| Failure::bad_input(format!("--network {}: {error}", how.network)))?;
     let mut scenario = Scenario::new(page, network);
-    scenario.page = PageRef { spec: page.clone(), digest: lab::simulate::page_digest(page) };
+    scenario.page = PageRef { spec: page.clone(), digest: lab::tour::page_digest(page) };
     // A network that cannot be opened has none; it is refused when the scenario is prepared.
-    scenario.network.base_digest = Catalogue::network(simulator, &scenario.network).ok().flatten();
+    scenario.network.base_digest =
+        Catalogue::network(worlds.library(), &scenario.network).ok().flatten();
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
     scenario.transport = transport(how)?;
+    scenario.world = choice(&how.world)?;
+    scenario.client.program = choice(&how.client)?;
     scenario.client.device.clone_from(&how.device);
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::Plan;
 use lab::scenario::{Queue, Scenario};
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 
 use super::json;
 use crate::args::Load;
@@ -31,7 +31,7 @@ const QUEUES: [u64; 2] = [1000, 4000];
 pub fn run(
     load: &Load,
     plan: &Plan,
-    simulator: &Simulator,
+    worlds: &Worlds,
     cancel: &AtomicBool,
 ) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
@@ -43,12 +43,12 @@ pub fn run(
         };
         let cells = plan.cells().iter().map(with_queue).collect();
         let plan = Plan::new("load", plan.seed(), plan.repetitions(), plan.order(), cells);
-        let results = lab::batch::collect(&plan, simulator, workers(load.jobs), cancel);
+        let results = lab::batch::collect(&plan, worlds, workers(load.jobs), cancel);
         if cancel.load(Ordering::Relaxed) {
             break;
         }
         if load.json {
-            json::print(&results, simulator)?;
+            json::print(&results, worlds)?;
         }
         rows.push(Row {
             name: queue.to_string().replace("bdp", " BDP"),
@@ -59,7 +59,7 @@ pub fn run(
 }
 
 /// The medians of all arms with each queue, and whether the fastest is always the same.
-pub fn print(own: &[Arm], rows: &[Row], simulator: &Simulator) -> Result<(), Failure> {
+pub fn print(own: &[Arm], rows: &[Row], worlds: &Worlds) -> Result<(), Failure> {
     let Some(first) = own.first() else { return Ok(()) };
     let names: Vec<&str> = own.iter().map(Arm::name).collect();
     let mut columns = vec!["median PLT by queue", "packets or bytes down"];
@@ -71,7 +71,7 @@ pub fn print(own: &[Arm], rows: &[Row], simulator: &Simulator) -> Result<(), Fai
     let others = rows.iter().map(|row| (row.name.as_str(), row.arms.as_slice()));
     for (name, arms) in std::iter::once(own).chain(others) {
         let scenario = arms.first().unwrap_or(first).scenario();
-        let network = simulator.network(scenario).map_err(Failure::bad_input)?;
+        let network = worlds.library().network_of(scenario).map_err(Failure::bad_input)?;
         let fastest = arms::fastest(arms).map_or("-", Arm::name);
         winners.push(fastest);
         let medians =

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use lab::simulate::Simulator;
+use lab::worlds::Worlds;
 use net::Network;
 use page::Page;
+use record::EmulationRecord;
 
 use crate::args::Load;
 use crate::commands::output;
 use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
-use crate::show::units::{bytes, counted};
+use crate::show::units::{bytes, counted, span};
 use crate::show::{answer, conditions, waterfall};
 
 /// Objects that a waterfall shows unless all are asked for.
@@ -24,15 +25,18 @@ const MANY_LINES: usize = 1000;
 const WIDTH: usize = 100;
 
 /// Prints all of it.
-pub fn print(load: &Load, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
+pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for sentence in answer::answer(arms, load.seed) {
         output::line(sentence)?;
     }
     output::line("")?;
     if let Some(arm) = arms.first() {
-        let page = simulator.page(arm.scenario()).map_err(Failure::bad_input)?;
-        let network = simulator.network(arm.scenario()).map_err(Failure::bad_input)?;
+        let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
+        let network = worlds.library().network_of(arm.scenario()).map_err(Failure::bad_input)?;
         output::line(heading(load, arm, &page, &network))?;
+        if let Some(line) = punctuality(arms) {
+            output::line(line)?;
+        }
     }
     output::line("")?;
     output::line(arms::table(arms))?;
@@ -59,15 +63,41 @@ fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
     format!(
         "page     {}: {} to {}, {}\n\
          network  {name}: {}\n\
-         loads    {loads} an arm, seed {}, simulated; {}",
+         loads    {loads} an arm, seed {}, {}; {}",
         scenario.page.spec,
         counted(page.objects.len(), "request"),
         counted(page.hosts.len(), "host"),
         bytes(page.body_bytes() as f64),
         conditions::network(network),
         load.seed,
+        world(arm),
         conditions::others(scenario, load.how.tls.len() == 1),
     )
+}
+
+/// Which clock the loads ran on, and whose TCP.
+fn world(arm: &Arm) -> String {
+    match arm.emulations().next() {
+        Some(emulation) => format!("emulated with the TCP of Linux {}", emulation.kernel),
+        None => arm.scenario().world.title().to_owned(),
+    }
+}
+
+/// How punctual the emulator was at its worst.
+fn punctuality(arms: &[Arm]) -> Option<String> {
+    let all = || arms.iter().flat_map(Arm::emulations);
+    let worst = |late: fn(&EmulationRecord) -> u64| all().map(late).max();
+    let (p99, max) = (worst(|e| e.late_p99_ns)?, worst(|e| e.late_max_ns)?);
+    let repeated: u32 = all().map(|emulation| emulation.attempts - 1).sum();
+    let repeated = match repeated {
+        0 => String::new(),
+        n => format!("; {} repeated because packets were late", counted(n as usize, "load")),
+    };
+    Some(format!(
+        "emulator 99 % of each load's packets late by at most {}, none by more than {}{repeated}",
+        span(p99),
+        span(max)
+    ))
 }
 
 /// Every note once, and what the numbers themselves say should be known.

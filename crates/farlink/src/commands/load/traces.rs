@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::scenario::nearest;
-use lab::simulate::{ObservedVisit, Simulator};
+use lab::tour::ObservedVisit;
 use lab::traces::{Side, pcapng, tcp_lines};
+use lab::worlds::Worlds;
 
 use crate::args;
 use crate::commands::files;
@@ -42,15 +43,20 @@ impl Traces {
         Ok(traces)
     }
 
+    /// Whether there is anything to write.
+    pub fn are_wanted(&self) -> bool {
+        self.pcap.is_some() || self.tcp.is_some()
+    }
+
     /// Writes the median load of each arm; where none succeeded, the first.
-    pub fn write(&self, arms: &[Arm], simulator: &Simulator) -> Result<(), Failure> {
-        if self.pcap.is_none() && self.tcp.is_none() {
+    pub fn write(&self, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
+        if !self.are_wanted() {
             return Ok(());
         }
         for arm in arms {
             let Some(load) = arm.median_load().or(arm.loads().first()) else { continue };
             let name = (arms.len() > 1).then(|| arm.name());
-            self.write_load(name, arm, load, simulator)?;
+            self.write_load(name, arm, load, worlds)?;
         }
         Ok(())
     }
@@ -60,9 +66,9 @@ impl Traces {
         name: Option<&str>,
         arm: &Arm,
         load: &Load,
-        simulator: &Simulator,
+        worlds: &Worlds,
     ) -> Result<(), Failure> {
-        let observed = simulator.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
+        let observed = worlds.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
         let mut visits = observed.visits();
         let visit = visits
             .find(|visit| visit.record.view == arm.view())

@@ -1,0 +1,134 @@
+//! How fast and how punctual the emulator is on this machine, beside Mahimahi: how the table in `docs/emulation.md` is made.
+//!
+//! `cargo run --release -p farlink-emu --example emulator_speed -- [--rootless] [--only NAME] [--seconds N] [--quantum MICROSECONDS]`
+//!
+//! Each line is a link, the same both ways. A TCP flow (CUBIC) of two threads of this program runs from server to client, where the line
+//! says so, with a ping beside it. CPU time is that of the whole program: sender, emulator, receiver. A ping's error is how much longer
+//! it took than its packets were on the links; on a link without a flow that is a constant. Mahimahi's numbers are quoted.
+
+mod bulk;
+mod ping;
+mod settings;
+
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chance::Source;
+use farlink_emu::{Account, Emulator, Privilege, Side, Testbed, isolated};
+
+use bulk::Bulk;
+use ping::{Echoes, Pings};
+use settings::{SETTINGS, Setting};
+
+/// Set for the program inside the namespaces.
+const INSIDE: &str = "--inside";
+/// Testbeds that are built to see how long one takes.
+const TESTBEDS: u32 = 20;
+
+struct Arguments {
+    privilege: Privilege,
+    only: Option<String>,
+    span: Duration,
+    quantum: Option<Duration>,
+    inside: bool,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+        let mut arguments = Arguments {
+            privilege: Privilege::available(),
+            only: None,
+            span: Duration::from_secs(5),
+            quantum: None,
+            inside: false,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("{word} needs a value"));
+            let number = |text: String| {
+                text.parse().map_err(|_| format!("`{text}` should be a whole number"))
+            };
+            match word.as_str() {
+                "--rootless" => arguments.privilege = Privilege::Rootless,
+                "--only" => arguments.only = Some(value()?),
+                "--seconds" => arguments.span = Duration::from_secs(number(value()?)?),
+                "--quantum" => {
+                    arguments.quantum = Some(Duration::from_micros(number(value()?)?));
+                }
+                INSIDE => arguments.inside = true,
+                _ => return Err(format!("unknown argument {word}")),
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.starts_with(only))
+    }
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = Arguments::parse(words.iter().cloned()).and_then(|arguments| {
+        if arguments.inside { measure_all(&arguments) } else { go_inside(&arguments, &words) }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn go_inside(arguments: &Arguments, words: &[String]) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(words).arg(INSIDE);
+    let status = isolated(&mut command, arguments.privilege).status();
+    match status.map_err(|error| format!("failed to make namespaces: {error}"))? {
+        status if status.success() => Ok(()),
+        status => Err(format!("the measurement failed: {status}")),
+    }
+}
+
+fn measure_all(arguments: &Arguments) -> Result<(), String> {
+    println!("testbed: {:.1} ms", testbed_time()?.as_secs_f64() * 1e3);
+    println!("{}", settings::HEAD);
+    for setting in SETTINGS.iter().filter(|setting| arguments.wants(setting.name)) {
+        println!("{}", measure(setting, arguments)?);
+        println!("| {} |", setting.mahimahi);
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long building takes is real time")]
+fn testbed_time() -> Result<Duration, String> {
+    let began = Instant::now();
+    for _ in 0..TESTBEDS {
+        drop(Testbed::new().map_err(|error| error.to_string())?);
+    }
+    Ok(began.elapsed() / TESTBEDS)
+}
+
+/// One line of the table.
+fn measure(setting: &Setting, arguments: &Arguments) -> Result<String, String> {
+    let failed = |error: farlink_emu::Error| error.to_string();
+    let testbed = Testbed::new().map_err(failed)?;
+    let (topology, release) = setting.topology(arguments.quantum);
+    let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(0, 0)));
+    let emulator = emulator.map_err(failed)?.releasing(release).observed_by(Echoes::default());
+    let control = emulator.control();
+    let emulation = thread::spawn(move || emulator.run());
+
+    let bulk = setting.has_flow.then(|| Bulk::start(&testbed)).transpose().map_err(failed)?;
+    let span = arguments.span;
+    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(span)));
+    let pings = pings.map_err(failed)?;
+    let flow = bulk.map(|bulk| bulk.measure(span));
+    let pings = pings.join().map_err(|_| "the ping's thread panicked")?.map_err(failed)?;
+    control.stop();
+    let account = emulation.join().map_err(|_| "the emulator's thread panicked")?;
+    let Account { snapshot, observer, .. } = account.map_err(failed)?;
+    Ok(settings::row(setting.name, release, flow, &pings.errors(&observer), &snapshot))
+}

@@ -1,0 +1,140 @@
+//! The links, and the table.
+
+use std::time::Duration;
+
+use farlink_emu::{Release, Snapshot, Topology};
+use net::{LinkConfig, QueueLimit, Rate};
+use units::BitsPerSec;
+
+use crate::bulk::Measured;
+
+/// A link, the same both ways.
+pub struct Setting {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// None without a limit, Mbit/s.
+    pub mbit: Option<u64>,
+    /// One way.
+    pub delay_ms: u64,
+    /// What may wait, packets.
+    pub queue: u32,
+    /// Whether there is a TCP flow beside the ping.
+    pub has_flow: bool,
+    /// How packets leave; none as suits the rate.
+    pub release: Option<Release>,
+    /// The same of Mahimahi, measured on such a machine.
+    pub mahimahi: &'static str,
+}
+
+/// The links of the table.
+pub const SETTINGS: [Setting; 6] = [
+    Setting {
+        name: "50 ms",
+        mbit: None,
+        delay_ms: 50,
+        queue: 0,
+        has_flow: false,
+        release: None,
+        mahimahi: "(Mahimahi: RTT error 0.4-0.5 ms, mdev 0.62-0.69, most 3-6)",
+    },
+    Setting {
+        name: "no delay",
+        mbit: None,
+        delay_ms: 0,
+        queue: 0,
+        has_flow: true,
+        release: None,
+        mahimahi: "(Mahimahi: 1500-1900 Mbit/s)",
+    },
+    Setting {
+        name: "100 Mbit/s exact",
+        mbit: Some(100),
+        delay_ms: 10,
+        queue: 200,
+        has_flow: true,
+        release: Some(Release::Exact),
+        mahimahi: "(Mahimahi: 1.6 CPU-s a Gbit)",
+    },
+    Setting {
+        name: "100 Mbit/s coalesced",
+        mbit: Some(100),
+        delay_ms: 10,
+        queue: 200,
+        has_flow: true,
+        release: Some(Release::Coalesced { quantum: Duration::from_micros(250) }),
+        mahimahi: "(Mahimahi: 1.6 CPU-s a Gbit)",
+    },
+    Setting {
+        name: "1000 Mbit/s",
+        mbit: Some(1000),
+        delay_ms: 0,
+        queue: 1000,
+        has_flow: true,
+        release: None,
+        mahimahi: "(Mahimahi: 787-936 Mbit/s, 0.9 CPU-s a Gbit, 40000 sent again)",
+    },
+    Setting {
+        name: "1000 Mbit/s far",
+        mbit: Some(1000),
+        delay_ms: 10,
+        queue: 2000,
+        has_flow: true,
+        release: None,
+        mahimahi: "",
+    },
+];
+
+impl Setting {
+    /// The links, and how packets leave them.
+    pub fn topology(&self, quantum: Option<Duration>) -> (Topology, Release) {
+        let delay = Duration::from_millis(self.delay_ms);
+        let link = match self.mbit {
+            None => LinkConfig::delay(delay),
+            Some(mbit) => {
+                let rate = Rate::Constant(BitsPerSec::mbit(mbit));
+                LinkConfig::new(rate, delay, QueueLimit::Packets(self.queue))
+            }
+        };
+        let topology = Topology::between(link.clone(), link);
+        let suiting = self.release.unwrap_or_else(|| Release::suiting(&topology));
+        let release = match (suiting, quantum) {
+            (Release::Coalesced { .. }, Some(quantum)) => Release::Coalesced { quantum },
+            (suiting, _) => suiting,
+        };
+        (topology, release)
+    }
+}
+
+/// The table's head.
+pub const HEAD: &str = "\
+| link | release | Mbit/s | CPU-s/Gbit | sent again | pings | ping error, mean / mdev / most, ms | late |
+|---|---|---|---|---|---|---|---|";
+
+/// One line.
+pub fn row(
+    name: &str,
+    release: Release,
+    flow: Option<Measured>,
+    errors: &[f64],
+    snapshot: &Snapshot,
+) -> String {
+    let flow = flow.map_or("- | - | -".to_owned(), |flow| {
+        let Measured { goodput, cpu_per_gbit, retransmitted } = flow;
+        format!("{:.0} | {cpu_per_gbit:.2} | {retransmitted}", goodput / 1e6)
+    });
+    let release = match release {
+        Release::Exact => "exact".to_owned(),
+        Release::Coalesced { quantum } => format!("coalesced, {} us", quantum.as_micros()),
+    };
+    let count = errors.len() as f64;
+    let mean = errors.iter().sum::<f64>() / count;
+    // As ping(8) has it: the standard deviation.
+    let square = errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / count;
+    let most = errors.iter().copied().fold(f64::NAN, f64::max);
+    let validity = match snapshot.check() {
+        Ok(()) => snapshot.punctuality.to_string(),
+        Err(invalid) => format!("INVALID: {invalid}"),
+    };
+    let pings = format!("{} | {mean:.3} / {:.3} / {most:.2}", errors.len(), square.sqrt());
+    format!("| {name} | {release} | {flow} | {pings} | {validity} |")
+}

@@ -1,0 +1,155 @@
+//! How other threads talk to an emulator that runs, and what it tells them.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use units::Time;
+
+use crate::drop_log::DropPart;
+use crate::{Drop, Error, LinkReport, Punctuality};
+
+/// What an emulator has done so far.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// When, by the emulator's [`Clock`](crate::Clock).
+    pub at: Time,
+    /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
+    pub links: Vec<LinkReport>,
+    /// Packets that links dropped, of all causes: the length of the drop log.
+    pub dropped: u64,
+    /// How late packets were delivered.
+    pub punctuality: Punctuality,
+    /// Packets that the kernel dropped in front of the emulator because it was too slow.
+    pub overruns: u64,
+    /// Packets that could not be carried: an end would not take them, or they could not be cut.
+    pub refused: u64,
+    /// Whether the emulator's thread has precedence over ordinary threads.
+    pub realtime: bool,
+}
+
+impl Snapshot {
+    /// Whether the emulated times are true: no packet lost outside of the links, and at most one in a hundred late by more than
+    /// [`Punctuality::LIMIT`].
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.overruns > 0 {
+            return Err(Invalid::Overrun(self.overruns));
+        }
+        if self.refused > 0 {
+            return Err(Invalid::Refused(self.refused));
+        }
+        if self.punctuality.p99 > Punctuality::LIMIT {
+            return Err(Invalid::Late(self.punctuality));
+        }
+        Ok(())
+    }
+}
+
+/// Why the times of an emulation are not those of the links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// Packets were lost before the emulator saw them.
+    #[error("the emulator was too slow for {0} packets")]
+    Overrun(u64),
+    /// Packets were lost behind the links, or could not be carried at all.
+    #[error("{0} packets could not be carried or handed over (is an interface down?)")]
+    Refused(u64),
+    /// Packets were delivered late.
+    #[error("packets were delivered late ({0})")]
+    Late(Punctuality),
+}
+
+/// What an emulator is asked.
+pub(crate) enum Request {
+    Stop,
+    Snapshot(Sender<Snapshot>),
+    /// The drop log from this place on.
+    Drops(u64, Sender<DropPart>),
+}
+
+/// A handle to an emulator that runs in another thread. All handles are alike; an emulator goes on when they are gone.
+#[derive(Clone)]
+pub struct Control {
+    requests: Sender<Request>,
+    bell: Arc<EventFd>,
+}
+
+impl Control {
+    /// Ends the emulation. Packets on their way stay there.
+    pub fn stop(&self) {
+        // One that has ended has nothing to stop.
+        let _ = self.ask(Request::Stop);
+    }
+
+    /// What the emulator has done so far.
+    ///
+    /// # Errors
+    /// If the emulator has ended.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let (answer, answered) = mpsc::channel();
+        self.ask(Request::Snapshot(answer))?;
+        answered.recv().map_err(|_| Error::Ended)
+    }
+
+    /// All drops but the first `since`, of those that are remembered: the last [`DropLog::REMEMBERED`](crate::DropLog::REMEMBERED).
+    ///
+    /// # Errors
+    /// If the emulator has ended.
+    pub fn drops(&self, since: u64) -> Result<Vec<Drop>, Error> {
+        let (mut next, mut drops) = (since, Vec::new());
+        loop {
+            let (answer, answered) = mpsc::channel();
+            self.ask(Request::Drops(next, answer))?;
+            let part = answered.recv().map_err(|_| Error::Ended)?;
+            if part.drops.is_empty() {
+                return Ok(drops);
+            }
+            next = part.from + part.drops.len() as u64;
+            drops.extend(part.drops);
+        }
+    }
+
+    fn ask(&self, request: Request) -> Result<(), Error> {
+        self.requests.send(request).map_err(|_| Error::Ended)?;
+        // It can only fail for want of a reader.
+        let _ = self.bell.write(1);
+        Ok(())
+    }
+}
+
+/// The emulator's end of its handles.
+pub(crate) struct Inbox {
+    control: Control,
+    requests: Receiver<Request>,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Result<Inbox, Error> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let bell = EventFd::from_value_and_flags(0, flags)
+            .map_err(Error::system("failed to make an event descriptor"))?;
+        let (sender, requests) = mpsc::channel();
+        Ok(Inbox { control: Control { requests: sender, bell: Arc::new(bell) }, requests })
+    }
+
+    pub(crate) fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// The next request.
+    pub(crate) fn next(&self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+
+    /// Readable when there are requests.
+    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+        self.control.bell.as_fd()
+    }
+
+    /// To be called before the requests are read.
+    pub(crate) fn silence(&self) {
+        // It fails if nobody rang.
+        let _ = self.control.bell.read();
+    }
+}

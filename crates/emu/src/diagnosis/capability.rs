@@ -1,0 +1,326 @@
+//! What emulations are made of, and how each part is tried.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::Mode;
+
+use super::attempt::{Complaint, first_line, in_child};
+use super::finding::Lack;
+use crate::isolate::Isolation;
+use crate::{Privilege, isolated, packet_socket, realtime};
+
+/// Something that an emulation needs, or that makes it better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// A kernel that is new enough.
+    Kernel,
+    /// Being root in a user namespace, without being root.
+    UserNamespaces,
+    /// Network, mount and PID namespaces.
+    Namespaces,
+    /// The program `ip`.
+    Iproute2,
+    /// Interfaces between namespaces.
+    Veth,
+    /// Raw access to their frames.
+    PacketSockets,
+    /// Precedence for the emulator over ordinary threads.
+    RealTime,
+    /// The congestion controls that stacks are compared with.
+    CongestionControls,
+    /// Events of the kernel's TCP.
+    TcpTracing,
+}
+
+/// The first kernel with `PACKET_IGNORE_OUTGOING` (packet(7)).
+const OLDEST_KERNEL: (u32, u32) = (4, 20);
+
+impl Capability {
+    /// All, what is needed first.
+    pub const ALL: [Capability; 9] = [
+        Capability::Kernel,
+        Capability::UserNamespaces,
+        Capability::Namespaces,
+        Capability::Iproute2,
+        Capability::Veth,
+        Capability::PacketSockets,
+        Capability::RealTime,
+        Capability::CongestionControls,
+        Capability::TcpTracing,
+    ];
+
+    /// Whether there is no emulation without it.
+    pub fn is_needed(self) -> bool {
+        match self {
+            Capability::Kernel
+            | Capability::UserNamespaces
+            | Capability::Namespaces
+            | Capability::Iproute2
+            | Capability::Veth
+            | Capability::PacketSockets => true,
+            Capability::RealTime | Capability::CongestionControls | Capability::TcpTracing => false,
+        }
+    }
+
+    /// What it is good for.
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Capability::Kernel => {
+                "the emulator's packet sockets must not see what they send themselves"
+            }
+            Capability::UserNamespaces => "emulated networks without root",
+            Capability::Namespaces => {
+                "each emulation has a network, mounts and processes of its own"
+            }
+            Capability::Iproute2 => "sets interfaces and routes up inside",
+            Capability::Veth => "the wires between the emulator and both ends",
+            Capability::PacketSockets => "how the emulator takes packets and gives them back",
+            Capability::RealTime => "keeps packets on time while the machine is busy",
+            Capability::CongestionControls => "what the kernel's TCP can be told to use",
+            Capability::TcpTracing => {
+                "every change of a congestion window; without it connections are sampled"
+            }
+        }
+    }
+
+    /// Tries it.
+    pub(super) fn attempt(self) -> Result<String, Lack> {
+        match self {
+            Capability::Kernel => kernel(),
+            Capability::UserNamespaces => user_namespaces(),
+            Capability::Namespaces => namespaces(),
+            Capability::Iproute2 => iproute2(),
+            Capability::Veth => veth(),
+            Capability::PacketSockets => packet_sockets(),
+            Capability::RealTime => real_time(),
+            Capability::CongestionControls => congestion_controls(),
+            Capability::TcpTracing => tcp_tracing(),
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Capability::Kernel => "kernel",
+            Capability::UserNamespaces => "user namespaces",
+            Capability::Namespaces => "network, mount and PID namespaces",
+            Capability::Iproute2 => "iproute2",
+            Capability::Veth => "virtual Ethernet (veth)",
+            Capability::PacketSockets => "packet sockets",
+            Capability::RealTime => "real-time priority",
+            Capability::CongestionControls => "congestion controls",
+            Capability::TcpTracing => "kernel TCP tracing",
+        })
+    }
+}
+
+fn kernel() -> Result<String, Lack> {
+    let release = read("/proc/sys/kernel/osrelease");
+    let (major, minor) = OLDEST_KERNEL;
+    match version(&release) {
+        Some(version) if version < OLDEST_KERNEL => Err(Lack::new(
+            format!("Linux {release} is older than {major}.{minor}"),
+            "install a newer kernel",
+        )),
+        _ => Ok(format!("Linux {release}")),
+    }
+}
+
+/// The first two numbers of a release such as `6.18.44-fc`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+fn user_namespaces() -> Result<String, Lack> {
+    if Privilege::available() == Privilege::Root {
+        return Ok("root needs none".into());
+    }
+    let enter = || Isolation::new(Privilege::Rootless, CloneFlags::empty());
+    let isolation = enter();
+    in_child(|| isolation.enter()).map(|()| "without root".into()).map_err(forbidden)
+}
+
+/// Who forbids user namespaces, from the switches that do.
+fn forbidden(errno: Errno) -> Lack {
+    let is = |path: &str, value: &str| read(path) == value;
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        let switch = "kernel.unprivileged_userns_clone";
+        return Lack::new(format!("{switch} is 0"), format!("sudo sysctl -w {switch}=1"));
+    }
+    if is("/proc/sys/user/max_user_namespaces", "0") || errno == Errno::ENOSPC {
+        let switch = "user.max_user_namespaces";
+        let value = read("/proc/sys/user/max_user_namespaces");
+        return Lack::new(
+            format!("{switch} allows no more ({value})"),
+            format!("sudo sysctl -w {switch}=15000"),
+        );
+    }
+    if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        let switch = "kernel.apparmor_restrict_unprivileged_userns";
+        return Lack::new(format!("{switch} is 1"), format!("sudo sysctl -w {switch}=0"));
+    }
+    Lack::new(
+        format!("the kernel refused one ({errno})"),
+        "run farlink as root; in a container, start that with --privileged, or with \
+         --cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined \
+         --security-opt apparmor=unconfined",
+    )
+}
+
+fn namespaces() -> Result<String, Lack> {
+    let all = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    let isolation = Isolation::new(Privilege::available(), all);
+    match in_child(|| isolation.enter()) {
+        Ok(()) => Ok("one of each".into()),
+        Err(Errno::ENOSPC) => Err(Lack::new(
+            "the limit of namespaces is reached",
+            "sudo sysctl -w user.max_net_namespaces=15000 user.max_mnt_namespaces=15000 \
+             user.max_pid_namespaces=15000",
+        )),
+        Err(errno) => Err(forbidden(errno)),
+    }
+}
+
+fn iproute2() -> Result<String, Lack> {
+    match first_line(Command::new("ip").arg("-Version")) {
+        Ok(line) => Ok(line),
+        Err(Complaint::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Lack::new("there is no `ip` on PATH", "sudo apt-get install iproute2"))
+        }
+        Err(Complaint::NotStarted(error)) => {
+            Err(Lack::new(format!("`ip` cannot be run: {error}"), "sudo apt-get install iproute2"))
+        }
+        Err(Complaint::Failed(line)) => Err(Lack::new(
+            format!("`ip` fails: {line}"),
+            "sudo apt-get install --reinstall iproute2",
+        )),
+    }
+}
+
+fn veth() -> Result<String, Lack> {
+    let mut command = Command::new("ip");
+    command.args(["link", "add", "farlink0", "type", "veth", "peer", "name", "farlink1"]);
+    match first_line(isolated(&mut command, Privilege::available())) {
+        Ok(_) => Ok("a pair of interfaces".into()),
+        Err(Complaint::NotStarted(error)) => Err(Lack::new(
+            format!("not tried for want of a namespace or of `ip` ({error})"),
+            "see the other findings",
+        )),
+        Err(Complaint::Failed(line)) => Err(no_veth(&line)),
+    }
+}
+
+/// What `ip` says where the kernel has no such interfaces.
+fn no_veth(complaint: &str) -> Lack {
+    Lack::new(
+        format!("`ip link add type veth` says: {complaint}"),
+        "sudo modprobe veth (part of linux-modules-extra or kernel-modules-extra on some systems)",
+    )
+}
+
+fn packet_sockets() -> Result<String, Lack> {
+    let isolation = Isolation::new(Privilege::available(), CloneFlags::CLONE_NEWNET);
+    let tried = in_child(|| {
+        isolation.enter()?;
+        packet_socket::attempt()
+    });
+    match tried {
+        Ok(()) => Ok("with offloads and time stamps".into()),
+        Err(Errno::EAFNOSUPPORT) => {
+            Err(Lack::new("the kernel has none (CONFIG_PACKET)", "sudo modprobe af_packet"))
+        }
+        Err(errno) => Err(Lack::new(
+            format!("the kernel refused one ({errno})"),
+            "see the other findings; in a container, allow CAP_NET_RAW",
+        )),
+    }
+}
+
+fn real_time() -> Result<String, Lack> {
+    in_child(|| if realtime::prioritise() { Ok(()) } else { Err(Errno::EPERM) })
+        .map(|()| "SCHED_FIFO".into())
+        .map_err(|_| {
+            Lack::new(
+                "SCHED_FIFO is not allowed",
+                "run farlink as root, or add the line `* - rtprio 2` to /etc/security/limits.conf and log in again",
+            )
+        })
+}
+
+fn congestion_controls() -> Result<String, Lack> {
+    let available = read("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let missing: Vec<&str> = ["cubic", "bbr"]
+        .into_iter()
+        .filter(|name| !available.split_whitespace().any(|have| have == *name))
+        .collect();
+    if missing.is_empty() {
+        return Ok(available);
+    }
+    let modules: Vec<String> = missing.iter().map(|name| format!("tcp_{name}")).collect();
+    Err(Lack::new(
+        format!("{} only, without {}", available, missing.join(", ")),
+        format!("sudo modprobe -a {}", modules.join(" ")),
+    ))
+}
+
+fn tcp_tracing() -> Result<String, Lack> {
+    match in_child(open_tcp_probe) {
+        Ok(()) => Ok("tcp_probe".into()),
+        Err(Errno::EPERM | Errno::EACCES) => Err(Lack::new("only root may", "run farlink as root")),
+        Err(errno) => Err(Lack::new(
+            format!("the kernel offers no tcp_probe ({errno})"),
+            "use a kernel with CONFIG_FTRACE",
+        )),
+    }
+}
+
+/// Opens the event's switch in a tracefs that is mounted for this process alone; system calls only.
+fn open_tcp_probe() -> Result<(), Errno> {
+    const NOTHING: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(NOTHING, "/", NOTHING, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NOTHING)?;
+    mount(NOTHING, "/sys/kernel/tracing", Some("tracefs"), MsFlags::empty(), NOTHING)?;
+    let switch = "/sys/kernel/tracing/events/tcp/tcp_probe/enable";
+    open(switch, OFlag::O_WRONLY, Mode::empty()).map(drop)
+}
+
+/// A file's text without blanks around it; nothing where there is no file.
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_number() {
+        assert_eq!(version("6.18.44-fc-v595"), Some((6, 18)));
+        assert_eq!(version("4.19.0"), Some((4, 19)));
+        assert!(version("4.9.1").unwrap() < OLDEST_KERNEL);
+        assert!(version("10.0").unwrap() > OLDEST_KERNEL);
+        assert_eq!(version("weird"), None);
+    }
+
+    #[test]
+    fn a_kernel_without_veth_is_told_to_load_it() {
+        let lack = no_veth("Error: Unknown device type.");
+        assert!(lack.why.contains("Unknown device type"));
+        assert!(lack.remedy.starts_with("sudo modprobe veth"));
+    }
+
+    #[test]
+    fn limits_name_their_switch() {
+        let lack = forbidden(Errno::ENOSPC);
+        assert!(lack.remedy.contains("sysctl -w"), "{lack:?}");
+    }
+}

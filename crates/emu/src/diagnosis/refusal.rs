@@ -1,0 +1,62 @@
+//! Why there is no emulation, for people.
+
+use std::fmt;
+
+use super::{Finding, Lack, diagnose};
+use crate::Error;
+
+/// A sandbox or a testbed could not be made. There is no result then: never one from a link that is not emulated.
+#[derive(Debug)]
+pub struct Refusal {
+    cause: Error,
+    missing: Vec<Finding>,
+}
+
+impl Refusal {
+    /// Finds out what is behind `cause`.
+    pub fn explain(cause: Error) -> Refusal {
+        let is_missing = |found: &Finding| found.capability.is_needed() && found.outcome.is_err();
+        Refusal { cause, missing: diagnose().into_iter().filter(is_missing).collect() }
+    }
+
+    /// What to do, a command or sentence each.
+    pub fn remedies(&self) -> impl Iterator<Item = &str> {
+        self.lacks().map(|(_, lack)| lack.remedy.as_str())
+    }
+
+    fn lacks(&self) -> impl Iterator<Item = (&Finding, &Lack)> {
+        self.missing.iter().filter_map(|found| Some((found, found.outcome.as_ref().err()?)))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this machine does not emulate networks: {}", self.cause)?;
+        self.lacks().try_for_each(|(found, lack)| write!(f, "; {}: {}", found.capability, lack.why))
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Capability;
+
+    #[test]
+    fn says_what_failed_why_and_what_to_do() {
+        let lack = Lack::new("the kernel has no veth", "modprobe veth");
+        let refusal = Refusal {
+            cause: Error::Ip { message: "Unknown device type".into() },
+            missing: vec![Finding { capability: Capability::Veth, outcome: Err(lack) }],
+        };
+        let text = refusal.to_string();
+        assert!(text.contains("Unknown device type"), "{text}");
+        assert!(text.ends_with("; virtual Ethernet (veth): the kernel has no veth"), "{text}");
+        assert_eq!(refusal.remedies().collect::<Vec<_>>(), ["modprobe veth"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! The drops of all links, in their order.
+
+use std::collections::VecDeque;
+
+use crate::Drop;
+
+/// Remembers the last drops, and how many there were before. What was forgotten is still counted in each link's totals.
+#[derive(Clone, Debug, Default)]
+pub struct DropLog {
+    forgotten: u64,
+    drops: VecDeque<Drop>,
+}
+
+impl DropLog {
+    /// So many drops are remembered: the memory of a shell that is open for days is bounded.
+    pub const REMEMBERED: usize = 1 << 20;
+    /// So many are told at once: an emulator must not be late for who asks.
+    const PART: usize = 1 << 10;
+
+    /// All drops there were.
+    pub fn total(&self) -> u64 {
+        self.forgotten + self.drops.len() as u64
+    }
+
+    /// Drops that are no longer remembered, the oldest.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Those that are remembered.
+    pub fn iter(&self) -> impl Iterator<Item = &Drop> + Clone {
+        self.drops.iter()
+    }
+
+    pub(crate) fn push(&mut self, drop: Drop) {
+        if self.drops.len() == DropLog::REMEMBERED {
+            self.drops.pop_front();
+            self.forgotten += 1;
+        }
+        self.drops.push_back(drop);
+    }
+
+    /// The first of those that are left without the first `since`.
+    pub(crate) fn part(&self, since: u64) -> DropPart {
+        let from = since.max(self.forgotten);
+        let skip = usize::try_from(from - self.forgotten).unwrap_or(usize::MAX);
+        let drops = self.drops.iter().skip(skip).take(DropLog::PART).copied().collect();
+        DropPart { from, drops }
+    }
+}
+
+/// A stretch of the log.
+pub(crate) struct DropPart {
+    /// How many drops came before.
+    pub(crate) from: u64,
+    pub(crate) drops: Vec<Drop>,
+}
+
+#[cfg(test)]
+mod tests {
+    use net::DropCause;
+    use units::Time;
+
+    use super::*;
+
+    fn drop(number: usize) -> Drop {
+        let at = Time::from_nanos(number as u64);
+        Drop { at, link: 0, wire_bytes: 100, cause: DropCause::Loss }
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_first() {
+        let mut log = DropLog::default();
+        (0..DropLog::REMEMBERED + 3).for_each(|number| log.push(drop(number)));
+        assert_eq!((log.total(), log.forgotten()), (DropLog::REMEMBERED as u64 + 3, 3));
+        assert_eq!((log.part(0).from, log.part(0).drops[0]), (3, drop(3)));
+        assert_eq!(log.part(10).drops[0], drop(10));
+        assert_eq!(log.part(log.total() - 1).drops, [drop(DropLog::REMEMBERED + 2)]);
+        assert!(log.part(log.total()).drops.is_empty());
+    }
+}

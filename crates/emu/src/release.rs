@@ -1,0 +1,90 @@
+//! When packets that are due leave, and which of them together.
+
+use std::time::Duration;
+
+use units::BitsPerSec;
+
+use crate::links::Arrival;
+use crate::superpacket::Segment;
+use crate::{Side, Topology};
+
+/// How packets are handed to the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Each by itself, when it is due: the receiver sees what it would see on a wire. Good for some 100 Mbit/s.
+    Exact,
+    /// Neighbours of one superpacket that are due leave in one piece, as from a network card with receive offload (GRO).
+    Coalesced {
+        /// While packets flow, the emulator looks no oftener than this: packets are late by as much, and more of them leave together.
+        quantum: Duration,
+    },
+}
+
+impl Release {
+    /// Above this rate packets come closer than a thread can wake.
+    const FAST: BitsPerSec = BitsPerSec::mbit(300);
+    /// At 300 Mbit/s six packets.
+    const QUANTUM: Duration = Duration::from_micros(250);
+
+    /// What a topology's rates call for: single packets where there is time for it.
+    pub fn suiting(topology: &Topology) -> Release {
+        let fastest = Side::BOTH.map(|from| topology.peak(from)).into_iter().max();
+        match fastest {
+            // Packets without a serialisation time are due together as it is.
+            Some(BitsPerSec::UNLIMITED) => Release::Coalesced { quantum: Duration::ZERO },
+            Some(rate) if rate > Release::FAST => Release::Coalesced { quantum: Release::QUANTUM },
+            _ => Release::Exact,
+        }
+    }
+
+    pub(crate) fn quantum(self) -> Duration {
+        match self {
+            Release::Exact => Duration::ZERO,
+            Release::Coalesced { quantum } => quantum,
+        }
+    }
+}
+
+/// Packets that will leave in one piece.
+#[derive(Default)]
+pub(crate) struct Train {
+    cars: Vec<Arrival<Segment>>,
+}
+
+impl Train {
+    /// Whether `next` can leave together with those that are here.
+    pub(crate) fn takes(&self, next: &Arrival<Segment>, release: Release) -> bool {
+        let Some(last) = self.cars.last() else { return true };
+        release != Release::Exact && last.marked == next.marked && last.body.precedes(&next.body)
+    }
+
+    pub(crate) fn push(&mut self, next: Arrival<Segment>) {
+        self.cars.push(next);
+    }
+
+    pub(crate) fn cars(&self) -> &[Arrival<Segment>] {
+        &self.cars
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cars.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::{LinkConfig, QueueLimit};
+
+    use super::*;
+
+    #[test]
+    fn the_fastest_direction_decides() {
+        let link = |rate| LinkConfig::new(rate, Duration::ZERO, QueueLimit::Unlimited);
+        let suiting = |up, down| Release::suiting(&Topology::between(link(up), link(down)));
+        let (slow, fast) = (BitsPerSec::mbit(10), BitsPerSec::mbit(1000));
+        assert_eq!(suiting(slow, slow), Release::Exact);
+        assert_eq!(suiting(slow, fast), Release::Coalesced { quantum: Release::QUANTUM });
+        let free = suiting(BitsPerSec::UNLIMITED, slow);
+        assert_eq!(free, Release::Coalesced { quantum: Duration::ZERO });
+    }
+}

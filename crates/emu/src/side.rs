@@ -1,0 +1,56 @@
+//! The two ends of an emulation, and their addresses.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where connections come from.
+    Client,
+    /// Where they go.
+    Server,
+}
+
+impl Side {
+    /// Both.
+    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+
+    /// Its first IPv4 address.
+    pub const fn address(self) -> Ipv4Addr {
+        match self {
+            Side::Client => Ipv4Addr::new(10, 0, 0, 1),
+            Side::Server => Ipv4Addr::new(10, 0, 0, 2),
+        }
+    }
+
+    /// Its first IPv6 address: unique local ones (RFC 4193).
+    pub const fn address_v6(self) -> Ipv6Addr {
+        match self {
+            Side::Client => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1),
+            Side::Server => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 2),
+        }
+    }
+
+    /// The other one.
+    pub const fn peer(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+
+    /// Its interface in the middle.
+    pub(crate) const fn interface(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Server => "server",
+        }
+    }
+
+    pub(crate) const fn hardware_address(self) -> &'static str {
+        match self {
+            Side::Client => "02:00:00:00:00:01",
+            Side::Server => "02:00:00:00:00:02",
+        }
+    }
+}

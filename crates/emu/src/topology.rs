@@ -1,0 +1,205 @@
+//! What lies between the two sides: named links, and who crosses which.
+//!
+//! ```text
+//!   client -> up -> hop/1/up -> ... [-> origin/3/up] -> server
+//!   client <- down <- hop/1/down <- ... [<- origin/3/down] <- server
+//! ```
+//!
+//! Names key the links' random streams: a topology with the names that the simulation uses loses the same packets.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use net::{Emulator, JitterShape, LinkConfig, Network, Reorder};
+use units::BitsPerSec;
+
+use crate::{Drops, Side};
+
+/// A thread wakes up late by some tens of microseconds: below this there is nothing to look ahead.
+const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
+/// What arrives meanwhile must have room in the sockets' buffers: a quarter of a megabyte at 1 Gbit/s.
+const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
+
+/// Links between client and server side.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    links: Vec<NamedLink>,
+    /// For most servers.
+    common: Route,
+    /// For servers that have links of their own.
+    farther: BTreeMap<IpAddr, Route>,
+}
+
+/// One link.
+#[derive(Clone, Debug)]
+pub struct NamedLink {
+    /// What it is called.
+    pub name: String,
+    /// What it is to be.
+    pub config: LinkConfig,
+    /// What is dropped at its entrance.
+    pub(crate) drops: Drops,
+}
+
+/// The links that packets cross, in their order; numbers as in [`Topology::links`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Route {
+    up: Vec<usize>,
+    down: Vec<usize>,
+}
+
+impl Route {
+    /// Those that a packet of one side crosses.
+    pub(crate) fn from(&self, side: Side) -> &[usize] {
+        match side {
+            Side::Client => &self.up,
+            Side::Server => &self.down,
+        }
+    }
+}
+
+impl Topology {
+    /// One link each way, called `up` and `down`.
+    pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
+        let mut topology =
+            Topology { links: Vec::new(), common: Route::default(), farther: BTreeMap::new() };
+        topology.common.up.push(topology.links.len());
+        topology.add("up", up);
+        topology.common.down.push(topology.links.len());
+        topology.add("down", down);
+        topology
+    }
+
+    /// The links of a network: `up`, `down`, and for each farther hop `hop/1/up`, `hop/1/down` and so on.
+    pub fn of(network: &Network) -> Topology {
+        let nearest = Topology::between(network.up.clone(), network.down.clone());
+        network
+            .beyond
+            .iter()
+            .fold(nearest, |topology, hop| topology.beyond(hop.up.clone(), hop.down.clone()))
+    }
+
+    /// Adds a hop for all servers, beyond those that there are. To be called before [`Topology::farther`].
+    pub fn beyond(mut self, up: LinkConfig, down: LinkConfig) -> Topology {
+        let hop = self.common.up.len();
+        let (up, down) =
+            (self.add(&format!("hop/{hop}/up"), up), self.add(&format!("hop/{hop}/down"), down));
+        self.common.up.push(up);
+        self.common.down.insert(0, down);
+        self
+    }
+
+    /// Gives one server links of its own, beyond those that it shares with all.
+    pub fn farther(
+        mut self,
+        server: IpAddr,
+        up_name: &str,
+        up: LinkConfig,
+        down_name: &str,
+        down: LinkConfig,
+    ) -> Topology {
+        let mut route = self.common.clone();
+        route.up.push(self.add(up_name, up));
+        route.down.insert(0, self.add(down_name, down));
+        self.farther.insert(server, route);
+        self
+    }
+
+    /// Drops these data packets at the entrance of the link called `name`, beside what the link itself does.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn losing(mut self, name: &str, drops: Drops) -> Topology {
+        let link = self.links.iter_mut().find(|link| link.name == name);
+        link.unwrap_or_else(|| panic!("the topology has no link `{name}`")).drops = drops;
+        self
+    }
+
+    /// The largest packet that all links carry.
+    pub fn mtu(&self) -> u32 {
+        self.links.iter().map(|link| link.config.mtu).min().unwrap_or(u32::MAX)
+    }
+
+    /// All links, in the order in which they were added: `up`, `down`, `hop/1/up`, ...
+    pub fn links(&self) -> &[NamedLink] {
+        &self.links
+    }
+
+    /// A rate that packets of one side exceed at no time.
+    pub(crate) fn peak(&self, from: Side) -> BitsPerSec {
+        let rates = self.common.from(from).iter().map(|link| self.links[*link].config.rate.peak());
+        rates.min().unwrap_or(BitsPerSec::UNLIMITED)
+    }
+
+    /// Half of the time that every packet takes at least, as far as that is of use.
+    pub(crate) fn lookahead(&self) -> Duration {
+        let least = |side: Side| -> Duration {
+            self.common.from(side).iter().map(|link| least_delay(&self.links[*link].config)).sum()
+        };
+        let half = Side::BOTH.map(least).into_iter().min().unwrap_or_default() / 2;
+        if half < LEAST_LOOKAHEAD { Duration::ZERO } else { half.min(MOST_LOOKAHEAD) }
+    }
+
+    /// All links; all routes, the common one first; the servers that have one of their own.
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<IpAddr, usize>) {
+        let numbers = self.farther.keys().copied().zip(1..).collect();
+        let routes = std::iter::once(self.common).chain(self.farther.into_values()).collect();
+        (self.links, routes, numbers)
+    }
+
+    fn add(&mut self, name: &str, config: LinkConfig) -> usize {
+        self.links.push(NamedLink { name: name.to_owned(), config, drops: Drops::default() });
+        self.links.len() - 1
+    }
+}
+
+/// What a link takes at least, serialisation apart.
+fn least_delay(config: &LinkConfig) -> Duration {
+    let varies = match config.jitter.shape {
+        JitterShape::Uniform => config.jitter.spread,
+        // No farther from the mean by construction.
+        JitterShape::Normal => config.jitter.spread * 6,
+    };
+    match (config.emulator, config.reorder) {
+        (Emulator::Farlink, Reorder::Never | Reorder::ByJitter) => {
+            config.delay.saturating_sub(varies)
+        }
+        // Ticks are rounded, and some packets jump.
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::{Jitter, QueueLimit};
+
+    use super::*;
+
+    fn lookahead(config: LinkConfig) -> Duration {
+        Topology::between(config, LinkConfig::delay(Duration::from_secs(1))).lookahead()
+    }
+
+    #[test]
+    fn the_lookahead_is_half_of_the_shortest_way() {
+        let delay = |micros| LinkConfig::delay(Duration::from_micros(micros));
+        assert_eq!(lookahead(delay(1000)), Duration::from_micros(500));
+        assert_eq!(lookahead(delay(100)), Duration::ZERO);
+        assert_eq!(lookahead(delay(50_000)), MOST_LOOKAHEAD);
+        let jitter = Jitter { spread: Duration::from_micros(400), shape: JitterShape::Uniform };
+        assert_eq!(lookahead(LinkConfig { jitter, ..delay(1000) }), Duration::from_micros(300));
+        assert_eq!(
+            lookahead(LinkConfig { reorder: Reorder::Jump(0.1), ..delay(1000) }),
+            Duration::ZERO
+        );
+        let rate = LinkConfig::new(BitsPerSec::kbit(1), Duration::ZERO, QueueLimit::Unlimited);
+        assert_eq!(lookahead(rate), Duration::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "no link `sideways`")]
+    fn drops_need_a_link() {
+        let link = LinkConfig::delay(Duration::ZERO);
+        let _ = Topology::between(link.clone(), link).losing("sideways", Drops::of([1]));
+    }
+}

@@ -1,0 +1,260 @@
+//! The emulated link is what its configuration says, measured where packets enter and leave; and every packet is accounted for.
+
+mod inside;
+
+use std::net::{IpAddr, UdpSocket};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use chance::Source;
+use farlink_emu::{
+    Account, Control, Drop, Emulator, Error, Invalid, Observer, Release, Side, Sighting, Testbed,
+    Topology,
+};
+use net::{DropCause, Link, LinkConfig, LossModel, Packet, QueueLimit, Verdict};
+use units::{BitsPerSec, Time};
+
+/// A machine that is busy for a moment spoils one attempt, not all.
+const ATTEMPTS: u32 = 6;
+const PORT: u16 = 7000;
+const SEED: u64 = 7;
+const PAYLOAD_BYTES: usize = 1200;
+/// A receiver that hears nothing for so long has heard everything: longer than any link here takes.
+const SILENCE: Duration = Duration::from_millis(400);
+/// Bytes of IP and UDP headers.
+const HEADERS_V4: u64 = 20 + 8;
+const HEADERS_V6: u64 = 40 + 8;
+
+#[test]
+fn as_root() {
+    inside::as_root("as_root", prove);
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    inside::as_an_ordinary_user("as_an_ordinary_user", prove);
+}
+
+fn prove() {
+    rate_and_delay_are_those_configured(Testbed::host_address(0), Side::Client);
+    rate_and_delay_are_those_configured(Side::Client.address().into(), Side::Server);
+    rate_and_delay_are_those_configured(Testbed::host_address_v6(0), Side::Client);
+    every_packet_is_accounted_for(Side::Server.address().into());
+    every_packet_is_accounted_for(Testbed::host_address_v6(700));
+    losses_are_those_of_the_simulation();
+    an_emulator_that_has_ended_says_so();
+}
+
+/// Datagrams of one side to an address of the other.
+struct Datagrams {
+    from: Side,
+    to: IpAddr,
+    count: usize,
+    gap: Duration,
+}
+
+/// When one packet entered and left.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    entered: Time,
+    left: Option<Time>,
+}
+
+/// Measures each packet at the emulator's sockets.
+#[derive(Clone, Debug, Default)]
+struct Meter {
+    crossings: Vec<Crossing>,
+    lost: Vec<u64>,
+}
+
+impl Observer for Meter {
+    fn entered(&mut self, at: Time, _: &Sighting<'_>) {
+        self.crossings.push(Crossing { entered: at, left: None });
+    }
+
+    fn delivered(&mut self, _: Time, left: Time, packet: &Sighting<'_>) {
+        self.crossings[packet.number as usize].left = Some(left);
+    }
+
+    fn dropped(&mut self, number: u64, drop: &Drop) {
+        if drop.cause == DropCause::Loss {
+            self.lost.push(number);
+        }
+    }
+}
+
+/// What was measured, and how many datagrams were received.
+type Outcome = (Account<Meter>, u64);
+
+/// Sends datagrams over a testbed of its own.
+fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
+    let testbed = Testbed::with_mtu(topology.mtu())?;
+    let (own, release) = (topology.clone(), Release::Exact);
+    let emulator = testbed
+        .middle()
+        .run(move || Ok(Emulator::new(own, &Source::new(SEED, 0))?.releasing(release)))?
+        .observed_by(Meter::default());
+    let control = emulator.control();
+    let emulation = std::thread::spawn(move || emulator.run());
+    let Datagrams { from, to, count, gap } = *datagrams;
+    let (bound, listening) = mpsc::channel();
+    let receiver = testbed.namespace(from.peer()).spawn(move || {
+        let socket = UdpSocket::bind((to, PORT)).expect("the address is local");
+        socket.set_read_timeout(Some(SILENCE)).expect("a timeout can be set");
+        bound.send(()).expect("the test listens");
+        Ok(std::iter::from_fn(|| socket.recv(&mut [0; PAYLOAD_BYTES]).ok()).count() as u64)
+    })?;
+    listening.recv().expect("the receiver listens");
+    testbed.namespace(from).run(move || {
+        let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any).expect("a socket can be opened");
+        for _ in 0..count {
+            socket.send_to(&[0; PAYLOAD_BYTES], (to, PORT)).expect("there is a route");
+            pause(gap);
+        }
+        Ok(())
+    })?;
+    let received = receiver.join().map_err(|_| Error::Panicked("receiver"))??;
+    control.stop();
+    let account = emulation.join().map_err(|_| Error::Panicked("emulator"))??;
+    Ok((account, received))
+}
+
+#[expect(clippy::disallowed_methods, reason = "real time")]
+fn pause(span: Duration) {
+    if !span.is_zero() {
+        std::thread::sleep(span);
+    }
+}
+
+/// Repeats a measurement until the emulator was on time and `judge` agrees. A late packet can only make a difference, never hide one.
+fn measure(
+    topology: &Topology,
+    datagrams: &Datagrams,
+    judge: impl Fn(&Outcome) -> Result<(), String>,
+) {
+    for _ in 0..ATTEMPTS {
+        let outcome = send(topology, datagrams).unwrap_or_else(|error| panic!("{error}"));
+        let (verdict, validity) = (judge(&outcome), outcome.0.snapshot.check());
+        match (verdict, validity) {
+            (Ok(()), Ok(()) | Err(Invalid::Late(_))) => return,
+            (Err(why), Ok(())) => panic!("{why}"),
+            (_, Err(invalid)) => println!("{invalid}; trying again"),
+        }
+    }
+    panic!("the machine was too busy {ATTEMPTS} times");
+}
+
+/// 50 ms at 10 Mbit/s.
+fn link() -> LinkConfig {
+    LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Unlimited)
+}
+
+fn rate_and_delay_are_those_configured(to: IpAddr, from: Side) {
+    let topology = Topology::between(link(), link());
+    let headers = if to.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
+    let wire_bytes = PAYLOAD_BYTES as u64 + headers;
+
+    let count = 300;
+    let burst = Datagrams { from, to, count, gap: Duration::ZERO };
+    measure(&topology, &burst, |(account, received)| {
+        let left: Vec<Time> = account.observer.crossings.iter().filter_map(|c| c.left).collect();
+        if (left.len(), *received) != (count, count as u64) {
+            return Err(format!("{} left, {received} received of {count}", left.len()));
+        }
+        let took = left[count - 1] - left[0];
+        let expected = BitsPerSec::mbit(10).time_for(wire_bytes * (count as u64 - 1));
+        let stated = account.snapshot.links[from as usize].stats.service_rate();
+        assert_eq!(stated, Some(BitsPerSec::mbit(10)), "the link's own account");
+        within_one_per_cent("rate", took, expected)
+    });
+
+    let paced = Datagrams { from, to, count: 21, gap: Duration::from_millis(10) };
+    measure(&topology, &paced, |(account, _)| {
+        let crossings = account.observer.crossings.iter();
+        let mut took: Vec<Duration> = crossings.filter_map(|c| Some(c.left? - c.entered)).collect();
+        took.sort_unstable();
+        let expected = Duration::from_millis(50) + BitsPerSec::mbit(10).time_for(wire_bytes);
+        within_one_per_cent("delay", took[took.len() / 2], expected)
+    });
+}
+
+fn within_one_per_cent(what: &str, is: Duration, should: Duration) -> Result<(), String> {
+    let ratio = is.as_secs_f64() / should.as_secs_f64();
+    println!("{what}: {is:?} of {should:?}, {ratio:.4}");
+    let holds = (ratio - 1.0).abs() < 0.01;
+    holds.then_some(()).ok_or(format!("{what}: {is:?} instead of {should:?}"))
+}
+
+/// Two hops that lose at random, the second with a short queue, too.
+fn every_packet_is_accounted_for(to: IpAddr) {
+    let lossy = |mbit, loss, queue| LinkConfig {
+        loss: LossModel::Random(loss),
+        ..LinkConfig::new(BitsPerSec::mbit(mbit), Duration::from_millis(5), queue)
+    };
+    let first = lossy(100, 0.03, QueueLimit::Unlimited);
+    let second = lossy(50, 0.02, QueueLimit::Packets(20));
+    let topology = Topology::between(first.clone(), first).beyond(second.clone(), second);
+    let datagrams = Datagrams { from: Side::Client, to, count: 3000, gap: Duration::ZERO };
+    measure(&topology, &datagrams, |(account, received)| {
+        let Account { snapshot, drops, .. } = account;
+        for (index, link) in snapshot.links.iter().enumerate() {
+            let (stats, inside) = (link.stats, link.inside as u64);
+            let logged = drops.iter().filter(|drop| drop.link == index);
+            let bytes: u64 = logged.clone().map(|drop| u64::from(drop.wire_bytes)).sum();
+            assert_eq!(logged.count() as u64, stats.dropped_packets(), "{}", link.name);
+            assert_eq!(bytes, stats.dropped_bytes, "{}", link.name);
+            let gone = stats.delivered_packets + stats.dropped_packets();
+            assert_eq!(stats.offered_packets, gone + inside, "{}", link.name);
+        }
+        let [up, _, beyond, _] = &snapshot.links[..] else { panic!("there are four links") };
+        assert_eq!(up.stats.delivered_packets, beyond.stats.offered_packets);
+        if (up.stats.offered_packets, beyond.stats.delivered_packets) != (3000, *received) {
+            return Err(format!("{received} received: {snapshot:?}"));
+        }
+        assert!(beyond.stats.queue_full_packets > 0, "the second hop is slower");
+        binomial("up", up.stats.lost_packets, up.stats.offered_packets, 0.03)?;
+        binomial("hop/1/up", beyond.stats.lost_packets, beyond.stats.offered_packets, 0.02)
+    });
+}
+
+/// Whether so many of `count` lie in the interval in which they do 999 times of 1000 (the normal approximation).
+fn binomial(name: &str, lost: u64, count: u64, probability: f64) -> Result<(), String> {
+    let mean = count as f64 * probability;
+    let deviation = (mean * (1.0 - probability)).sqrt();
+    let holds = (lost as f64 - mean).abs() < 3.29 * deviation;
+    println!("{name}: {lost} of {count} lost at {probability}");
+    holds.then_some(()).ok_or(format!("{name}: {lost} of {count} lost at {probability}"))
+}
+
+fn losses_are_those_of_the_simulation() {
+    let config = LinkConfig { loss: LossModel::Random(0.1), ..link() };
+    let topology = Topology::between(config.clone(), config.clone());
+    let to = Testbed::host_address(3);
+    let datagrams = Datagrams { from: Side::Client, to, count: 200, gap: Duration::ZERO };
+    let mut simulated = Link::new(config, &Source::new(SEED, 0), "up");
+    let lost: Vec<u64> = (0..200)
+        .filter(|_| simulated.handle(Time::ZERO, Packet::new(1228), ()) != Verdict::Queued)
+        .collect();
+    measure(&topology, &datagrams, |(account, _)| {
+        let same = account.observer.lost == lost;
+        same.then_some(()).ok_or(format!("{:?} were lost, not {lost:?}", account.observer.lost))
+    });
+}
+
+fn an_emulator_that_has_ended_says_so() {
+    let testbed = Testbed::new().unwrap_or_else(|error| panic!("{error}"));
+    let topology = Topology::between(link(), link());
+    let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(SEED, 0)));
+    let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
+    let control: Control = emulator.control();
+    let emulation = std::thread::spawn(move || emulator.run());
+    let snapshot = control.snapshot().expect("it runs");
+    let names: Vec<&str> = snapshot.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["up", "down"]);
+    assert_eq!(snapshot.links[0].stats.offered_packets, 0, "nothing speaks by itself");
+    assert!(control.drops(0).expect("it runs").is_empty());
+    control.stop();
+    emulation.join().expect("it does not panic").expect("it ends well");
+    assert!(matches!(control.snapshot(), Err(Error::Ended)));
+}

@@ -1,0 +1,185 @@
+//! What programs send arrives as it was sent, however the kernel cuts it and the links treat it; and the emulator outlives what programs do.
+
+mod inside;
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use chance::Source;
+use farlink_emu::{
+    Account, Control, Emulator, Error, Invalid, Observer, Release, Side, Sighting, Testbed,
+    Topology,
+};
+use net::{LinkConfig, LossModel, QueueLimit};
+use units::{BitsPerSec, Time};
+
+const PORT: u16 = 7000;
+const BODY_BYTES: usize = 1_000_000;
+const WHOLE: Release = Release::Coalesced { quantum: Duration::ZERO };
+
+#[test]
+fn as_root() {
+    inside::as_root("as_root", transfer);
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    inside::as_an_ordinary_user("as_an_ordinary_user", transfer);
+}
+
+fn transfer() {
+    for release in [Release::Exact, WHOLE] {
+        tcp_delivers_all_of_it(Testbed::host_address(0), release);
+        tcp_delivers_all_of_it(Testbed::host_address_v6(0), release);
+        datagrams_of_one_call_arrive_one_by_one(Testbed::host_address(0), release);
+        datagrams_of_one_call_arrive_one_by_one(Testbed::host_address_v6(0), release);
+    }
+    an_interface_that_goes_down_is_survived();
+}
+
+/// An emulator at work between two namespaces.
+struct Emulation {
+    testbed: Testbed,
+    control: Control,
+    thread: JoinHandle<Result<Account<Inspector>, Error>>,
+}
+
+impl Emulation {
+    fn start(link: LinkConfig, release: Release) -> Emulation {
+        let topology = Topology::between(link.clone(), link);
+        let testbed = Testbed::new().unwrap_or_else(|error| panic!("{error}"));
+        let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(3, 0)));
+        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
+        let emulator = emulator.releasing(release).observed_by(Inspector::default());
+        let control = emulator.control();
+        Emulation { testbed, control, thread: std::thread::spawn(move || emulator.run()) }
+    }
+
+    /// Runs `job` at one side.
+    fn at<T: Send + 'static>(&self, side: Side, job: impl FnOnce() -> T + Send + 'static) -> T {
+        self.testbed.namespace(side).run(|| Ok(job())).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn end(self) -> Account<Inspector> {
+        self.control.stop();
+        let ended = self.thread.join().expect("the emulator does not panic");
+        ended.unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Looks whether packets are what a wire could carry.
+#[derive(Clone, Debug, Default)]
+struct Inspector {
+    entered: u64,
+    largest: usize,
+    broken: u64,
+}
+
+impl Observer for Inspector {
+    fn entered(&mut self, _: Time, packet: &Sighting<'_>) {
+        let bytes = packet.ip_packet();
+        self.entered += 1;
+        self.largest = self.largest.max(bytes.len());
+        self.broken += u64::from(!checks(&bytes));
+    }
+}
+
+/// Whether the transport's checksum is right (RFC 9293 section 3.1, RFC 8200 section 8.1).
+fn checks(packet: &[u8]) -> bool {
+    let (addresses, segment, protocol) = match packet[0] >> 4 {
+        4 => (&packet[12..20], &packet[20..], packet[9]),
+        _ => (&packet[8..40], &packet[40..], packet[6]),
+    };
+    let words = addresses.chunks(2).chain(segment.chunks(2));
+    let word = |pair: &[u8]| u32::from(pair[0]) * 256 + u32::from(*pair.get(1).unwrap_or(&0));
+    let mut sum = words.map(word).sum::<u32>() + u32::from(protocol) + segment.len() as u32;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum == 0xffff
+}
+
+/// No two stretches of it are alike.
+fn body() -> Vec<u8> {
+    let mut bytes = vec![0; BODY_BYTES];
+    Source::new(1, 0).stream("body").fill(&mut bytes);
+    bytes
+}
+
+fn tcp_delivers_all_of_it(server: IpAddr, release: Release) {
+    let delay = Duration::from_millis(2);
+    let lossy = LinkConfig {
+        loss: LossModel::Random(0.01),
+        ..LinkConfig::new(BitsPerSec::mbit(200), delay, QueueLimit::Packets(500))
+    };
+    let emulation = Emulation::start(lossy, release);
+    let listener = emulation.at(Side::Server, move || TcpListener::bind((server, PORT)));
+    let listener = listener.expect("the server has the address");
+    let sender = std::thread::spawn(move || {
+        let (mut stream, peer) = listener.accept().expect("the client comes");
+        stream.write_all(&body()).expect("the client reads");
+        peer.ip()
+    });
+    let received = emulation.at(Side::Client, move || {
+        let mut stream = TcpStream::connect((server, PORT)).expect("the server answers");
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).expect("the server sends");
+        received
+    });
+    let client = sender.join().expect("the sender does not panic");
+    assert!(client == IpAddr::V4(Side::Client.address()) || client == Side::Client.address_v6());
+    assert!(received == body(), "{} bytes of {BODY_BYTES} arrived", received.len());
+    let Account { snapshot, observer, .. } = emulation.end();
+    assert_eq!((observer.broken, observer.largest), (0, 1500), "{release:?}");
+    assert!(snapshot.dropped > 0 && snapshot.refused == 0, "{snapshot:?}");
+}
+
+fn datagrams_of_one_call_arrive_one_by_one(server: IpAddr, release: Release) {
+    let emulation = Emulation::start(LinkConfig::delay(Duration::from_millis(2)), release);
+    let socket = emulation.at(Side::Server, move || UdpSocket::bind((server, PORT)));
+    let socket = socket.expect("the server has the address");
+    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
+    emulation.at(Side::Client, move || {
+        let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any).expect("a socket can be opened");
+        segment_by(&socket, 1000);
+        socket.send_to(&body()[..4500], (server, PORT)).expect("there is a route");
+    });
+    let mut buffer = [0; 2000];
+    for part in body()[..4500].chunks(1000) {
+        let len = socket.recv(&mut buffer).expect("it arrives");
+        assert_eq!(&buffer[..len], part);
+    }
+    let Account { snapshot, observer, .. } = emulation.end();
+    assert_eq!((observer.entered, observer.broken), (5, 0), "{release:?}");
+    assert_eq!(snapshot.links[0].stats.delivered_packets, 5);
+}
+
+/// Lets the kernel cut datagrams (`UDP_SEGMENT` in udp(7)).
+fn segment_by(socket: &UdpSocket, bytes: u16) {
+    use nix::sys::socket::{setsockopt, sockopt::UdpGsoSegment};
+    setsockopt(socket, UdpGsoSegment, &i32::from(bytes)).expect("Linux can since 4.18");
+}
+
+fn an_interface_that_goes_down_is_survived() {
+    let emulation = Emulation::start(LinkConfig::delay(Duration::ZERO), Release::Exact);
+    let ip = |words: &'static str| {
+        move || {
+            let mut command = std::process::Command::new("ip");
+            let status = command.args(words.split(' ')).status().expect("there is `ip`");
+            assert!(status.success());
+        }
+    };
+    emulation.at(Side::Server, ip("link set eth0 down"));
+    emulation.at(Side::Client, || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
+        socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+    });
+    let refused = || emulation.control.snapshot().expect("the emulator goes on").refused;
+    while refused() == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(emulation.end().snapshot.check(), Err(Invalid::Refused(1)));
+}

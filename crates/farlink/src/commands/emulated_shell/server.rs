@@ -1,0 +1,108 @@
+//! A command at the network's far side.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anstream::eprintln;
+use emu::sandbox::RunAs;
+use emu::{NetNamespace, Side, Testbed};
+
+use crate::failure::Failure;
+
+/// How long the server may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(5);
+/// `TCP_LISTEN` as `/proc/net/tcp` writes it (`include/net/tcp_states.h`).
+const LISTENING: &str = "0A";
+/// `TCP_CLOSE`: what a bound datagram socket is in (proc(5)).
+const BOUND: &str = "07";
+
+/// It ends with the sandbox.
+pub struct Server {
+    child: Child,
+}
+
+impl Server {
+    /// Starts it, and waits until some socket waits for clients there.
+    pub fn start(testbed: &Testbed, text: &str) -> Result<Server, Failure> {
+        let mut command = Command::new("/bin/sh");
+        let said = io::stderr().as_fd().try_clone_to_owned().map_err(Failure::machine)?;
+        command.args(["-c", text]).stdin(Stdio::null()).stdout(said);
+        let namespace = testbed.namespace(Side::Server);
+        let child = namespace.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
+        let mut server = Server { child };
+        server.await_readiness(namespace)?;
+        Ok(server)
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Says that it has ended before the command did, unless it says itself that this is well.
+    pub fn tell_end(&self, status: ExitStatus) {
+        if !status.success() {
+            eprintln!("warning: the server command ended before the command did: {status}");
+        }
+    }
+
+    fn await_readiness(&mut self, namespace: &NetNamespace) -> Result<(), Failure> {
+        let mut left = PATIENCE;
+        while !serves(namespace)? {
+            if let Some(status) = self.child.try_wait().map_err(Failure::machine)? {
+                return Err(Failure::bad_input(format!(
+                    "the server command ended before it listened: {status}"
+                )));
+            }
+            if left.is_zero() {
+                let seconds = PATIENCE.as_secs();
+                eprintln!("warning: the server command does not listen after {seconds} s");
+                break;
+            }
+            pause();
+            left = left.saturating_sub(STEP);
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "real time: another process is getting ready")]
+fn pause() {
+    thread::sleep(STEP);
+}
+
+/// Whether a socket in this namespace waits for clients.
+fn serves(namespace: &NetNamespace) -> Result<bool, Failure> {
+    let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+    let job = move || {
+        // IPv6 may be off, and then has no table.
+        let tables = [("tcp", LISTENING), ("tcp6", LISTENING), ("udp", BOUND), ("udp6", BOUND)];
+        Ok(tables.iter().any(|(name, state)| has(&read(name).unwrap_or_default(), state)))
+    };
+    namespace.run(job).map_err(Failure::machine)
+}
+
+/// Whether a table of sockets has one in this state, which is its fourth column.
+fn has(table: &str, state: &str) -> bool {
+    table.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listening_sockets_are_told_from_others() {
+        let table = "  sl  local_address rem_address   st tx_queue\n   \
+                     0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n   \
+                     1: 0100007F:1F91 0100007F:9000 01 00000000:00000000\n";
+        assert!(has(table, LISTENING));
+        assert!(!has(table, BOUND));
+        assert!(!has("", LISTENING));
+    }
+}

@@ -1,0 +1,144 @@
+//! Measures what the store does not hold yet: the simulation first, which says how long the rest will take.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use lab::runner::{self, Ended};
+use lab::store::{RunFacts, RunId, RunState, Store};
+use lab::validate::{PartPlan, Suite, Way, estimate};
+use lab::worlds::Worlds;
+
+use crate::args::Validate;
+use crate::commands::run::{now, progress_bar};
+use crate::commands::{interrupt, shell, stores, workers};
+use crate::failure::Failure;
+use crate::show::units::counted;
+
+/// What is measured, how.
+pub struct Measurement<'a> {
+    /// What was typed.
+    pub args: &'a Validate,
+    /// The suite.
+    pub suite: &'a Suite,
+    /// Who loads pages.
+    pub worlds: &'a Worlds,
+}
+
+impl Measurement<'_> {
+    /// Measures all that `store` does not hold.
+    pub fn run(&self, store: &mut Store) -> Result<Ended, Failure> {
+        let plans = self.suite.plans();
+        self.check(&plans)?;
+        let cancel = interrupt::flag()?;
+        let (simulated, real_time): (Vec<_>, Vec<_>) =
+            plans.iter().partition(|plan| plan.way == Way::Sim);
+        let mut ended = self.all(&simulated, store, &cancel)?;
+        if ended == Ended::Complete {
+            self.tell_estimate(store)?;
+            ended = self.all(&real_time, store, &cancel)?;
+        }
+        Ok(ended)
+    }
+
+    /// Refuses before anything is measured what this machine cannot do.
+    fn check(&self, plans: &[PartPlan]) -> Result<(), Failure> {
+        for cell in plans.iter().flat_map(|plan| plan.plan.cells()) {
+            self.worlds
+                .prepare(cell)
+                .map_err(|refusal| Failure::bad_input(refusal.message).hint(refusal.hint))?;
+        }
+        Ok(())
+    }
+
+    fn all(
+        &self,
+        plans: &[&PartPlan],
+        store: &mut Store,
+        cancel: &AtomicBool,
+    ) -> Result<Ended, Failure> {
+        for plan in plans {
+            let Some(run) = self.begin(plan, store)? else { continue };
+            let ended = self.execute(plan, store, run, cancel)?;
+            if ended != Ended::Complete {
+                return Ok(ended);
+            }
+        }
+        Ok(Ended::Complete)
+    }
+
+    /// The run of a plan that is still to be done; `None` if it is complete.
+    fn begin(&self, plan: &PartPlan, store: &mut Store) -> Result<Option<RunId>, Failure> {
+        let facts = self.facts(plan.way);
+        let known = store.run_of_plan(&plan.plan.digest()).map_err(stores::failed)?;
+        match known.filter(|_| !self.args.again) {
+            Some(known) if known.state == RunState::Complete => Ok(None),
+            Some(known) => {
+                store.resume_run(known.id, &facts).map_err(stores::failed)?;
+                Ok(Some(known.id))
+            }
+            None => store.begin_run(&plan.plan, &facts).map(Some).map_err(stores::failed),
+        }
+    }
+
+    fn execute(
+        &self,
+        plan: &PartPlan,
+        store: &mut Store,
+        run: RunId,
+        cancel: &AtomicBool,
+    ) -> Result<Ended, Failure> {
+        let total = plan.plan.journey_count();
+        anstream::eprintln!("{}: {}", plan.plan.name(), counted(total as usize, "load"));
+        let bar = progress_bar(total);
+        let mut failed = 0;
+        let mut progress = |progress: runner::Progress| {
+            failed = progress.failed;
+            bar.set_position(progress.done);
+        };
+        let workers = self.at_once(plan.way);
+        let ended =
+            runner::run(store, run, &plan.plan, self.worlds, workers, cancel, &mut progress);
+        bar.finish_and_clear();
+        let ended = ended.map_err(stores::failed)?;
+        store.finish_run(run, &now()).map_err(stores::failed)?;
+        if failed > 0 {
+            anstream::eprintln!(
+                "{failed} of them failed; the report says why, --again measures anew"
+            );
+        }
+        Ok(ended)
+    }
+
+    /// How many loads go on at once.
+    fn at_once(&self, way: Way) -> usize {
+        let suites = self.suite.side_by_side as usize;
+        match way {
+            Way::Sim => workers(None),
+            Way::Emu => self.args.jobs.map_or(suites, NonZeroUsize::get),
+            // The browser's own work is what disturbs a browser most.
+            Way::Chromium => 1,
+        }
+    }
+
+    fn tell_estimate(&self, store: &Store) -> Result<(), Failure> {
+        let side_by_side = self.at_once(Way::Emu);
+        let estimate = estimate(store, self.suite, self.worlds.library(), side_by_side)
+            .map_err(stores::failed)?;
+        anstream::eprintln!(
+            "{} in real time to come, about {} min ({side_by_side} side by side; browsers one at a time)",
+            counted(estimate.loads as usize, "load"),
+            estimate.wall.as_secs().div_ceil(60),
+        );
+        Ok(())
+    }
+
+    fn facts(&self, way: Way) -> RunFacts {
+        RunFacts {
+            experiment: Some(self.suite.text.clone()),
+            command: shell::this_command(),
+            machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            workers: self.at_once(way) as u32,
+            started_at: now(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! One connection of the kernel at an instant, in the words of the simulated TCP.
+//!
+//! | [`Stats`] | the kernel's | where they differ |
+//! |---|---|---|
+//! | `bytes_sent` | `bytes_sent - bytes_retrans` | |
+//! | `bytes_received` | `bytes_received` | the kernel counts the peer's FIN; it is taken off here, except from a connection that is closed already, of which nothing tells whether one came |
+//! | `segments_sent`, `segments_received` | `segs_out`, `segs_in` | |
+//! | `retransmitted_segments`, `retransmitted_bytes` | `total_retrans`, `bytes_retrans` | |
+//! | `delivered_segments` | `delivered - 1` | the kernel counts the handshake's |
+//! | `timeouts` | `total_rto` | |
+//! | `undone_reductions` | | always 0: the kernel counts them for the whole machine only |
+//! | `srtt`, `min_rtt` | `rtt`, `min_rtt` | |
+//! | `rttvar` | `rto >> backoff`, less `rtt` | the timeout's variance term; the kernel tells of the mean deviation instead. To a tick |
+//! | `rto` | `rto` | to a tick |
+//! | `cwnd`, `ssthresh`, `congestion_state` | `snd_cwnd`, `snd_ssthresh`, `ca_state` | |
+//! | `in_flight` | `unacked - sacked - lost + retrans` | |
+//! | `pacing_rate` | `pacing_rate` | the kernel keeps one for every connection, to size its bursts; taken only where the controller paces by it |
+//! | `established_at` | | always none: whoever opened or accepted the connection knows |
+//! | `peer_window_bytes` | `snd_wnd` | |
+//! | `unacknowledged_bytes`, `unsent_bytes` | `SIOCOUTQ`, `notsent_bytes` | a FIN that waits counts as a byte in both |
+//! | `busy`, `rwnd_limited`, `sndbuf_limited` | `busy_time`, `rwnd_limited`, `sndbuf_limited` | up to now, not up to the last change; to a tick |
+//!
+//! Source: Linux 6.18 `tcp_get_info`, `tcp_get_info_chrono_stats`, `tcp_ioctl`.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use tcp::{CongestionState, State, Stats};
+use units::BitsPerSec;
+
+use crate::{Error, TcpInfo, sockopt};
+
+/// `TCP_CA_NAME_MAX`
+const NAME_BYTES: usize = 16;
+
+/// What the kernel tells of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    /// Most of it.
+    pub info: TcpInfo,
+    /// Written and not yet acknowledged.
+    pub unacknowledged_bytes: u64,
+    /// Whether its congestion control spaces its segments.
+    pub paced: bool,
+}
+
+impl Snapshot {
+    /// Looks at one of our own sockets: three system calls, about a microsecond.
+    ///
+    /// # Errors
+    /// If it is no TCP socket.
+    pub fn of(socket: impl AsFd) -> Result<Snapshot, Error> {
+        let controller: [u8; NAME_BYTES] =
+            sockopt::get(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION)
+                .map_err(Error::system("failed to read TCP_CONGESTION"))?;
+        Ok(Snapshot {
+            info: TcpInfo::of(&socket)?,
+            unacknowledged_bytes: unacknowledged(&socket)?,
+            paced: paces(&controller),
+        })
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        // `include/net/tcp_states.h`; 10 is a listener, 12 a request that no socket shows.
+        match self.info.state {
+            1 => State::Established,
+            2 => State::SynSent,
+            3 | 12 => State::SynReceived,
+            4 => State::FinWait1,
+            5 => State::FinWait2,
+            6 => State::TimeWait,
+            8 => State::CloseWait,
+            9 => State::LastAck,
+            11 => State::Closing,
+            _ => State::Closed,
+        }
+    }
+
+    /// Its counters and estimates; the module's text has the exact meaning of each.
+    pub fn stats(&self) -> Stats {
+        let info = &self.info;
+        let rto = micros(info.rto);
+        let srtt = (info.rtt > 0).then(|| micros(info.rtt));
+        Stats {
+            bytes_sent: info.bytes_sent.saturating_sub(info.bytes_retrans),
+            bytes_received: info.bytes_received.saturating_sub(self.fins_received()),
+            segments_sent: info.segs_out.into(),
+            segments_received: info.segs_in.into(),
+            retransmitted_segments: info.total_retrans.into(),
+            retransmitted_bytes: info.bytes_retrans,
+            delivered_segments: u64::from(info.delivered).saturating_sub(1),
+            timeouts: info.total_rto.into(),
+            undone_reductions: 0,
+            srtt,
+            rttvar: unbacked(rto, info.backoff).saturating_sub(srtt.unwrap_or_default()),
+            rto,
+            min_rtt: (info.min_rtt != u32::MAX).then(|| micros(info.min_rtt)),
+            cwnd: info.snd_cwnd,
+            ssthresh: info.ssthresh(),
+            in_flight: info.in_flight(),
+            pacing_rate: self.pacing_rate(),
+            congestion_state: congestion_state(info.ca_state),
+            established_at: None,
+            peer_window_bytes: info.snd_wnd.into(),
+            unacknowledged_bytes: self.unacknowledged_bytes,
+            unsent_bytes: info.notsent_bytes.into(),
+            busy: Duration::from_micros(info.busy_time),
+            rwnd_limited: Duration::from_micros(info.rwnd_limited),
+            sndbuf_limited: Duration::from_micros(info.sndbuf_limited),
+        }
+    }
+
+    fn fins_received(&self) -> u64 {
+        let received = [State::CloseWait, State::LastAck, State::Closing, State::TimeWait]
+            .contains(&self.state());
+        received.into()
+    }
+
+    fn pacing_rate(&self) -> Option<BitsPerSec> {
+        let rate = self.info.pacing_rate;
+        (self.paced && rate != u64::MAX).then(|| BitsPerSec(rate.saturating_mul(8)))
+    }
+}
+
+/// Whether a congestion control, by its name up to the first zero, asks for pacing (`SK_PACING_NEEDED`).
+pub(crate) fn paces(name: &[u8]) -> bool {
+    name.split(|byte| *byte == 0).next() == Some(b"bbr")
+}
+
+pub(crate) fn congestion_state(number: u8) -> CongestionState {
+    match number {
+        0 => CongestionState::Open,
+        1 => CongestionState::Disorder,
+        2 => CongestionState::Cwr,
+        3 => CongestionState::Recovery,
+        _ => CongestionState::Loss,
+    }
+}
+
+fn unacknowledged(socket: impl AsFd) -> Result<u64, Error> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ (the same number as TIOCOUTQ) writes one integer.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    Errno::result(result).map_err(Error::system("failed to read SIOCOUTQ"))?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+fn micros(count: u32) -> Duration {
+    Duration::from_micros(count.into())
+}
+
+/// The timeout before it was doubled so many times.
+fn unbacked(rto: Duration, backoff: u8) -> Duration {
+    rto / (1 << backoff.min(31))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(info: TcpInfo) -> Snapshot {
+        Snapshot { info, unacknowledged_bytes: 0, paced: false }
+    }
+
+    #[test]
+    fn bytes_count_once_and_fins_not_at_all() {
+        let info = TcpInfo {
+            state: 8,
+            bytes_sent: 5000,
+            bytes_retrans: 1000,
+            bytes_received: 301,
+            ..TcpInfo::default()
+        };
+        let stats = snapshot(info).stats();
+        assert_eq!((stats.bytes_sent, stats.bytes_received), (4000, 300));
+        let stats = snapshot(TcpInfo { state: 1, ..info }).stats();
+        assert_eq!(stats.bytes_received, 301, "established: no FIN came");
+    }
+
+    #[test]
+    fn the_variance_term_is_that_of_a_timeout_without_back_off() {
+        let info = TcpInfo { rto: 1_200_000, backoff: 2, rtt: 100_000, ..TcpInfo::default() };
+        assert_eq!(snapshot(info).stats().rttvar, Duration::from_millis(200));
+    }
+
+    #[test]
+    fn a_rate_counts_where_it_is_used() {
+        let info = TcpInfo { pacing_rate: 1000, ..TcpInfo::default() };
+        assert_eq!(snapshot(info).stats().pacing_rate, None);
+        let paced = Snapshot { paced: true, ..snapshot(info) };
+        assert_eq!(paced.stats().pacing_rate, Some(BitsPerSec(8000)));
+        let unlimited = TcpInfo { pacing_rate: u64::MAX, ..info };
+        assert_eq!(Snapshot { info: unlimited, ..paced }.stats().pacing_rate, None);
+        assert!(paces(b"bbr\0\0") && !paces(b"bbr2\0") && !paces(b"cubic\0"));
+    }
+}

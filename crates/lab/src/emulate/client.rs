@@ -1,0 +1,128 @@
+//! The client's node: farlink's own loader on the kernel's TCP in the client's network namespace.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use chance::Source;
+use emu::Topology;
+use http_stack::tls::ClientSessions;
+use units::Time;
+use world::real;
+use world::report::{Drop, Endpoint, LinkReport, Report};
+
+use super::NodeError;
+use super::channel::{Channel, ChannelError};
+use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
+use crate::tour::{self, Detail, Library, Witness};
+
+/// Makes the journey.
+pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
+    let order: Order = supervisor.receive()?;
+    let scenario = &order.scenario;
+    let library = Library::default();
+    let prepared = library.ready(scenario).and_then(|ready| {
+        let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
+        Ok((ready, topology, tour::browser(scenario)?))
+    });
+    let (ready, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
+    let plan = ready.load_plan(scenario);
+    let sessions = ClientSessions::new(Detail::Records.tls(Source::new(order.seed, 0), "client"));
+    let browser = Rc::new(browser.with_sessions(sessions));
+
+    let Settle { .. } = supervisor.receive()?;
+    supervisor.send(&Prepared::Ready)?;
+    let begin: Begin = supervisor.receive()?;
+    let mut config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
+    config.hosts = tour::hosts(&ready.page).collect();
+    let witness = Rc::new(Asking::new(supervisor, topology));
+    let told = Rc::clone(&witness);
+    let detail = order.detail;
+    let done = real::run(config, async move {
+        let visits = tour::tour(browser, scenario, plan, witness).await;
+        let endpoints = if detail == Detail::Packets { super::endpoints() } else { Vec::new() };
+        FromClient::Done { visits, endpoints }
+    })?;
+    told.finish(done)
+}
+
+/// Asks the supervisor what the network and the servers' kernel know.
+pub(super) struct Asking {
+    supervisor: RefCell<Channel>,
+    topology: Topology,
+    limited: RefCell<BTreeMap<SocketAddr, Duration>>,
+    /// Why the supervisor did not answer; told in the end.
+    failure: RefCell<Option<ChannelError>>,
+}
+
+impl Asking {
+    pub(super) fn new(supervisor: Channel, topology: Topology) -> Asking {
+        Asking {
+            supervisor: RefCell::new(supervisor),
+            topology,
+            limited: RefCell::default(),
+            failure: RefCell::default(),
+        }
+    }
+
+    fn ask(&self) -> Result<NetworkReport, ChannelError> {
+        let mut supervisor = self.supervisor.borrow_mut();
+        supervisor.send(&FromClient::Ask)?;
+        supervisor.receive()
+    }
+
+    /// The account of the journey so far, with what this end of its connections knows.
+    pub(super) fn report_with(&self, own: Vec<Endpoint>) -> Report {
+        let network = self.ask().unwrap_or_else(|error| {
+            self.failure.borrow_mut().get_or_insert(error);
+            NetworkReport::of_idle(self.topology.links().len())
+        });
+        let held = network.servers.limited.iter();
+        *self.limited.borrow_mut() =
+            held.map(|(client, nanos)| (*client, Duration::from_nanos(*nanos))).collect();
+        let links = self.topology.links().iter().zip(network.links);
+        Report {
+            digest: None,
+            links: links
+                .map(|(link, stats)| LinkReport {
+                    name: link.name.clone(),
+                    config: link.config.clone(),
+                    stats,
+                })
+                .collect(),
+            drops: network.drops.into_iter().map(Into::into).collect(),
+            endpoints: own.into_iter().chain(network.servers.endpoints).collect(),
+        }
+    }
+
+    pub(super) fn limited(&self, client: SocketAddr) -> Duration {
+        self.limited.borrow().get(&client).copied().unwrap_or_default()
+    }
+
+    /// The last word to the supervisor.
+    pub(super) fn finish(&self, done: FromClient) -> Result<(), NodeError> {
+        match self.failure.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(self.supervisor.borrow_mut().send(&done)?),
+        }
+    }
+}
+
+impl Witness for Rc<Asking> {
+    fn report(&self) -> Report {
+        self.report_with(super::endpoints())
+    }
+
+    fn limited(&self, client: SocketAddr) -> Duration {
+        Asking::limited(self, client)
+    }
+}
+
+impl From<super::messages::Dropped> for Drop {
+    fn from(dropped: super::messages::Dropped) -> Drop {
+        let super::messages::Dropped { at_ns, link, wire_bytes, cause } = dropped;
+        Drop { at: Time::from_nanos(at_ns), link, wire_bytes, cause }
+    }
+}

@@ -1,0 +1,175 @@
+//! Orders journeys from outside of their sandboxes.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use emu::sandbox::Sandbox;
+use record::EmulationRecord;
+
+use super::Role;
+use super::channel::Channel;
+use super::messages::{Answer, Emulated, Order};
+use crate::experiment::Refusal;
+use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
+use crate::scenario::Scenario;
+use crate::tour::{self, Detail, Library, Limits, Observed, Traffic};
+
+/// How often a journey is emulated until the emulator was on time for all of it.
+const ATTEMPTS: u32 = 4;
+
+/// Executes journeys in real time, each in a sandbox of its own.
+pub struct Emulation {
+    library: Arc<Library>,
+    /// This executable.
+    program: PathBuf,
+    /// Journeys with everything that crossed their wires, if somebody wants to look at them.
+    watched: Option<Mutex<Vec<Observed>>>,
+    /// Whether this machine can do it, once somebody has asked.
+    able: OnceLock<Result<(), Refusal>>,
+}
+
+impl Emulation {
+    /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
+    pub fn new(library: Arc<Library>, program: PathBuf) -> Emulation {
+        Emulation { library, program, watched: None, able: OnceLock::new() }
+    }
+
+    /// The same, which keeps what crosses the wires of its journeys.
+    pub fn watching(self) -> Emulation {
+        Emulation { watched: Some(Mutex::default()), ..self }
+    }
+
+    /// Checks that this machine can emulate the scenario.
+    ///
+    /// # Errors
+    /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        self.able.get_or_init(able).clone()?;
+        let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
+            message: format!("{side}: {refusal}"),
+            hint: Some("simulate it: world `sim`".to_owned()),
+        };
+        let transport = &scenario.transport;
+        for (side, tcp) in
+            [("the servers' TCP", &transport.server), ("the client's TCP", &transport.client)]
+        {
+            kernel::Settings::for_config(tcp.config()).map_err(|refusal| refuse(side, refusal))?;
+        }
+        Ok(())
+    }
+
+    /// A journey that was [watched](Emulation::watching). It is handed out once.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn observed(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        let is_it = |journey: &Observed| journey.seed == seed && *journey.scenario == *scenario;
+        let watched =
+            self.watched.as_ref().map(|w| w.lock().unwrap_or_else(PoisonError::into_inner));
+        let found = watched.and_then(|mut journeys| {
+            let place = journeys.iter().position(is_it)?;
+            Some(journeys.swap_remove(place))
+        });
+        found.ok_or_else(|| format!("no journey with the seed {seed} was watched"))
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        detail: Detail,
+    ) -> Result<(JourneyResult, Traffic), String> {
+        let order = Order { scenario: scenario.clone(), seed, detail };
+        let mut late = None;
+        for attempt in 1..=ATTEMPTS {
+            let emulated = self.emulate(&order)?;
+            match emulated.invalid {
+                None => return self.result(&order, emulated, attempt),
+                Some(why) => late = Some(why),
+            }
+        }
+        let why = late.expect("there was an attempt");
+        Err(format!(
+            "the emulation was not on time in {ATTEMPTS} attempts, so nothing was measured: {why}; run fewer loads \
+             side by side (-j), or stop what else keeps the processors busy"
+        ))
+    }
+
+    /// One attempt.
+    fn emulate(&self, order: &Order) -> Result<Emulated, String> {
+        let mut command = Command::new(&self.program);
+        // In a process group of its own: Ctrl-C is for farlink, which lets journeys in hand come to their end.
+        command.args(Role::Supervisor.arguments()).stdin(Stdio::null()).process_group(0);
+        let told = |error: &dyn std::fmt::Display| format!("the emulated network: {error}");
+        let sandbox = Sandbox::start(command).map_err(|error| told(&error))?;
+        let stream = sandbox.channel().try_clone().map_err(|error| told(&error))?;
+        let mut supervisor = Channel::new(stream).map_err(|error| told(&error))?;
+        supervisor.send(order).map_err(|error| told(&error))?;
+        match supervisor.receive().map_err(|error| told(&error))? {
+            Answer::Emulated(emulated) => Ok(emulated),
+            Answer::Failed(reason) => Err(told(&reason)),
+        }
+    }
+
+    /// Keeps a journey that is watched.
+    fn keep(&self, journey: &JourneyPlan, result: &JourneyResult, traffic: Traffic) {
+        let Some(watched) = &self.watched else { return };
+        let Ok(page) = self.library.page_of(&journey.scenario) else { return };
+        let scenario = Arc::clone(&journey.scenario);
+        let observed = Observed::new(scenario, journey.seed, result.clone(), &page, traffic);
+        watched.lock().unwrap_or_else(PoisonError::into_inner).push(observed);
+    }
+
+    fn result(
+        &self,
+        order: &Order,
+        emulated: Emulated,
+        attempts: u32,
+    ) -> Result<(JourneyResult, Traffic), String> {
+        let scenario = &order.scenario;
+        let ready = self.library.ready(scenario)?;
+        let network = self.library.network_of(scenario)?;
+        let limits = Limits::new(scenario, &ready, &network, order.seed)?;
+        let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
+        let measure = |mut record: record::VisitRecord| {
+            record.emulation = Some(punctuality.clone());
+            MeasuredVisit { floors: limits.floors(&record), record }
+        };
+        let visits = emulated.visits.into_iter().map(measure).collect();
+        let notes = tour::notes(scenario, &network, &ready);
+        let traffic = Traffic { endpoints: emulated.endpoints, ..Traffic::default() };
+        Ok((JourneyResult { visits, notes, failure: None }, traffic))
+    }
+}
+
+/// Whether this machine can emulate networks at all; if not, what mends that.
+fn able() -> Result<(), Refusal> {
+    let missing = emu::diagnosis::missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let why = missing.iter().map(|(part, lack)| format!("{part}: {}", lack.why));
+    let remedies: Vec<&str> = missing.iter().map(|(_, lack)| lack.remedy.as_str()).collect();
+    Err(Refusal {
+        message: format!(
+            "this machine does not emulate networks: {}",
+            why.collect::<Vec<_>>().join("; ")
+        ),
+        hint: Some(remedies.join("\n      ")),
+    })
+}
+
+impl Execute for Emulation {
+    fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
+        let detail = if self.watched.is_some() { Detail::Packets } else { Detail::Records };
+        match self.run(&journey.scenario, journey.seed, detail) {
+            Ok((result, traffic)) => {
+                self.keep(journey, &result, traffic);
+                result
+            }
+            Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
+        }
+    }
+}

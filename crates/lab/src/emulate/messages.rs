@@ -1,0 +1,130 @@
+//! What the processes of an emulated journey tell each other.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use net::{DropCause, LinkStats};
+use record::{EmulationRecord, VisitRecord};
+use serde::{Deserialize, Serialize};
+use world::report::Endpoint;
+
+use crate::scenario::Scenario;
+use crate::tour::Detail;
+
+/// What every process is told first: the journey.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) scenario: Scenario,
+    pub(super) seed: u64,
+    pub(super) detail: Detail,
+}
+
+/// What the supervisor answers to farlink in the end.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// What was measured.
+    Emulated(Emulated),
+    /// Why nothing was.
+    Failed(String),
+}
+
+/// A journey that was emulated.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Emulated {
+    pub(super) visits: Vec<VisitRecord>,
+    pub(super) punctuality: EmulationRecord,
+    /// Why its times are not those of the network, if they are not.
+    pub(super) invalid: Option<String>,
+    /// The ends of its connections with their series, if they were asked for.
+    pub(super) endpoints: Vec<Endpoint>,
+}
+
+/// What a node tells the supervisor when it has read the page, and the client also when it has settled.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Prepared {
+    /// It has done what it was to do and can go on.
+    Ready,
+    /// It cannot.
+    Failed(String),
+}
+
+/// The supervisor's word to the client to make itself ready for the page; the network is not there yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Settle {
+    /// Where it may write files, if it needs any. They vanish with the sandbox.
+    pub(super) files: Option<PathBuf>,
+}
+
+/// The supervisor's word to begin.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Begin {
+    /// When the journey's world began: nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) began_ns: u64,
+}
+
+/// What the servers' node says when it listens everywhere.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Listening;
+
+/// What the client's node tells the supervisor while it works.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum FromClient {
+    /// It wants the [`NetworkReport`].
+    Ask,
+    /// The journey is over.
+    Done {
+        visits: Vec<VisitRecord>,
+        /// With series; empty if they are not wanted.
+        endpoints: Vec<Endpoint>,
+    },
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// What happened so far, but for what the client's own kernel knows.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct NetworkReport {
+    /// In the order of the topology's links.
+    pub(super) links: Vec<LinkStats>,
+    pub(super) drops: Vec<Dropped>,
+    pub(super) servers: ServerReport,
+}
+
+/// A packet that did not arrive.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Dropped {
+    pub(super) at_ns: u64,
+    pub(super) link: usize,
+    pub(super) wire_bytes: u32,
+    pub(super) cause: DropCause,
+}
+
+/// What the servers' node is asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct AskServers;
+
+/// The servers' side of every connection so far.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ServerReport {
+    pub(super) endpoints: Vec<Endpoint>,
+    /// How long HTTP's windows held back connections, by the client's address, in nanoseconds.
+    pub(super) limited: Vec<(SocketAddr, u64)>,
+}
+
+impl From<emu::Drop> for Dropped {
+    fn from(drop: emu::Drop) -> Dropped {
+        let emu::Drop { at, link, wire_bytes, cause } = drop;
+        Dropped { at_ns: at.as_nanos(), link, wire_bytes, cause }
+    }
+}
+
+impl NetworkReport {
+    /// That of a network which nothing has crossed.
+    pub(super) fn of_idle(links: usize) -> NetworkReport {
+        NetworkReport {
+            links: vec![LinkStats::default(); links],
+            drops: Vec::new(),
+            servers: ServerReport::default(),
+        }
+    }
+}

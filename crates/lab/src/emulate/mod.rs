@@ -1,0 +1,144 @@
+//! Runs one journey in the emulated world: the machine's time, the kernel's TCP, the simulator's links.
+//!
+//! ```text
+//!   farlink: Emulation           orders a journey, gets its records; judges whether the emulator was on time
+//!     supervisor                 first process of a sandbox: namespaces, emulator, what crossed the links
+//!       client                   the loader in the client's network namespace: the same tour as in simulation
+//!       servers                  the origins in the servers' namespace
+//! ```
+//!
+//! Each journey has a sandbox of its own; nothing is left of it. Loads may run side by side as far as the processors allow: a journey whose
+//! packets were delivered late is emulated again, and fails if that happens again and again. It never yields times that are not the
+//! network's.
+
+mod channel;
+mod chromium;
+mod client;
+mod error;
+mod executor;
+mod messages;
+mod server;
+mod supervisor;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use chance::Source;
+use emu::{Side, Topology};
+use net::Network;
+use world::real::{self, Recording, Sampling};
+use world::report::Endpoint;
+
+use self::channel::Channel;
+use self::error::{EmulationError, NodeError};
+pub use self::executor::Emulation;
+use self::messages::{Begin, Prepared};
+use crate::scenario::Scenario;
+use crate::tour::{self, Detail, Ready};
+
+/// What a process of an emulated journey is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The first process of the sandbox.
+    Supervisor,
+    /// The loader.
+    Client,
+    /// The driver of a real browser.
+    Chromium,
+    /// The origins.
+    Servers,
+}
+
+impl Role {
+    /// All there are.
+    pub const ALL: [Role; 4] = [Role::Supervisor, Role::Client, Role::Chromium, Role::Servers];
+
+    /// Its name, as [`work`]'s caller gets it from the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Supervisor => "supervisor",
+            Role::Client => "client",
+            Role::Chromium => "chromium",
+            Role::Servers => "servers",
+        }
+    }
+
+    /// How farlink is told to be this: a hidden command.
+    fn arguments(self) -> [&'static str; 2] {
+        [COMMAND, self.name()]
+    }
+
+    /// At which end of the network it is.
+    fn side(self) -> Side {
+        match self {
+            Role::Client | Role::Chromium => Side::Client,
+            Role::Servers | Role::Supervisor => Side::Server,
+        }
+    }
+}
+
+/// The hidden command by which farlink starts itself as one of the [roles](Role).
+pub const COMMAND: &str = "emulated";
+
+/// Works as a process of an emulated journey, until the journey is over. `program` is this executable. To be called before any
+/// thread is started.
+///
+/// # Errors
+/// One sentence; the process that started this one hears of it, too.
+pub fn work(role: Role, program: &Path) -> Result<(), String> {
+    let supervisor = || {
+        let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        Ok(Channel::new(stream)?)
+    };
+    let node = |job: fn(Channel) -> Result<(), NodeError>| {
+        supervisor().and_then(job).map_err(|error| error.to_string())
+    };
+    match role {
+        Role::Supervisor => supervisor::supervise(program).map_err(|error| error.to_string()),
+        Role::Client => node(client::load),
+        Role::Chromium => node(chromium::load),
+        Role::Servers => node(server::serve),
+    }
+}
+
+/// The network of a scenario, with what lies farther for some of its hosts.
+fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
+    let hosts = ready.page.hosts.iter().enumerate();
+    let extra = hosts.filter_map(|(index, host)| Some((index, tour::extra_delay(scenario, host)?)));
+    extra.fold(Topology::of(network), |topology, (index, link)| {
+        let [up, down] = tour::link_names(index);
+        topology.farther(tour::origin_address(index), &up, link.clone(), &down, link)
+    })
+}
+
+/// Tells the supervisor whether this node can begin, and why not.
+fn tell_prepared<T>(supervisor: &mut Channel, prepared: Result<T, String>) -> Result<T, NodeError> {
+    match prepared {
+        Ok(prepared) => {
+            supervisor.send(&Prepared::Ready)?;
+            Ok(prepared)
+        }
+        Err(reason) => {
+            supervisor.send(&Prepared::Failed(reason.clone()))?;
+            Err(NodeError::Scenario(reason))
+        }
+    }
+}
+
+/// The ends of all connections of this node's world so far.
+fn endpoints() -> Vec<Endpoint> {
+    real::report().map_or_else(Vec::new, |report| report.endpoints)
+}
+
+/// The world of a node: its clock begins with the emulator's.
+fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
+    let recording = match detail {
+        Detail::Records => Recording::Endpoints,
+        Detail::Packets => Recording::Series(Sampling::default()),
+    };
+    let began = Some(Duration::from_nanos(begin.began_ns));
+    real::Config { began, recording, ..real::Config::new(source) }
+}

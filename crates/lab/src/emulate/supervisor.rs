@@ -1,0 +1,228 @@
+//! The first process of an emulated journey's sandbox: builds the network, starts both ends, gathers what was measured.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use chance::Source;
+use emu::sandbox::{RunAs, Supervisor};
+use emu::{Control, Emulator, Snapshot, Testbed, Topology};
+use record::{EmulationRecord, VisitRecord};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use world::report::Endpoint;
+
+use super::channel::{Channel, ChannelError};
+use super::messages::{
+    Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
+    Prepared, ServerReport, Settle,
+};
+use super::{EmulationError, Role};
+use crate::scenario::{Program, Tcp, Transport};
+use crate::tour::Library;
+
+/// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
+pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
+    let mut supervisor = Supervisor::enter()?;
+    let stream = supervisor.channel().try_clone().map_err(EmulationError::channel)?;
+    let mut owner = Channel::new(stream).map_err(EmulationError::channel)?;
+    let order = owner.receive().map_err(EmulationError::owner)?;
+    let answer = match emulate(&mut supervisor, program, &order) {
+        Ok(emulated) => Answer::Emulated(emulated),
+        Err(error) => Answer::Failed(error.to_string()),
+    };
+    owner.send(&answer).map_err(EmulationError::owner)
+}
+
+fn emulate(
+    supervisor: &mut Supervisor,
+    program: &Path,
+    order: &Order,
+) -> Result<Emulated, EmulationError> {
+    let topology = topology(order)?;
+    let testbed = testbed(&topology, &order.scenario.transport)?;
+    let client = match order.scenario.client.program {
+        Program::Loader => Role::Client,
+        Program::Chromium => Role::Chromium,
+    };
+    let mut servers = Node::start(program, Role::Servers, &testbed, order)?;
+    let mut client = Node::start(program, client, &testbed, order)?;
+    servers.prepared()?;
+    client.prepared()?;
+    client.send(&Settle { files: files(supervisor, client.role)? })?;
+    client.prepared()?;
+
+    let emulation = Emulation::start(topology, order, &testbed)?;
+    let begin = Begin { began_ns: emulation.began_ns };
+    servers.send(&begin)?;
+    let Listening = servers.receive()?;
+    client.send(&begin)?;
+    let (visits, endpoints) = attend(&mut client, &mut servers, &emulation.control)?;
+    emulation.finish(visits, endpoints)
+}
+
+/// Where the client may write files. Only now that everybody has read theirs: what is given hides some of the machine's.
+fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, EmulationError> {
+    match client {
+        Role::Chromium => Ok(Some(supervisor.temporary_directory()?.to_owned())),
+        _ => Ok(None),
+    }
+}
+
+/// Answers the client's questions until it is done.
+fn attend(
+    client: &mut Node,
+    servers: &mut Node,
+    control: &Control,
+) -> Result<(Vec<VisitRecord>, Vec<Endpoint>), EmulationError> {
+    loop {
+        match client.receive()? {
+            FromClient::Ask => {
+                let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
+                servers.send(&AskServers)?;
+                let links = snapshot.links.into_iter().map(|link| link.stats).collect();
+                let drops = drops.into_iter().map(Dropped::from).collect();
+                client.send(&NetworkReport { links, drops, servers: servers.receive()? })?;
+            }
+            FromClient::Done { visits, mut endpoints } => {
+                // The client's are there if they are wanted.
+                if !endpoints.is_empty() {
+                    servers.send(&AskServers)?;
+                    endpoints.extend(servers.receive::<ServerReport>()?.endpoints);
+                }
+                return Ok((visits, endpoints));
+            }
+            FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
+        }
+    }
+}
+
+/// A process in the network namespace of one end.
+struct Node {
+    role: Role,
+    channel: Channel,
+}
+
+impl Node {
+    /// Starts it and tells it of the journey. It ends with the sandbox.
+    fn start(
+        program: &Path,
+        role: Role,
+        testbed: &Testbed,
+        order: &Order,
+    ) -> Result<Node, EmulationError> {
+        let (near, far) = UnixStream::pair().map_err(EmulationError::channel)?;
+        let mut command = Command::new(program);
+        command.args(role.arguments()).stdin(OwnedFd::from(far));
+        testbed.namespace(role.side()).start(&mut command, RunAs::Root)?;
+        let channel = Channel::new(near).map_err(EmulationError::channel)?;
+        let mut node = Node { role, channel };
+        node.send(order)?;
+        Ok(node)
+    }
+
+    /// Waits until it has read what it needs.
+    fn prepared(&mut self) -> Result<(), EmulationError> {
+        match self.receive()? {
+            Prepared::Ready => Ok(()),
+            Prepared::Failed(reason) => Err(EmulationError::Node(self.role, reason)),
+        }
+    }
+
+    fn send(&mut self, message: &impl Serialize) -> Result<(), EmulationError> {
+        self.channel.send(message).map_err(|error| self.failed(&error))
+    }
+
+    fn receive<T: DeserializeOwned>(&mut self) -> Result<T, EmulationError> {
+        self.channel.receive().map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &ChannelError) -> EmulationError {
+        EmulationError::Node(self.role, error.to_string())
+    }
+}
+
+/// The emulator at work.
+struct Emulation {
+    control: Control,
+    thread: JoinHandle<Result<Snapshot, emu::Error>>,
+    began_ns: u64,
+}
+
+impl Emulation {
+    /// Starts it in this process's own network namespace, the testbed's middle.
+    fn start(
+        topology: Topology,
+        order: &Order,
+        testbed: &Testbed,
+    ) -> Result<Emulation, EmulationError> {
+        let source = Source::new(order.seed, 0);
+        let (ready, started) = mpsc::channel();
+        let thread = testbed.middle().spawn(move || {
+            let emulator = Emulator::new(topology, &source)?;
+            // Whoever waits for it gives up only when this thread ends.
+            let _ = ready.send((emulator.control(), emulator.clock().began()));
+            Ok(emulator.run()?.snapshot)
+        })?;
+        let Ok((control, began)) = started.recv() else {
+            return Err(join(thread).err().unwrap_or(emu::Error::Panicked("emulator")).into());
+        };
+        let began_ns = u64::try_from(began.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Emulation { control, thread, began_ns })
+    }
+
+    /// Ends it and says how punctual it was.
+    fn finish(
+        self,
+        visits: Vec<VisitRecord>,
+        endpoints: Vec<Endpoint>,
+    ) -> Result<Emulated, EmulationError> {
+        self.control.stop();
+        let snapshot = join(self.thread)?;
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let late = snapshot.punctuality;
+        let punctuality = EmulationRecord {
+            delivered_packets: late.packets,
+            late_p50_ns: nanos(late.p50),
+            late_p99_ns: nanos(late.p99),
+            late_max_ns: nanos(late.max),
+            realtime: snapshot.realtime,
+            attempts: 1,
+            kernel: kernel_release(),
+        };
+        let invalid = snapshot.check().err().map(|why| why.to_string());
+        Ok(Emulated { visits, punctuality, invalid, endpoints })
+    }
+}
+
+fn join(thread: JoinHandle<Result<Snapshot, emu::Error>>) -> Result<Snapshot, emu::Error> {
+    thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
+}
+
+/// `uname -r`
+fn kernel_release() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// The namespaces.
+fn testbed(topology: &Topology, transport: &Transport) -> Result<Testbed, EmulationError> {
+    let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
+    let sides = [settings(&transport.client)?, settings(&transport.server)?];
+    Ok(Testbed::with_tcp(topology.mtu(), sides)?)
+}
+
+/// The network between both ends.
+fn topology(order: &Order) -> Result<Topology, EmulationError> {
+    let library = Library::default();
+    let scenario = &order.scenario;
+    let open = || -> Result<Topology, String> {
+        let ready = library.ready(scenario)?;
+        Ok(super::topology(scenario, &ready, &library.network_of(scenario)?))
+    };
+    open().map_err(EmulationError::Scenario)
+}

@@ -1,0 +1,193 @@
+//! From what the browser saw and what the world counted to a visit's record.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use browser::{ConnectionUse, Visited};
+use net::{DropCause, LinkStats, Rate};
+use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
+use units::Time;
+use world::report::{Drop, Endpoint, LinkReport, Report};
+
+use super::{DOWN, UP, nanos, proof};
+use crate::scenario::View;
+
+/// Whoever can tell what the network and both ends of every connection did.
+pub(crate) trait Witness {
+    /// All that happened in the journey so far.
+    fn report(&self) -> Report;
+    /// How long HTTP's windows held back the connection with `client` so far.
+    fn limited(&self, client: SocketAddr) -> Duration;
+}
+
+/// A visit's account: opened before it, closed after it.
+pub(crate) struct Account {
+    before: Report,
+}
+
+/// Both ends of one connection.
+#[derive(Default)]
+struct Ends<'a> {
+    client: Option<&'a Endpoint>,
+    server: Option<&'a Endpoint>,
+}
+
+impl Account {
+    pub(crate) fn open(witness: &impl Witness) -> Account {
+        Account { before: witness.report() }
+    }
+
+    /// The record of the visit that has just ended, as the first of its journey.
+    pub(crate) fn close(self, view: View, visited: Visited, witness: &impl Witness) -> VisitRecord {
+        let after = witness.report();
+        let connections = connections(&visited.connections, &after, witness);
+        let drops = &after.drops[self.before.drops.len()..];
+        let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
+        let delivered = |link| {
+            let bytes = |report: &Report| stats(report, link).delivered_bytes;
+            bytes(&after) - bytes(&self.before)
+        };
+        VisitRecord {
+            index: 0,
+            view: view.name().to_owned(),
+            started_at_ns: visited.started.as_nanos(),
+            outcome: outcome(&visited, &after),
+            ttfb_ns: visited.ttfb.map(nanos),
+            connections,
+            links: proof::links(&self.before, &after),
+            events: events(&visited, drops, &after),
+            wire_bytes_down: delivered(DOWN),
+            wire_bytes_up: delivered(UP),
+            queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
+            losses: drops_by(DropCause::Loss),
+            trace_digest: after.digest,
+            emulation: None,
+            paint: None,
+            objects: visited.objects,
+        }
+    }
+}
+
+fn stats<'a>(report: &'a Report, link: &str) -> &'a LinkStats {
+    let named = report.links.iter().find(|of| of.name == link);
+    &named.expect("every stage has the access link's two directions").stats
+}
+
+fn outcome(visited: &Visited, report: &Report) -> Outcome {
+    match &visited.plt {
+        Ok(plt) => Outcome::Loaded { plt_ns: nanos(*plt) },
+        Err(reason) => {
+            let still = report.links.iter().filter_map(stillness);
+            let reasons: Vec<String> = std::iter::once(reason.clone()).chain(still).collect();
+            Outcome::Failed { reason: reasons.join("; ") }
+        }
+    }
+}
+
+/// Says that a link stands still for ever by now, and why. Not all stacks wait that long: TCP gives up first
+/// where a connection cannot be made.
+fn stillness(link: &LinkReport) -> Option<String> {
+    let Rate::Trace(trace) = &link.config.rate else { return None };
+    let since = trace.stands_still_from().filter(|since| *since <= world::now())?;
+    let (name, origin) = (&link.name, trace.origin());
+    Some(match since {
+        Time::ZERO => format!("the link `{name}` stood still: {origin} has no rate above zero"),
+        _ => format!(
+            "the link `{name}` stood still from {} s on: {origin} ended there and is not repeated",
+            since.as_secs_f64()
+        ),
+    })
+}
+
+fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
+    let event = |at: Time, kind, detail: String| Event {
+        at_ns: at.as_nanos(),
+        kind,
+        object: None,
+        connection: None,
+        detail,
+    };
+    let mut events = vec![event(visited.started, EventKind::Start, String::new())];
+    for drop in drops {
+        let kind = match drop.cause {
+            DropCause::Loss => EventKind::Loss,
+            DropCause::QueueFull | DropCause::Managed | DropCause::TooBig => EventKind::QueueDrop,
+        };
+        let link = &report.links[drop.link].name;
+        events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
+    }
+    for (index, used) in visited.connections.iter().enumerate() {
+        let its =
+            |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+        for end in report.endpoints.iter().filter(its) {
+            let sender = if end.active { "client" } else { "server" };
+            let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
+            events.extend(sent.map(|sent| Event {
+                connection: Some(index as u32),
+                ..event(sent.at, EventKind::Retransmit, sent_again(sender, sent))
+            }));
+        }
+    }
+    events.push(match &visited.plt {
+        Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
+        Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
+    });
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+/// Why, and whether it turned out to be needless.
+fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
+    let verdict = if sent.spurious == Some(true) { ", needless" } else { "" };
+    format!("{sender}, {}{verdict}", sent.cause)
+}
+
+fn connections(
+    used: &[ConnectionUse],
+    report: &Report,
+    witness: &impl Witness,
+) -> Vec<ConnectionRecord> {
+    let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
+    for endpoint in &report.endpoints {
+        // The client's address tells connections apart: it never uses a port twice in a journey.
+        if endpoint.active {
+            ends.entry(endpoint.local).or_default().client = Some(endpoint);
+        } else {
+            ends.entry(endpoint.peer).or_default().server = Some(endpoint);
+        }
+    }
+    let none = Ends::default();
+    used.iter()
+        .map(|used| {
+            let ends = used.local.and_then(|address| ends.get(&address)).unwrap_or(&none);
+            let http_limited = used.local.map_or(Duration::ZERO, |client| witness.limited(client));
+            connection(used, ends, http_limited)
+        })
+        .collect()
+}
+
+fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> ConnectionRecord {
+    let client = ends.client.and_then(|end| end.stats.as_ref());
+    let server = ends.server.and_then(|end| end.stats.as_ref());
+    ConnectionRecord {
+        host: used.host.clone(),
+        protocol: used.arm.protocol.to_string(),
+        tls: used.arm.security.to_string(),
+        opened_at_ns: used.started.as_nanos(),
+        connected_at_ns: used.connected.map(Time::as_nanos),
+        secured_at_ns: used.secured.map(Time::as_nanos),
+        closed_at_ns: used.closed.map(Time::as_nanos),
+        requests: used.requests,
+        bytes_up: client.map_or(0, |stats| stats.bytes_sent),
+        bytes_down: client.map_or(0, |stats| stats.bytes_received),
+        retransmits_down: server.map_or(0, |stats| stats.retransmitted_segments as u32),
+        retransmits_up: client.map_or(0, |stats| stats.retransmitted_segments as u32),
+        timeouts_down: server.map_or(0, |stats| stats.timeouts as u32),
+        srtt_down_ns: server.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
+        cwnd_down: server.map_or(0, |stats| stats.cwnd),
+        busy_ns: server.map_or(0, |stats| nanos(stats.busy)),
+        // TCP's window and HTTP's: while the one binds the other cannot, but nothing says when.
+        flow_limited_ns: server.map_or(0, |stats| nanos(stats.rwnd_limited.max(http_limited))),
+    }
+}

@@ -1,0 +1,74 @@
+//! Which pages, networks, devices and browsers there are.
+
+use browser::{Device, Policy};
+use net::Network;
+
+use super::Library;
+use crate::experiment::{Catalogue, Refusal};
+use crate::scenario::{NetworkSpec, nearest};
+
+impl Catalogue for Library {
+    fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
+        self.open_page(spec).map_err(refuse)?;
+        Ok(page_digest(spec))
+    }
+
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
+        let refuse_network = |error: net::SpecError| {
+            // Whoever shows a refusal says already that it is about the network.
+            let message = error.to_string();
+            refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
+        };
+        let opened = self.open_network(network).map_err(refuse_network)?;
+        Ok(network_digest(network, &opened))
+    }
+
+    fn device(&self, name: &str) -> Result<(), Refusal> {
+        let known = Device::all();
+        Device::named(name).map(drop).map_err(|error| Refusal {
+            message: error.to_string(),
+            hint: did_you_mean(name, known.keys().map(String::as_str)),
+        })
+    }
+
+    fn browser(&self, name: &str) -> Result<(), Refusal> {
+        let known = Policy::all();
+        Policy::named(name).map(drop).map_err(|error| Refusal {
+            message: error.to_string(),
+            hint: did_you_mean(name, known.keys().map(String::as_str)),
+        })
+    }
+}
+
+/// The digest of the file that `spec` names a page in; `None` for a page that its name determines.
+pub fn page_digest(spec: &str) -> Option<String> {
+    file_digest(spec).or_else(|| file_digest(spec.rsplit_once('#')?.0))
+}
+
+/// The digest of all files that a network was read from, which `spec` describes: the one that names it, traces, lists of
+/// losses, in the order of their use. That of a single file is the file's own; `None` if there are none.
+pub fn network_digest(spec: &NetworkSpec, network: &Network) -> Option<String> {
+    // A profile's name is not a file's, even if there is one of that name.
+    let base = spec.base.as_deref().filter(|base| base.ends_with(".toml"));
+    let files = base.into_iter().chain(network.files());
+    let digests: Vec<String> = files.filter_map(file_digest).collect();
+    match digests.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        several => Some(blake3::hash(several.concat().as_bytes()).to_hex().to_string()),
+    }
+}
+
+/// The digest of the file at `path`; `None` if there is none.
+fn file_digest(path: &str) -> Option<String> {
+    let contents = std::fs::read(path).ok()?;
+    Some(blake3::hash(&contents).to_hex().to_string())
+}
+
+fn refuse(message: String) -> Refusal {
+    Refusal { message, hint: None }
+}
+
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    nearest(name, known).map(|name| format!("did you mean `{name}`?"))
+}

@@ -1,0 +1,112 @@
+//! The two ends of a journey and what its names stand for: addresses, links, browser, origins.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser::{Arm, Browser, Device, Policy};
+use chance::{Source, Stream};
+use http_stack::server::Acceptor;
+use http_stack::tls::Identity;
+use net::{LinkConfig, Network, ProcessingJitter};
+use page::Host;
+use proxy::{Listen, Origin, Workers};
+
+use super::observed::Detail;
+use super::ready::Ready;
+use crate::scenario::{Nuisance, Origins, Program, Scenario};
+
+/// The access link's two directions, by the names that key their random streams.
+pub(crate) const UP: &str = "up";
+pub(crate) const DOWN: &str = "down";
+
+/// The client's address.
+pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+
+/// The nuisance model's spread of server time and of compute: 5 %.
+const SPREAD: f64 = 0.05;
+
+/// What servers present to real browsers.
+pub(crate) const BROWSERS_IDENTITY: Identity = Identity::Rsa2048;
+
+/// A network as a scenario with this nuisance has it.
+pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
+    if nuisance == Nuisance::On {
+        let Network { up, down, beyond, .. } = &mut network;
+        let farther = beyond.iter_mut().flat_map(|hop| [&mut hop.up, &mut hop.down]);
+        for link in [up, down].into_iter().chain(farther) {
+            link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
+        }
+    }
+    network
+}
+
+/// What the scenario's browser is.
+pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
+    let client = &scenario.client;
+    let mut policy = Policy::named(&client.browser).map_err(|error| error.to_string())?;
+    let mut device = Device::named(&client.device).map_err(|error| error.to_string())?;
+    device.slowdown = client.cpu_multiplier;
+    let stack = &scenario.stack;
+    if let Some(limit) = stack.connections_per_host {
+        policy.connections_per_host = limit as usize;
+    }
+    if let Some(limit) = stack.connections_total {
+        policy.connections_total = limit as usize;
+    }
+    let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
+    Ok(Browser::new(policy, device, compute_spread))
+}
+
+/// Private addresses, one a host.
+pub(crate) fn origin_address(index: usize) -> IpAddr {
+    let index = index + 1;
+    IpAddr::V4(Ipv4Addr::new(10, 1 + (index >> 16) as u8, (index >> 8) as u8, index as u8))
+}
+
+/// How much farther than the network's far end a host is, each way; `None` if it is not.
+pub(crate) fn extra_delay(scenario: &Scenario, host: &Host) -> Option<LinkConfig> {
+    let farther = scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero();
+    farther.then(|| LinkConfig::delay(host.extra_rtt.value / 2))
+}
+
+/// The names of the links to a host that is farther away than others: up, and down.
+pub(crate) fn link_names(host: usize) -> [String; 2] {
+    ["up", "down"].map(|way| format!("origin/{host}/{way}"))
+}
+
+/// The origin servers, each with where and how it listens, in the order of the page's hosts.
+pub(crate) fn origins<'a>(
+    scenario: &Scenario,
+    ready: &'a Ready,
+    arms: &'a [Arm],
+    source: Source,
+    detail: Detail,
+) -> impl Iterator<Item = (Listen, Rc<Origin>)> + 'a {
+    let factors: Rc<[f64]> = factors(scenario, ready, source.stream("origin/think")).into();
+    let workers = Workers {
+        count: scenario.server.workers.map(|count| count as usize),
+        service_time: Duration::from_nanos(scenario.server.service_time_ns),
+    };
+    let program = scenario.client.program;
+    arms.iter().enumerate().map(move |(index, arm)| {
+        let mut tls = detail.tls(source, &format!("server/{index}"));
+        if program == Program::Chromium {
+            // It knows no Ed25519, and offers all that it speaks.
+            (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
+        }
+        let listen = Listen {
+            address: SocketAddr::new(origin_address(index), arm.port),
+            acceptor: Acceptor::with_tls(arm.security, &tls),
+        };
+        let site = Arc::clone(&ready.site);
+        (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
+    })
+}
+
+/// The nuisance model's factors on each object's time, in the page's order, none of them negative: arms are paired.
+pub(crate) fn factors(scenario: &Scenario, ready: &Ready, mut stream: Stream) -> Vec<f64> {
+    let spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
+    ready.page.objects.iter().map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
+}

@@ -1,0 +1,59 @@
+//! Pages and networks, read once for all the journeys that use them.
+
+use std::sync::Arc;
+
+use net::Network;
+
+use super::networks::Networks;
+use super::ready::{Pages, Ready};
+use crate::experiment::{Catalogue, Refusal};
+use crate::scenario::{NetworkSpec, Program, Scenario};
+
+/// What scenarios name. What is prepared of their pages and networks is kept from journey to journey; nothing else is.
+#[derive(Default)]
+pub struct Library {
+    pages: Pages,
+    networks: Networks,
+}
+
+impl Library {
+    /// Checks that a scenario can be run, and prepares its page.
+    ///
+    /// # Errors
+    /// An unknown page, network, device or browser, with what was probably meant.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        self.page(&scenario.page.spec)?;
+        Catalogue::network(self, &scenario.network)?;
+        self.device(&scenario.client.device)?;
+        self.browser(&scenario.client.browser)
+    }
+
+    /// The network of a scenario, as it is simulated and emulated.
+    ///
+    /// # Errors
+    /// If there is none of that name, or its description cannot be read.
+    pub fn network_of(&self, scenario: &Scenario) -> Result<Network, String> {
+        let network = self.open_network(&scenario.network).map_err(|error| error.to_string())?;
+        Ok(super::varied((*network).clone(), scenario.nuisance))
+    }
+
+    /// The page of a scenario, read once.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn page_of(&self, scenario: &Scenario) -> Result<Arc<page::Page>, String> {
+        Ok(Arc::clone(&self.ready(scenario)?.page))
+    }
+
+    pub(crate) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
+        self.pages.open(&scenario.page.spec, scenario.client.program)
+    }
+
+    pub(super) fn open_page(&self, spec: &str) -> Result<Arc<Ready>, String> {
+        self.pages.open(spec, Program::Loader)
+    }
+
+    pub(super) fn open_network(&self, spec: &NetworkSpec) -> Result<Arc<Network>, net::SpecError> {
+        self.networks.open(spec)
+    }
+}

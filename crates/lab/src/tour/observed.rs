@@ -1,0 +1,165 @@
+//! A journey with all that crossed its wires.
+//!
+//! A journey is a pure function of scenario and seed, so watching costs nothing until somebody wants to look: then the
+//! journey is run once more. What is added - a copy of each packet, TLS randomness that repeats - changes neither the
+//! time nor the size of any packet, as the digest of the trace shows.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use chance::Source;
+use http_stack::tls;
+use page::Page;
+use record::VisitRecord;
+use serde::{Deserialize, Serialize};
+use units::Time;
+use world::report::Endpoint;
+use world::sim::Sighting;
+
+use super::CLIENT;
+use crate::journey::JourneyResult;
+use crate::scenario::Scenario;
+
+/// How much of a journey is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Detail {
+    /// Its records.
+    Records,
+    /// Its packets and the series of its connections, too, the same to the byte each time.
+    Packets,
+}
+
+impl Detail {
+    /// The TLS settings of one end, which draws from a stream of its own.
+    pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
+        let randomness = match self {
+            Detail::Records => tls::Randomness::System,
+            Detail::Packets => tls::Randomness::Seeded(source.stream(&format!("tls/{end}"))),
+        };
+        tls::Settings { randomness, ..tls::Settings::default() }
+    }
+}
+
+/// What crossed a journey's wires.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) packets: Packets,
+    pub(crate) endpoints: Vec<Endpoint>,
+}
+
+/// Every packet at the interfaces of its sender and its receiver.
+#[derive(Debug)]
+pub(crate) enum Packets {
+    /// As the simulated TCP makes them.
+    Simulated(Vec<Sighting>),
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets::Simulated(Vec::new())
+    }
+}
+
+/// A journey that was watched.
+#[derive(Debug)]
+pub struct Observed {
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// The seed.
+    pub seed: u64,
+    /// What the journey left behind.
+    pub result: JourneyResult,
+    /// Servers and their names.
+    hosts: Vec<(IpAddr, String)>,
+    traffic: Traffic,
+}
+
+/// One visit of a journey that was watched: what happened from its navigation start to the next visit's.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedVisit<'a> {
+    journey: &'a Observed,
+    /// What was measured.
+    pub record: &'a VisitRecord,
+    ends: Time,
+}
+
+impl Observed {
+    pub(crate) fn new(
+        scenario: Arc<Scenario>,
+        seed: u64,
+        result: JourneyResult,
+        page: &Page,
+        traffic: Traffic,
+    ) -> Observed {
+        let hosts = super::hosts(page).map(|(name, address)| (address, name)).collect();
+        Observed { scenario, seed, result, hosts, traffic }
+    }
+
+    /// The journey's visits, in order.
+    pub fn visits(&self) -> impl Iterator<Item = ObservedVisit<'_>> {
+        let records = self.result.visits.iter().map(|visit| &visit.record);
+        let next = records.clone().skip(1).map(|next| Time::from_nanos(next.started_at_ns));
+        records.zip(next.chain([Time::NEVER])).map(|(record, ends)| ObservedVisit {
+            journey: self,
+            record,
+            ends,
+        })
+    }
+}
+
+impl<'a> ObservedVisit<'a> {
+    /// The scenario.
+    pub fn scenario(&self) -> &'a Scenario {
+        &self.journey.scenario
+    }
+
+    /// The journey's seed.
+    pub fn seed(&self) -> u64 {
+        self.journey.seed
+    }
+
+    /// Whether the visit was under way at that instant.
+    pub fn includes(&self, at: Time) -> bool {
+        Time::from_nanos(self.record.started_at_ns) <= at && at < self.ends
+    }
+
+    /// Every packet of the journey so far, at the interfaces of its sender and its receiver, in time's order; those before
+    /// the visit say how connections began.
+    pub fn sightings(&self) -> impl Iterator<Item = &'a Sighting> {
+        let ends = self.ends;
+        let Packets::Simulated(sightings) = &self.journey.traffic.packets;
+        sightings.iter().take_while(move |seen| seen.at < ends)
+    }
+
+    /// Both ends of each TCP connection that the visit opened: the client's, the server's if the SYN arrived. In order of
+    /// opening.
+    pub fn connections(&self) -> Vec<(&'a Endpoint, Option<&'a Endpoint>)> {
+        let endpoints = &self.journey.traffic.endpoints;
+        let mut clients: Vec<&Endpoint> =
+            endpoints.iter().filter(|end| end.active && self.includes(end.opened_at)).collect();
+        clients.sort_by_key(|end| (end.opened_at, end.local));
+        let server = |client: &Endpoint| {
+            let is_its = |end: &&Endpoint| {
+                !end.active && (end.local, end.peer) == (client.peer, client.local)
+            };
+            endpoints.iter().find(is_its)
+        };
+        clients.into_iter().map(|client| (client, server(client))).collect()
+    }
+
+    /// The client's address.
+    pub fn client(&self) -> IpAddr {
+        CLIENT
+    }
+
+    /// The servers' addresses and names.
+    pub fn hosts(&self) -> &'a [(IpAddr, String)] {
+        &self.journey.hosts
+    }
+
+    /// The name of the server at an address.
+    pub fn host(&self, address: SocketAddr) -> &'a str {
+        let known = self.journey.hosts.iter().find(|(ip, _)| *ip == address.ip());
+        known.map_or("", |(_, name)| name)
+    }
+}

@@ -1,0 +1,107 @@
+//! Pages made ready once, for all the journeys that load them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use browser::{Arm, LoadPlan};
+use http_stack::tls::{self, Security};
+use page::{Host, Page};
+use proxy::Site;
+
+use crate::scenario::{Program, Protocol, Scenario, Tls};
+
+/// A page with everything that does not depend on the scenario.
+pub(crate) struct Ready {
+    pub(crate) page: Arc<Page>,
+    pub(crate) site: Arc<Site>,
+    pub(crate) notes: Vec<String>,
+    /// The page as clients load it, one for each way in which its hosts were spoken to so far.
+    load_plans: Mutex<Vec<Arc<LoadPlan>>>,
+}
+
+/// Pages by the names that scenarios give them, and by who loads them.
+#[derive(Default)]
+pub(super) struct Pages(Mutex<BTreeMap<(String, Program), Arc<Ready>>>);
+
+impl Pages {
+    /// A page as `program` loads it: a real browser finds what it is to load in the bytes, so the page is made to have such.
+    pub(super) fn open(&self, spec: &str, program: Program) -> Result<Arc<Ready>, String> {
+        let key = (spec.to_owned(), program);
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = pages.get(&key) {
+            return Ok(Arc::clone(ready));
+        }
+        let page = page::open(spec).map_err(|error| error.to_string())?;
+        page.check()?;
+        let ready = Arc::new(match program {
+            Program::Loader => Ready::for_loader(page),
+            Program::Chromium => Ready::for_chromium(&page)?,
+        });
+        LoadPlan::check(&ready.page)?;
+        pages.insert(key, Arc::clone(&ready));
+        Ok(ready)
+    }
+}
+
+fn page_notes(page: &Page) -> Vec<String> {
+    let skipped = page.skipped.len();
+    let entries = page.objects.len() + skipped;
+    match skipped {
+        0 => Vec::new(),
+        _ => vec![format!("{}: {skipped} of {entries} recorded entries are not loaded", page.name)],
+    }
+}
+
+impl Ready {
+    fn for_loader(page: Page) -> Ready {
+        let (site, notes) = (Arc::new(Site::new(&page)), page_notes(&page));
+        Ready { site, notes, page: Arc::new(page), load_plans: Mutex::default() }
+    }
+
+    fn for_chromium(page: &Page) -> Result<Ready, String> {
+        let browsable = page::browsable(page).map_err(|error| error.to_string())?;
+        let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
+        let notes = page_notes(page).into_iter().chain(own).collect();
+        let site = Arc::new(Site::browsable(&browsable));
+        Ok(Ready { site, notes, page: Arc::new(browsable.page), load_plans: Mutex::default() })
+    }
+
+    /// The page as this scenario's client loads it.
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
+        let arms = self.arms(scenario);
+        let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(LoadPlan::new(Arc::clone(&self.page), arms));
+        plans.push(Arc::clone(&plan));
+        plan
+    }
+
+    /// How each host is spoken to.
+    fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
+        let security = match scenario.stack.tls {
+            Tls::None => Security::None,
+            Tls::Tls12 => Security::Tls12,
+            Tls::Tls13 => Security::Tls13,
+        };
+        let hosts = self.page.hosts.iter();
+        hosts
+            .map(|host| Arm {
+                protocol: protocol(scenario.stack.protocol, host),
+                security,
+                port: if security == Security::None { 80 } else { 443 },
+                blocked: scenario.client.blocked_hosts.contains(&host.name),
+            })
+            .collect()
+    }
+}
+
+/// What a host is spoken to by. A recorded protocol that is not spoken here yet gives way to the one
+/// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
+fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
+    match (stack, host.recorded_protocol.as_deref()) {
+        (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
+        (Protocol::H1, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
+    }
+}

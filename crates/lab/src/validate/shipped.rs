@@ -1,0 +1,26 @@
+//! The suites that come with farlink.
+
+use crate::experiment::Source;
+use crate::scenario::choice;
+
+choice! {
+    /// A suite of farlink's own.
+    pub enum Shipped, "suite" {
+        /// A few minutes: for every change.
+        Quick = "quick",
+        /// Up to two hours: what is published.
+        Full = "full",
+    }
+    not_yet {}
+}
+
+impl Shipped {
+    /// Its text.
+    pub fn source(self) -> Source {
+        let text = match self {
+            Shipped::Quick => include_str!("../../suites/quick.toml"),
+            Shipped::Full => include_str!("../../suites/full.toml"),
+        };
+        Source::new(format!("the suite {self}"), text)
+    }
+}

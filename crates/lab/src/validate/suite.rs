@@ -1,0 +1,112 @@
+//! A suite: which scenarios are measured in which ways how often, and what is demanded of the outcome.
+//!
+//! What was typed is read by [`super::read`]; a `Suite` that exists is valid.
+
+use std::sync::Arc;
+
+use super::target::Target;
+use super::way::Way;
+use crate::plan::{Order, Plan};
+use crate::scenario::Scenario;
+
+/// A suite.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// What it is called.
+    pub name: String,
+    /// The seed of all its plans.
+    pub seed: u64,
+    /// Emulated loads of farlink's loader that go on at the same time.
+    pub side_by_side: u32,
+    /// What is measured.
+    pub parts: Vec<Part>,
+    /// What is demanded.
+    pub targets: Vec<Target>,
+    /// What a verdict rests on at least.
+    pub needs: Needs,
+    /// The text it was read from.
+    pub text: String,
+}
+
+/// Scenarios that are measured equally often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What it is called.
+    pub name: String,
+    /// Loads of each cell in each way.
+    pub loads: Loads,
+    /// Its scenarios, for the simulated world.
+    pub cells: Vec<Arc<Scenario>>,
+}
+
+/// How often each cell of a part is loaded. 0: not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loads {
+    /// In simulation.
+    pub sim: u32,
+    /// In emulation, by farlink's loader.
+    pub emu: u32,
+    /// In emulation, by Chromium.
+    pub chromium: u32,
+}
+
+/// The least that is judged. Cells with fewer loads are shown and count for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Cells (or pairs of cells, or quantiles) behind a figure.
+    pub cells: usize,
+    /// Emulated loads of a cell without random loss.
+    pub emu_lossless: usize,
+    /// Simulated loads of a cell with random loss.
+    pub sim_lossy: usize,
+    /// Emulated loads of a cell with random loss.
+    pub emu_lossy: usize,
+    /// Loads of a cell by Chromium.
+    pub chromium: usize,
+}
+
+/// One run of a validation: a part, measured one way.
+#[derive(Clone, Debug)]
+pub struct PartPlan {
+    /// Which part, from 0.
+    pub part: usize,
+    /// Which way.
+    pub way: Way,
+    /// Which of the part's cells the plan's cells are.
+    pub cells: Vec<usize>,
+    /// The plan.
+    pub plan: Plan,
+}
+
+impl Loads {
+    /// Loads of each cell in this way.
+    pub fn of(self, way: Way) -> u32 {
+        match way {
+            Way::Sim => self.sim,
+            Way::Emu => self.emu,
+            Way::Chromium => self.chromium,
+        }
+    }
+}
+
+impl Suite {
+    /// What is to be run, in this order.
+    pub fn plans(&self) -> Vec<PartPlan> {
+        let parts = || self.parts.iter().enumerate();
+        let of_way = |way| parts().filter_map(move |(index, part)| self.plan(index, part, way));
+        Way::ALL.into_iter().flat_map(of_way).collect()
+    }
+
+    fn plan(&self, index: usize, part: &Part, way: Way) -> Option<PartPlan> {
+        let repetitions = part.loads.of(way);
+        let cells: Vec<usize> =
+            (0..part.cells.len()).filter(|cell| way.can(&part.cells[*cell])).collect();
+        if repetitions == 0 || cells.is_empty() {
+            return None;
+        }
+        let name = format!("{}: {}, {}", self.name, part.name, way.name());
+        let scenarios = cells.iter().map(|cell| way.of(&part.cells[*cell])).collect();
+        let plan = Plan::new(name, self.seed, repetitions, Order::Alternated, scenarios);
+        Some(PartPlan { part: index, way, cells, plan })
+    }
+}

@@ -1,0 +1,143 @@
+//! What a suite demands, and whether it was met.
+
+use super::figure::{Better, Figure, percent};
+
+/// A quantity that a suite sets a limit to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gauge {
+    /// Of the simulation against the emulation.
+    Figure(Figure),
+    /// The toy model's value of this figure over the simulation's.
+    BetterThanToy(Figure),
+    /// Median relative error of the loader against Chromium, where the network rules.
+    Chromium,
+}
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Of what.
+    pub gauge: Gauge,
+    /// The most it may be, or the least.
+    pub limit: f64,
+}
+
+/// What came of a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The target.
+    pub target: Target,
+    /// What was measured; `None` where nothing could be.
+    pub value: Option<f64>,
+    /// Cells, pairs or quantiles it rests on.
+    pub basis: usize,
+    /// Whether that is good enough.
+    pub outcome: Outcome,
+}
+
+/// Whether a target was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was.
+    Met,
+    /// It was not.
+    Missed,
+    /// There are too few cells to say.
+    TooFew,
+}
+
+impl Gauge {
+    /// What it is, for people.
+    pub fn describe(self) -> String {
+        match self {
+            Gauge::Figure(figure) => figure.describe().to_owned(),
+            Gauge::BetterThanToy(figure) => {
+                format!("{}: toy model / simulation", figure.describe())
+            }
+            Gauge::Chromium => "loader against Chromium, median error of PLT".to_owned(),
+        }
+    }
+
+    /// Which way is better.
+    pub fn better(self) -> Better {
+        match self {
+            Gauge::Figure(figure) => figure.better(),
+            Gauge::BetterThanToy(_) => Better::More,
+            Gauge::Chromium => Better::Less,
+        }
+    }
+
+    /// A value of it for people.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Gauge::Figure(figure) => figure.show(value),
+            Gauge::BetterThanToy(_) => format!("{value:.1} times"),
+            Gauge::Chromium => percent(value),
+        }
+    }
+}
+
+impl Target {
+    /// Judges `value`, which rests on `basis` cells where `needed` are wanted.
+    pub fn judge(self, value: Option<f64>, basis: usize, needed: usize) -> Verdict {
+        let met = |value: f64| match self.gauge.better() {
+            Better::Less => value <= self.limit,
+            Better::More => value >= self.limit,
+        };
+        let outcome = match value {
+            Some(_) if basis < needed => Outcome::TooFew,
+            Some(value) if met(value) => Outcome::Met,
+            Some(_) => Outcome::Missed,
+            None => Outcome::TooFew,
+        };
+        Verdict { target: self, value, basis, outcome }
+    }
+
+    /// The limit for people: "<= 3.00 %".
+    pub fn demand(self) -> String {
+        let sign = match self.gauge.better() {
+            Better::Less => "≤",
+            Better::More => "≥",
+        };
+        format!("{sign} {}", self.gauge.show(self.limit))
+    }
+}
+
+impl Verdict {
+    /// What came of it, for people: "met", "missed by 1.20 %", "too few cells (3)".
+    pub fn say(&self) -> String {
+        match (self.outcome, self.value) {
+            (Outcome::Met, _) => "met".to_owned(),
+            (Outcome::Missed, Some(value)) => {
+                let by = (value - self.target.limit).abs();
+                format!("missed by {}", self.target.gauge.show(by))
+            }
+            _ => format!("too few cells ({})", self.basis),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEDIAN: Target = Target { gauge: Gauge::Figure(Figure::RatioMedian), limit: 0.03 };
+
+    #[test]
+    fn an_error_is_to_be_small_and_a_share_large() {
+        assert_eq!(MEDIAN.judge(Some(0.03), 10, 10).outcome, Outcome::Met);
+        let missed = MEDIAN.judge(Some(0.042), 10, 10);
+        assert_eq!((missed.outcome, missed.say()), (Outcome::Missed, "missed by 1.20 %".into()));
+        let sign = Target { gauge: Gauge::Figure(Figure::RatioSign), limit: 0.95 };
+        assert_eq!(sign.judge(Some(0.96), 10, 10).outcome, Outcome::Met);
+        assert_eq!(sign.judge(Some(0.90), 10, 10).outcome, Outcome::Missed);
+        assert_eq!((sign.demand(), MEDIAN.demand()), ("≥ 95 %".into(), "≤ 3.00 %".into()));
+    }
+
+    #[test]
+    fn too_few_cells_are_no_verdict() {
+        assert_eq!(MEDIAN.judge(Some(0.5), 9, 10).outcome, Outcome::TooFew);
+        assert_eq!(MEDIAN.judge(Some(0.5), 9, 10).say(), "too few cells (9)");
+        assert_eq!(MEDIAN.judge(None, 0, 1).outcome, Outcome::TooFew);
+    }
+}

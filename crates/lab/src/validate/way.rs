@@ -1,0 +1,45 @@
+//! The ways in which a cell of a suite is measured.
+
+use crate::scenario::{Program, Scenario, World};
+
+/// A clock, a network and a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// Virtual time, simulated TCP, farlink's loader.
+    Sim,
+    /// The machine's time, the kernel's TCP, farlink's loader.
+    Emu,
+    /// The machine's time, the kernel's TCP, a real Chromium.
+    Chromium,
+}
+
+impl Way {
+    /// All of them, in the order in which they are measured: what is quick comes first and says how long
+    /// the rest will take.
+    pub const ALL: [Way; 3] = [Way::Sim, Way::Emu, Way::Chromium];
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Sim => "sim",
+            Way::Emu => "emu",
+            Way::Chromium => "chromium",
+        }
+    }
+
+    /// `cell` measured this way.
+    pub fn of(self, cell: &Scenario) -> Scenario {
+        let mut scenario = cell.clone();
+        (scenario.world, scenario.client.program) = match self {
+            Way::Sim => (World::Sim, Program::Loader),
+            Way::Emu => (World::Emu, Program::Loader),
+            Way::Chromium => (World::Emu, Program::Chromium),
+        };
+        scenario
+    }
+
+    /// Whether `cell` can be measured this way at all: a browser does not do everything that the loader does.
+    pub fn can(self, cell: &Scenario) -> bool {
+        self.of(cell).contradiction().is_none()
+    }
+}

@@ -1,0 +1,73 @@
+//! Every world there is, behind one executor: a journey runs in the world that its scenario names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::emulate::Emulation;
+use crate::experiment::Refusal;
+use crate::journey::{Execute, JourneyPlan, JourneyResult};
+use crate::scenario::{Scenario, World};
+use crate::simulate::Simulator;
+use crate::tour::{Library, Observed};
+
+/// All worlds over one library.
+pub struct Worlds {
+    library: Arc<Library>,
+    simulator: Simulator,
+    emulation: Emulation,
+}
+
+impl Worlds {
+    /// All worlds; `program` is farlink, which starts itself anew in the sandboxes of the emulated one.
+    pub fn new(program: PathBuf) -> Worlds {
+        let library = Arc::new(Library::default());
+        Worlds {
+            simulator: Simulator::new(Arc::clone(&library)),
+            emulation: Emulation::new(Arc::clone(&library), program),
+            library,
+        }
+    }
+
+    /// The same, in which journeys of real time are kept with everything that crosses their wires: unlike simulated ones they cannot be run again.
+    #[must_use]
+    pub fn watching(self) -> Worlds {
+        Worlds { emulation: self.emulation.watching(), ..self }
+    }
+
+    /// The pages and networks that scenarios name.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Checks that a scenario can be run here, and prepares its page.
+    ///
+    /// # Errors
+    /// An unknown name, with what was probably meant; a world that this machine cannot make.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        self.library.prepare(scenario)?;
+        match scenario.world {
+            World::Sim => Ok(()),
+            World::Emu => self.emulation.prepare(scenario),
+        }
+    }
+
+    /// A journey with everything that crossed its wires: simulated once more, or as it was [watched](Worlds::watching).
+    ///
+    /// # Errors
+    /// If it cannot be run to its end, or was not watched.
+    pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        match scenario.world {
+            World::Sim => self.simulator.observe(scenario, seed),
+            World::Emu => self.emulation.observed(scenario, seed),
+        }
+    }
+}
+
+impl Execute for Worlds {
+    fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
+        match journey.scenario.world {
+            World::Sim => self.simulator.execute(journey),
+            World::Emu => self.emulation.execute(journey),
+        }
+    }
+}

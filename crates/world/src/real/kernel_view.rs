@@ -1,0 +1,71 @@
+//! What the kernel tells of a connection, where it can be asked: on Linux.
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{Watch, monotonic};
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{Watch, monotonic};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::time::Duration;
+
+    use kernel::Snapshot;
+    use tcp::{Sample, Stats};
+    use units::Time;
+
+    pub(in crate::real) fn monotonic() -> io::Result<Duration> {
+        Ok(kernel::monotonic())
+    }
+
+    /// A second descriptor of a socket, to look at it while its owner uses it. It must go before its owner closes his: while it
+    /// is open, so is the connection.
+    pub(in crate::real) struct Watch(OwnedFd);
+
+    impl Watch {
+        pub(in crate::real) fn of(socket: &tokio::net::TcpStream) -> io::Result<Watch> {
+            socket.as_fd().try_clone_to_owned().map(Watch)
+        }
+
+        /// How the connection stands.
+        pub(in crate::real) fn stats(&self) -> Option<Stats> {
+            Snapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
+        }
+
+        /// Adds to the connection's series what has changed.
+        pub(in crate::real) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
+            if let Ok(snapshot) = Snapshot::of(&self.0) {
+                kernel::note_change(series, at, &snapshot);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::io;
+    use std::time::Duration;
+
+    use tcp::{Sample, Stats};
+    use units::Time;
+
+    pub(in crate::real) fn monotonic() -> io::Result<Duration> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "processes share a clock on Linux only"))
+    }
+
+    /// Nothing to look through: endpoints are reported without what TCP counted.
+    pub(in crate::real) struct Watch;
+
+    impl Watch {
+        pub(in crate::real) fn of(_socket: &tokio::net::TcpStream) -> io::Result<Watch> {
+            Ok(Watch)
+        }
+
+        pub(in crate::real) fn stats(&self) -> Option<Stats> {
+            None
+        }
+
+        pub(in crate::real) fn note_change(&self, _at: Time, _series: &mut Vec<Sample>) {}
+    }
+}

@@ -1,0 +1,18 @@
+//! The machine's own clock and sockets: tokio on one thread, no work stealing.
+//!
+//! The only place, beside the real-time emulator and the command line, where a clock is read.
+
+mod clock;
+mod config;
+mod kernel_view;
+mod recorder;
+mod runtime;
+mod tcp_socket;
+mod udp_socket;
+
+pub(crate) use clock::{now, sleep_until};
+pub use config::{Config, Recording, Sampling};
+pub use recorder::report;
+pub use runtime::run;
+pub(crate) use tcp_socket::{TcpListener, TcpStream};
+pub(crate) use udp_socket::bind_udp;

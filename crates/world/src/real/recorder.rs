@@ -1,0 +1,158 @@
+//! Both ends of this thread's connections, as the kernel tells of them.
+//!
+//! A connection is looked at when it is let go of, when a report is asked for and, for series, again and again in between. What happens to it
+//! after its owner let go of it - the rest of its data, its FIN - is not seen.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+use tokio::time::{MissedTickBehavior, interval};
+use units::Time;
+
+use super::clock;
+use super::config::{Recording, Sampling};
+use super::kernel_view::Watch;
+use crate::report::{Endpoint, Report};
+
+thread_local! {
+    static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+}
+
+/// The connections of one world.
+struct Recorder {
+    recording: Recording,
+    /// Those that are open, by their number.
+    open: BTreeMap<u64, Observed>,
+    closed: Vec<Endpoint>,
+    next: u64,
+    /// Told of each new connection.
+    opened: Rc<Notify>,
+}
+
+/// A connection that is open.
+struct Observed {
+    watch: Watch,
+    established_at: Time,
+    endpoint: Endpoint,
+}
+
+/// Stands for a connection that is recorded until it is dropped; let it be dropped before the socket.
+pub(super) struct Ticket(u64);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        with_if_any(|recorder| recorder.close(self.0));
+    }
+}
+
+/// The account of this thread's world so far: its connections, open and closed. `None` outside the real world, and where nothing is
+/// [recorded](Recording).
+pub fn report() -> Option<Report> {
+    with_if_any(|recorder| {
+        let mut endpoints = recorder.closed.clone();
+        endpoints.extend(recorder.open.values().map(Observed::account));
+        Report { digest: None, links: Vec::new(), drops: Vec::new(), endpoints }
+    })
+}
+
+/// Records a connection that is complete now, if anything is recorded. The side that asked for it knows since when it did.
+pub(super) fn connected(
+    socket: &tokio::net::TcpStream,
+    asked_at: Option<Time>,
+) -> io::Result<Option<Ticket>> {
+    with_if_any(|recorder| recorder.add(socket, asked_at)).transpose()
+}
+
+pub(super) fn install(recording: Recording) {
+    let recorder = Recorder {
+        recording,
+        open: BTreeMap::new(),
+        closed: Vec::new(),
+        next: 0,
+        opened: Rc::default(),
+    };
+    RECORDER.set((recording != Recording::Nothing).then_some(recorder));
+}
+
+pub(super) fn uninstall() {
+    RECORDER.set(None);
+}
+
+/// Looks at every open connection again and again, as long as there is one.
+pub(super) async fn sample(sampling: Sampling) {
+    let Some(opened) = with_if_any(|recorder| recorder.opened.clone()) else { return };
+    let mut ticks = interval(sampling.every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        ticks.tick().await;
+        let open = with_if_any(Recorder::look);
+        if open == Some(0) {
+            opened.notified().await;
+            ticks.reset_immediately();
+        }
+    }
+}
+
+fn with_if_any<T>(act: impl FnOnce(&mut Recorder) -> T) -> Option<T> {
+    RECORDER.with_borrow_mut(|recorder| recorder.as_mut().map(act))
+}
+
+impl Recorder {
+    fn add(
+        &mut self,
+        socket: &tokio::net::TcpStream,
+        asked_at: Option<Time>,
+    ) -> io::Result<Ticket> {
+        let now = clock::now();
+        let endpoint = Endpoint {
+            local: socket.local_addr()?,
+            peer: socket.peer_addr()?,
+            active: asked_at.is_some(),
+            opened_at: asked_at.unwrap_or(now),
+            closed_at: None,
+            stats: None,
+            retransmits: Vec::new(),
+            series: Vec::new(),
+            held: Vec::new(),
+        };
+        let observed = Observed { watch: Watch::of(socket)?, established_at: now, endpoint };
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(number, observed);
+        self.opened.notify_one();
+        Ok(Ticket(number))
+    }
+
+    fn close(&mut self, number: u64) {
+        let Some(mut observed) = self.open.remove(&number) else { return };
+        let now = clock::now();
+        if let Recording::Series(_) = self.recording {
+            observed.look(now);
+        }
+        self.closed.push(Endpoint { closed_at: Some(now), ..observed.account() });
+    }
+
+    /// Returns how many there were to look at.
+    fn look(&mut self) -> usize {
+        for observed in self.open.values_mut() {
+            observed.look(clock::now());
+        }
+        self.open.len()
+    }
+}
+
+impl Observed {
+    fn look(&mut self, now: Time) {
+        self.watch.note_change(now, &mut self.endpoint.series);
+    }
+
+    fn account(&self) -> Endpoint {
+        let stats = self.watch.stats();
+        let stats =
+            stats.map(|stats| tcp::Stats { established_at: Some(self.established_at), ..stats });
+        Endpoint { stats, ..self.endpoint.clone() }
+    }
+}

@@ -1,0 +1,40 @@
+//! A real world from its beginning to its end.
+
+use std::future::Future;
+use std::io;
+
+use super::config::{Config, Recording};
+use super::{clock, recorder};
+use crate::ambient::{self, Common, Kind};
+
+/// Runs `future` on this thread, with the machine's clock and the kernel's sockets. Tasks that it
+/// spawned and that are not done when it is are dropped.
+///
+/// # Errors
+/// If the runtime cannot be built (out of descriptors), or the clock cannot be shared as the configuration says (on other systems than Linux).
+///
+/// # Panics
+/// If the thread is in a world already.
+pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let _entered =
+        ambient::enter(Kind::Real, Common { source: config.source, hosts: config.hosts });
+    clock::start(config.began)?;
+    recorder::install(config.recording);
+    let _running = Running;
+    let tasks = tokio::task::LocalSet::new();
+    if let Recording::Series(sampling) = config.recording {
+        tasks.spawn_local(recorder::sample(sampling));
+    }
+    Ok(tasks.block_on(&runtime, future))
+}
+
+/// Takes the world's state away after its tasks, also when one panics.
+struct Running;
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        recorder::uninstall();
+        clock::stop();
+    }
+}
