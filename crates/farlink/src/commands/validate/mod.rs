@@ -19,7 +19,7 @@ use crate::args::Validate;
 use crate::failure::{ExitCode, Failure};
 
 pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
-    let worlds = Worlds::default();
+    let worlds = super::worlds()?;
     let suite = suite(args, &worlds)?;
     files::check_place(&args.output)?;
     if args.report_only {
