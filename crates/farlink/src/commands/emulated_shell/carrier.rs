@@ -1,50 +1,38 @@
 //! The emulator in a thread of its own, and its account in the end.
 
-use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use anstream::eprintln;
-use emu::{Drops, Emulator, Log, Path, Testbed};
+use emu::{Control, Emulator, Error, Snapshot, Testbed, Topology};
 use net::Network;
 
 use crate::failure::Failure;
 
 /// A running emulator.
 pub struct Carrier {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Log>,
+    control: Control,
+    thread: JoinHandle<Result<Snapshot, Error>>,
 }
 
 impl Carrier {
-    /// Starts it between the two sides of `testbed`. Should it fail, the sandbox ends: nothing runs over a link that is not emulated.
-    pub fn start(testbed: &Testbed, networks: &[Network], _seed: u64) -> Result<Carrier, Failure> {
-        let network = &networks[0];
-        let up = Path::new("up", network.up.clone(), Drops::default());
-        let down = Path::new("down", network.down.clone(), Drops::default());
-        let emulator =
-            testbed.middle().run(move || Emulator::new(up, down)).map_err(Failure::machine)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
-            emulator.run(&stopped, |_, _| {}).unwrap_or_else(|error| {
-                let failure = Failure::machine(error);
-                failure.tell();
-                process::exit(failure.code() as i32)
-            })
-        });
-        Ok(Carrier { stop, thread })
+    /// Starts it between the two sides of `testbed`.
+    pub fn start(testbed: &Testbed, networks: &[Network], seed: u64) -> Result<Carrier, Failure> {
+        let topology = Topology::of(&networks[0]);
+        let emulator = testbed
+            .middle()
+            .run(move || Emulator::new(topology, &chance::Source::new(seed, 0)))
+            .map_err(Failure::machine)?;
+        let control = emulator.control();
+        let thread = std::thread::spawn(move || Ok(emulator.run()?.snapshot));
+        Ok(Carrier { control, thread })
     }
 
     /// Ends it and tells what it did.
     pub fn stop(self) -> Result<(), Failure> {
-        self.stop.store(true, Ordering::Relaxed);
-        let log = self.thread.join().map_err(|_| Failure::machine("the emulator panicked"))?;
-        eprintln!("farlink: carried {} packets, {}", log.passages.len(), log.punctuality());
-        if let Err(invalid) = log.check() {
-            eprintln!("warning: {invalid}: what was measured is not what this network does");
-        }
+        self.control.stop();
+        let snapshot = self.thread.join().map_err(|_| Failure::machine("the emulator panicked"))?;
+        let snapshot = snapshot.map_err(Failure::machine)?;
+        eprintln!("farlink: {}", snapshot.punctuality);
         Ok(())
     }
 }

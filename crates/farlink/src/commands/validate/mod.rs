@@ -12,6 +12,7 @@ use lab::validate::report::{self, Facts};
 use lab::validate::{Gauge, Outcome, Shipped, Suite, gather, judge};
 use lab::worlds::Worlds;
 
+
 use self::measure::Measurement;
 use super::run::experiment_failure;
 use super::{files, output, shell, stores};
@@ -19,7 +20,7 @@ use crate::args::Validate;
 use crate::failure::{ExitCode, Failure};
 
 pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
-    let worlds = Worlds::default();
+    let worlds = super::worlds()?;
     let suite = suite(args, &worlds)?;
     files::check_place(&args.output)?;
     if args.report_only {
