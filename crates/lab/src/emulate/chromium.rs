@@ -74,6 +74,7 @@ fn start(
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
         // Root of the sandbox that farlink made for it: Chromium's own would not let it start.
         sandbox: Sandbox::None,
+        addresses: true,
     };
     Ok(launch.start(|mut command| command.spawn())?)
 }
