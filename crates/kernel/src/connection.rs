@@ -22,7 +22,7 @@ pub struct Connection {
 pub struct Motion {
     /// Its samples, in time's order.
     pub samples: Vec<Sample>,
-    /// When it sent something again, where that is seen: `tcp_probe` sees it, looks do not.
+    /// When it sent something again - a buffer of one segment or several -, where that is seen: a trace sees it, looks do not.
     pub retransmitted_at: Vec<Time>,
 }
 

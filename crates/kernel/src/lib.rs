@@ -3,6 +3,7 @@
 //! - [`Snapshot`] is one connection at an instant, in the words of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
 //! - [`sender_state`], [`pin_congestion_control`]: the little that a flow sent for comparison needs.
 //! - [`diag`] follows connections that are not ours: a browser's, curl's.
+//! - [`probe`] traces connections segment by segment, for root.
 //! - [`Settings`] is what makes a namespace's TCP behave as a [`tcp::Config`] says, or the refusal to.
 //!
 //! Linux only. Nothing here needs privilege unless it says so. `unsafe` is allowed: system calls that have no safe wrapper.
@@ -11,6 +12,7 @@ mod clock;
 mod connection;
 pub mod diag;
 mod error;
+pub mod probe;
 mod sender_state;
 mod series;
 mod settings;
