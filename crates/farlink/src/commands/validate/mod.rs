@@ -12,7 +12,6 @@ use lab::validate::report::{self, Facts};
 use lab::validate::{Gauge, Outcome, Shipped, Suite, gather, judge};
 use lab::worlds::Worlds;
 
-
 use self::measure::Measurement;
 use super::run::experiment_failure;
 use super::{files, output, shell, stores};
