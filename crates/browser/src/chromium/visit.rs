@@ -257,7 +257,7 @@ impl Seen {
         let connections = Connections::new(after.locals);
         let requests = self.requests.all.iter().zip(&self.objects);
         visit.take_requests(requests, connections, plan, clock, after.asked);
-        visit.missing = self.expected.into_missing();
+        visit.missing = self.expected.missing().collect();
         visit
     }
 
@@ -287,7 +287,21 @@ impl Seen {
             .milestones
             .loaded
             .ok_or_else(|| format!("the page had not loaded after {limit:?}"))?;
-        Ok(clock.time(loaded).since(started))
+        match self.unasked(plan) {
+            Some(url) => Err(format!("the page loaded without having asked for {url}")),
+            None => Ok(clock.time(loaded).since(started)),
+        }
+    }
+
+    /// An object that the load event ought to have waited for and that was never asked for, although
+    /// nothing failed: then it was another page that loaded.
+    fn unasked<'a>(&self, plan: &'a LoadPlan) -> Option<&'a str> {
+        if self.requests.all.iter().any(|request| request.error.is_some()) {
+            return None;
+        }
+        let mut missing = self.expected.missing();
+        let blocking = missing.find(|object| plan.page.objects[*object].blocks_load)?;
+        Some(&plan.page.objects[blocking].url)
     }
 
     /// The span to the first byte of the first response that is no redirect.

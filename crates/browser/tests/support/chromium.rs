@@ -1,6 +1,5 @@
 //! A Chromium, and an origin for it on loopback.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -57,7 +56,7 @@ fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
     let site = Arc::new(Site::browsable(browsable));
     let (bound, address) = mpsc::channel();
     thread::spawn(move || {
-        let config = world::real::Config { source: Source::new(1, 0), hosts: BTreeMap::new() };
+        let config = world::real::Config::new(Source::new(1, 0));
         world::real::run(config, async {
             let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
             let listener = world::TcpListener::bind(loopback).unwrap();

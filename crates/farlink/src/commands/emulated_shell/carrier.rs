@@ -1,9 +1,9 @@
-//! The emulator in a thread of its own, and its account in the end.
+//! The emulator in a thread of its own.
 
-use std::thread::JoinHandle;
+use std::process;
+use std::thread::{self, JoinHandle};
 
-use anstream::eprintln;
-use emu::{Control, Emulator, Error, Snapshot, Testbed, Topology};
+use emu::{Account, Control, Emulator, Release, Testbed, Topology};
 use net::Network;
 
 use crate::failure::Failure;
@@ -11,28 +11,46 @@ use crate::failure::Failure;
 /// A running emulator.
 pub struct Carrier {
     control: Control,
-    thread: JoinHandle<Result<Snapshot, Error>>,
+    thread: JoinHandle<Account<()>>,
+}
+
+/// The links of several networks, one behind the other, the first next to the client.
+pub fn chain(networks: &[Network]) -> Topology {
+    let (first, others) = networks.split_first().expect("the command line demands a network");
+    others.iter().fold(Topology::of(first), |topology, network| {
+        let links = network.up_links().zip(network.down_links());
+        links.fold(topology, |topology, (up, down)| topology.beyond(up.clone(), down.clone()))
+    })
 }
 
 impl Carrier {
-    /// Starts it between the two sides of `testbed`.
-    pub fn start(testbed: &Testbed, networks: &[Network], seed: u64) -> Result<Carrier, Failure> {
-        let topology = Topology::of(&networks[0]);
-        let emulator = testbed
-            .middle()
-            .run(move || Emulator::new(topology, &chance::Source::new(seed, 0)))
-            .map_err(Failure::machine)?;
+    /// Starts it between the two sides of `testbed`. Should it fail, the sandbox ends: nothing runs over a link that is not emulated.
+    pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
+        let open = move || {
+            let source = chance::Source::new(seed, 0);
+            let release = Release::suiting(&topology);
+            Emulator::new(topology, &source).map(|emulator| emulator.releasing(release))
+        };
+        let emulator = testbed.middle().run(open).map_err(Failure::machine)?;
         let control = emulator.control();
-        let thread = std::thread::spawn(move || Ok(emulator.run()?.snapshot));
+        let thread = thread::spawn(move || {
+            emulator.run().unwrap_or_else(|error| {
+                let failure = Failure::machine(error);
+                failure.tell();
+                process::exit(failure.code() as i32)
+            })
+        });
         Ok(Carrier { control, thread })
     }
 
-    /// Ends it and tells what it did.
-    pub fn stop(self) -> Result<(), Failure> {
+    /// By which others ask how it does.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Ends it.
+    pub fn stop(self) -> Result<Account<()>, Failure> {
         self.control.stop();
-        let snapshot = self.thread.join().map_err(|_| Failure::machine("the emulator panicked"))?;
-        let snapshot = snapshot.map_err(Failure::machine)?;
-        eprintln!("farlink: {}", snapshot.punctuality);
-        Ok(())
+        self.thread.join().map_err(|_| Failure::machine("the emulator's thread panicked"))
     }
 }
