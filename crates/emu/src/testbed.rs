@@ -193,7 +193,7 @@ fn write_sysctl(name: &str, value: &str) -> Result<(), Error> {
 }
 
 /// Feeds commands to `ip -batch`, in the calling thread's namespace.
-pub(crate) fn ip(commands: &str) -> Result<(), Error> {
+fn ip(commands: &str) -> Result<(), Error> {
     let mut child = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
