@@ -10,7 +10,7 @@ mod finding;
 mod refusal;
 
 pub use capability::Capability;
-pub use finding::{Finding, Lack};
+pub use finding::{Finding, Lack, Outcome};
 pub use refusal::Refusal;
 
 /// What this machine lacks without which there is no emulation.
@@ -21,6 +21,42 @@ pub fn missing() -> Vec<(Capability, Lack)> {
 
 /// Tries everything.
 pub fn diagnose() -> Vec<Finding> {
-    let attempt = |capability: Capability| Finding { capability, outcome: capability.attempt() };
-    Capability::ALL.into_iter().map(attempt).collect()
+    Capability::ALL.into_iter().fold(Vec::new(), |mut findings, capability| {
+        findings.push(Finding { capability, outcome: attempt(capability, &findings) });
+        findings
+    })
+}
+
+/// Tries one, unless something that it takes has failed.
+fn attempt(capability: Capability, earlier: &[Finding]) -> Outcome {
+    let failed = |needed: &&Capability| {
+        let found = earlier.iter().find(|finding| finding.capability == **needed);
+        found.is_some_and(|finding| !matches!(finding.outcome, Outcome::Works(_)))
+    };
+    match capability.takes().iter().find(failed) {
+        Some(needed) => Outcome::Untried(*needed),
+        None => capability.attempt().map_or_else(Outcome::Missing, Outcome::Works),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_a_lack_is_not_another_one() {
+        let lack = Outcome::Missing(Lack::new("not installed", "install it"));
+        let found = |outcome| [Finding { capability: Capability::Iproute2, outcome }];
+        let untried = Outcome::Untried(Capability::Iproute2);
+        assert_eq!(attempt(Capability::Veth, &found(lack)), untried);
+        assert_ne!(attempt(Capability::Veth, &found(Outcome::Works("".into()))), untried);
+    }
+
+    #[test]
+    fn what_is_taken_is_tried_before() {
+        for (at, capability) in Capability::ALL.iter().enumerate() {
+            let tried = &Capability::ALL[..at];
+            assert!(capability.takes().iter().all(|needed| tried.contains(needed)), "{capability}");
+        }
+    }
 }

@@ -204,6 +204,12 @@ impl TcpNumbers {
         self.flags & SYN != 0
     }
 
+    /// How many numbers it takes: a SYN and a FIN have one each (RFC 9293 section 3.4).
+    pub fn sequence_length(&self) -> u64 {
+        let flags = u64::from(self.flags & SYN != 0) + u64::from(self.flags & FIN != 0);
+        u64::from(self.payload_bytes) + flags
+    }
+
     /// Its acknowledgement number counts.
     pub fn is_ack(&self) -> bool {
         self.flags & ACK != 0

@@ -9,6 +9,7 @@
 
 mod clock;
 mod control;
+pub mod derive;
 pub mod diagnosis;
 mod drop_log;
 mod emulator;

@@ -1,5 +1,7 @@
 //! What became of each packet: for who wants to know of all, in the order in which they entered.
 
+use std::net::SocketAddr;
+
 use net::DropCause;
 use units::Time;
 
@@ -11,6 +13,8 @@ use crate::{Drop, Observer, Side, Sighting};
 pub struct Passage {
     /// Whence it came.
     pub from: Side,
+    /// Its source and destination, if it carries TCP or UDP.
+    pub ends: Option<(SocketAddr, SocketAddr)>,
     /// When it entered its first link.
     pub arrived: Time,
     /// Length of the IP packet.
@@ -45,6 +49,7 @@ impl Observer for Passages {
     fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
         self.0.push(Passage {
             from: packet.from,
+            ends: packet.ends(),
             arrived: at,
             wire_bytes: packet.wire_bytes(),
             tcp: packet.tcp(),

@@ -15,6 +15,11 @@ use nix::sched::{CloneFlags, setns, unshare};
 use crate::Error;
 use crate::sandbox::RunAs;
 
+/// The table of a namespace's TCP connections: as large as whoever made it says, or shared by the whole machine. To list the connections of
+/// one namespace the kernel walks the table, a millisecond where it is the machine's. Kernels before 6.1 have but that.
+const CHILD_TABLE: &str = "/proc/sys/net/ipv4/tcp_child_ehash_entries";
+const CONNECTIONS: &str = "512";
+
 /// A network namespace.
 #[derive(Debug)]
 pub struct NetNamespace {
@@ -27,6 +32,11 @@ impl NetNamespace {
         thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(Error::system("failed to make a network namespace"))?;
+            // The first one is there only to give the second a table of connections of its own.
+            if std::fs::write(CHILD_TABLE, CONNECTIONS).is_ok() {
+                unshare(CloneFlags::CLONE_NEWNET)
+                    .map_err(Error::system("failed to make a network namespace"))?;
+            }
             let file = File::open("/proc/thread-self/ns/net")
                 .map_err(Error::io("failed to open a network namespace"))?;
             Ok(NetNamespace { file })

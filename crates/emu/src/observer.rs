@@ -2,6 +2,8 @@
 //!
 //! What nobody asks for costs nothing: an emulator is generic over its observer, and a packet's bytes are put together when they are asked for.
 
+use std::net::SocketAddr;
+
 use units::Time;
 
 use crate::links::Drop;
@@ -23,6 +25,11 @@ impl Sighting<'_> {
     /// Length of the IP packet.
     pub fn wire_bytes(&self) -> u32 {
         self.segment.wire_bytes() as u32
+    }
+
+    /// Its source and destination, if it carries TCP or UDP.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        self.segment.ends()
     }
 
     /// Its numbers, if it carries TCP.

@@ -8,6 +8,7 @@
 //! Source: Linux 6.18 `net/ipv4/tcp_offload.c` (`tcp_gso_segment`), `net/ipv4/udp_offload.c` (`__udp_gso_segment`), `net/ipv4/af_inet.c`
 //! (`inet_gso_segment`), `net/ipv6/ip6_offload.c`. Left out: tunnels, fixed IPv4 identification.
 
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -182,6 +183,15 @@ impl Segment {
     /// Length of the IP packet.
     pub(crate) fn wire_bytes(&self) -> usize {
         self.whole.layout.payload - ETHERNET + self.payload_bytes()
+    }
+
+    /// Its source and destination, if it carries TCP or UDP.
+    pub(crate) fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let (layout, frame) = (&self.whole.layout, &self.whole.bytes);
+        let (source, destination) = layout.ends(frame);
+        let port = |at| read_u16(frame, layout.header + at);
+        (layout.transport != Transport::Other)
+            .then(|| ((source, port(0)).into(), (destination, port(2)).into()))
     }
 
     /// Its numbers, if it carries TCP.

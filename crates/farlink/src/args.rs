@@ -107,6 +107,11 @@ pub struct Load {
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
     pub trace: Option<String>,
 
+    /// Write a picture of the page at the end of the median load of each arm, as PNG (--client chromium only;
+    /// with several arms, the arm's name goes before the extension).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub screenshot: Option<PathBuf>,
+
     /// Print one JSON object a visit, one a line, instead of the table.
     #[arg(long)]
     pub json: bool,

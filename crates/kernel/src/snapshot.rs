@@ -46,7 +46,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Looks at one of our own sockets: three system calls, about a microsecond.
+    /// Looks at one of our own sockets: three system calls, a few microseconds.
     ///
     /// # Errors
     /// If it is no TCP socket.

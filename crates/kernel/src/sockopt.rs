@@ -53,3 +53,15 @@ pub fn get<T: Plain>(socket: impl AsFd, level: c_int, name: c_int) -> Result<T, 
     // SAFETY: all bytes were zeroed, some overwritten; any bytes are a value of a `Plain` type.
     Ok(unsafe { value.assume_init() })
 }
+
+/// Reads a value from the beginning of `bytes`; what they are too short for is zero.
+pub(crate) fn from_bytes<T: Plain>(bytes: &[u8]) -> T {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let len = bytes.len().min(mem::size_of::<T>());
+    // SAFETY: both pointers are good for `len` bytes and do not overlap; all bytes were zeroed, and any bytes are a value of a
+    // `Plain` type.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), len);
+        value.assume_init()
+    }
+}

@@ -28,6 +28,8 @@ pub enum Cause {
     TailLossProbe,
     /// A SYN or SYN-ACK went unanswered.
     Handshake,
+    /// Seen on the wire: of its connections the kernel does not say why.
+    Unknown,
 }
 
 impl Cause {
@@ -38,6 +40,7 @@ impl Cause {
             Cause::Timeout => "timeout",
             Cause::TailLossProbe => "tail-loss-probe",
             Cause::Handshake => "handshake",
+            Cause::Unknown => "unknown",
         }
     }
 }
@@ -49,6 +52,7 @@ impl fmt::Display for Cause {
             Cause::Timeout => "timeout",
             Cause::TailLossProbe => "tail loss probe",
             Cause::Handshake => "handshake unanswered",
+            Cause::Unknown => "cause unknown",
         })
     }
 }

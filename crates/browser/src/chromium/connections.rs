@@ -1,19 +1,25 @@
 //! The connections of a visit, gathered from the requests that they carried.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use crate::{Arm, ConnectionUse};
 
 use super::request::{Clock, Request};
 
 /// Connections in the order in which they were first used, and the positions of their ids.
-#[derive(Default)]
 pub(super) struct Connections {
     pub(super) used: Vec<ConnectionUse>,
     positions: BTreeMap<u64, u32>,
+    /// The addresses of their own ends, as far as they are known.
+    locals: BTreeMap<u64, SocketAddr>,
 }
 
 impl Connections {
+    pub(super) fn new(locals: BTreeMap<u64, SocketAddr>) -> Connections {
+        Connections { used: Vec::new(), positions: BTreeMap::new(), locals }
+    }
+
     /// Counts `request`, of `host`, to its connection; gives that one's position.
     pub(super) fn count(
         &mut self,
@@ -24,7 +30,8 @@ impl Connections {
     ) -> Option<u32> {
         let id = request.connection()?;
         let position = *self.positions.entry(id).or_insert_with(|| {
-            self.used.push(begun(request, host, arm, clock));
+            let local = self.locals.get(&id).copied();
+            self.used.push(ConnectionUse { local, ..begun(request, host, arm, clock) });
             self.used.len() as u32 - 1
         });
         let connection = &mut self.used[position as usize];
@@ -33,7 +40,8 @@ impl Connections {
         if connection.connected.is_none() {
             let opened = begun(request, host, arm, clock);
             if opened.connected.is_some() {
-                *connection = ConnectionUse { requests: connection.requests, ..opened };
+                let ConnectionUse { requests, local, .. } = *connection;
+                *connection = ConnectionUse { requests, local, ..opened };
             }
         }
         Some(position)

@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use super::net_log::NetLog;
 use super::{Chromium, ChromiumError, Running};
 
 /// What a browser is started with.
@@ -26,6 +27,9 @@ pub struct Launch {
     pub trusted_keys: Vec<[u8; 32]>,
     /// What confines its renderers.
     pub sandbox: Sandbox,
+    /// Whether it is to tell the address of each connection's own end, by which the kernel and the emulator
+    /// know it. It does so by a log of all that its network does, which costs it some time.
+    pub addresses: bool,
 }
 
 /// What confines renderers.
@@ -86,8 +90,9 @@ const FLAGS: [&str; 35] = [
 /// the command, in whatever namespace, need only hand on its standard input and output.
 const MOVE_PIPE: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
-/// Where it writes its standard error, in the profile.
-pub(super) const STDERR: &str = "stderr.log";
+/// Where it writes its standard error and the log of its network, in the profile.
+const STDERR: &str = "stderr.log";
+const NET_LOG: &str = "net-log.json";
 
 impl Launch {
     /// Starts it by `spawn`, which runs the command wherever it wants (in a network namespace, say) and
@@ -101,7 +106,8 @@ impl Launch {
     ) -> Result<Running, ChromiumError> {
         let command = self.command().map_err(ChromiumError::Start)?;
         let child = spawn(command).map_err(ChromiumError::Start)?;
-        Running::new(child, self.profile.join(STDERR))
+        let net_log = self.addresses.then(|| NetLog::new(self.profile.join(NET_LOG)));
+        Running::new(child, self.profile.join(STDERR), net_log)
     }
 
     /// The command: a process group of its own, so that all of its processes can be ended.
@@ -134,6 +140,11 @@ impl Launch {
             let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
             let keys = keys.join(",");
             arguments.push(format!("--ignore-certificate-errors-spki-list={keys}").into());
+        }
+        if self.addresses {
+            let mut flag = OsString::from("--log-net-log=");
+            flag.push(self.profile.join(NET_LOG));
+            arguments.push(flag);
         }
         if self.sandbox == Sandbox::None {
             arguments.push("--no-sandbox".into());
@@ -171,6 +182,7 @@ mod tests {
             ],
             trusted_keys: vec![[0; 32]],
             sandbox: Sandbox::Own,
+            addresses: false,
         };
         let arguments = launch.arguments();
         let rules = "--host-resolver-rules=MAP a.test 10.0.0.1:443, MAP b.test [fd00::1]:80, \

@@ -1,6 +1,6 @@
 //! Which request is which object of the page.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::LoadPlan;
 
@@ -35,9 +35,8 @@ impl Expected {
     }
 
     /// The objects that have not been asked for, in the page's order.
-    pub(super) fn into_missing(self) -> Vec<usize> {
-        let mut missing: Vec<usize> = self.waiting.into_values().flatten().collect();
-        missing.sort_unstable();
-        missing
+    pub(super) fn missing(&self) -> impl Iterator<Item = usize> {
+        let waiting: BTreeSet<usize> = self.waiting.values().flatten().copied().collect();
+        waiting.into_iter()
     }
 }

@@ -23,6 +23,7 @@ mod event;
 mod find;
 mod launch;
 mod matching;
+mod net_log;
 mod paint;
 mod pipe;
 mod request;

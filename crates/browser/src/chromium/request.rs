@@ -225,8 +225,15 @@ impl Request {
             response_header_bytes: if cached { 0 } else { head },
             body_bytes: if cached { 0 } else { self.body_bytes },
             priority: priority(&self.priority).to_owned(),
-            error: self.error.clone().or(unfinished),
+            error: self.failure(object.body_bytes).or(unfinished),
         }
+    }
+
+    /// Why it failed, if it did. Of an answer without a body that a script fetched, the browser says that it
+    /// was aborted, although all of it is there.
+    fn failure(&self, body_bytes: u64) -> Option<String> {
+        let whole = self.response.is_some() && self.body_bytes == body_bytes;
+        self.error.clone().filter(|error| !(whole && error == "net::ERR_ABORTED"))
     }
 
     /// Where the time from discovery to `ended` went; the spans sum to exactly that.

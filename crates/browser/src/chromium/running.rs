@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
+use super::net_log::NetLog;
 use super::pipe::Pipe;
 use super::{ChromiumError, Context};
 
@@ -22,16 +23,22 @@ pub struct Running {
     child: Option<Child>,
     stderr: PathBuf,
     version: String,
+    pub(super) net_log: Option<NetLog>,
     pub(super) pipe: Pipe,
 }
 
 impl Running {
-    pub(super) fn new(mut child: Child, stderr: PathBuf) -> Result<Running, ChromiumError> {
+    pub(super) fn new(
+        mut child: Child,
+        stderr: PathBuf,
+        net_log: Option<NetLog>,
+    ) -> Result<Running, ChromiumError> {
         let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             panic!("the launcher hands back a child with the pipes it was given");
         };
         let pipe = Pipe::new(commands, answers);
-        let mut running = Running { child: Some(child), stderr, version: String::new(), pipe };
+        let mut running =
+            Running { child: Some(child), stderr, version: String::new(), net_log, pipe };
         let version = running.call(None, "Browser.getVersion", json!({}))?;
         running.version = version["product"].as_str().unwrap_or_default().to_owned();
         Ok(running)

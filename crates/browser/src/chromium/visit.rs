@@ -1,5 +1,7 @@
 //! A visit by Chromium: from navigation to the load event and what comes after it.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use base64::Engine;
@@ -120,6 +122,10 @@ pub(super) fn visit(
     tab.send("Page.navigate", json!({ "url": plan.requests[0].uri().to_string() }));
     seen.watch(&mut tab)?;
     drop(alarm);
+    if seen.milestones.loaded.is_none() {
+        // A page on its way would not answer.
+        tab.call("Page.stopLoading", json!({}))?;
+    }
     let after = After::ask(&mut tab, settings)?;
     Ok(seen.account(plan, settings, after))
 }
@@ -248,8 +254,10 @@ impl Seen {
             console: self.console,
             screenshot: after.screenshot,
         };
-        visit.take_requests(&self.requests.all, &self.objects, plan, clock, after.asked);
-        visit.missing = self.expected.into_missing();
+        let connections = Connections::new(after.locals);
+        let requests = self.requests.all.iter().zip(&self.objects);
+        visit.take_requests(requests, connections, plan, clock, after.asked);
+        visit.missing = self.expected.missing().collect();
         visit
     }
 
@@ -278,8 +286,22 @@ impl Seen {
         let loaded = self
             .milestones
             .loaded
-            .ok_or_else(|| format!("the page had not loaded after {} s", limit.as_secs()))?;
-        Ok(clock.time(loaded).since(started))
+            .ok_or_else(|| format!("the page had not loaded after {limit:?}"))?;
+        match self.unasked(plan) {
+            Some(url) => Err(format!("the page loaded without having asked for {url}")),
+            None => Ok(clock.time(loaded).since(started)),
+        }
+    }
+
+    /// An object that the load event ought to have waited for and that was never asked for, although
+    /// nothing failed: then it was another page that loaded.
+    fn unasked<'a>(&self, plan: &'a LoadPlan) -> Option<&'a str> {
+        if self.requests.all.iter().any(|request| request.error.is_some()) {
+            return None;
+        }
+        let mut missing = self.expected.missing();
+        let blocking = missing.find(|object| plan.page.objects[*object].blocks_load)?;
+        Some(&plan.page.objects[blocking].url)
     }
 
     /// The span to the first byte of the first response that is no redirect.
@@ -294,16 +316,15 @@ impl Seen {
 
 impl ChromiumVisit {
     /// Requests become objects, connections, and what was not expected.
-    fn take_requests(
+    fn take_requests<'a>(
         &mut self,
-        requests: &[Request],
-        objects: &[Option<usize>],
+        requests: impl Iterator<Item = (&'a Request, &'a Option<usize>)>,
+        mut connections: Connections,
         plan: &LoadPlan,
         clock: Clock,
         end: f64,
     ) {
-        let mut connections = Connections::default();
-        for (request, object) in requests.iter().zip(objects) {
+        for (request, object) in requests {
             let Some(index) = *object else {
                 self.unexpected.push(Unexpected::from(request));
                 continue;
@@ -340,6 +361,8 @@ struct After {
     asked: f64,
     largest_contentful_paint: Option<Duration>,
     screenshot: Option<Vec<u8>>,
+    /// Connections' own ends.
+    locals: BTreeMap<u64, SocketAddr>,
 }
 
 /// The latest candidate's time in milliseconds since navigation start; null if there is none.
@@ -374,6 +397,12 @@ impl After {
             largest_contentful_paint: largest
                 .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
             screenshot,
+            locals: tab
+                .running
+                .net_log
+                .as_mut()
+                .map(|log| log.locals().clone())
+                .unwrap_or_default(),
         })
     }
 }

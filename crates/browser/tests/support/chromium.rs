@@ -1,22 +1,21 @@
 //! A Chromium, and an origin for it on loopback.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use chance::Source;
-use farlink_browser::chromium::{Chromium, ChromiumVisit, Launch, Look, Sandbox, Settings};
+use farlink_browser::chromium::{Chromium, Launch, Look, Running, Sandbox, Settings};
 use farlink_browser::{Arm, LoadPlan};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use http_stack::tls::{self, Identity, Security};
 use page::{Browsable, Page};
 use proxy::{Site, VirtualHosts, Workers, origin};
+use rustix::process::Pid;
 
 /// The browser of this machine, if it has one.
 #[expect(clippy::disallowed_methods, reason = "a test looks for the browser as the CLI does")]
@@ -32,12 +31,32 @@ pub fn installed() -> Option<Chromium> {
     }
 }
 
-/// All hosts of a page on one port of loopback, served by a thread that lives as long as the process.
-pub fn serve(page: &Page, site: Site, protocol: Protocol, security: Security) -> SocketAddr {
-    let page = page.clone();
+/// A page with its bytes, served on one port of loopback by a thread that lives as long as the process.
+pub struct Stage {
+    pub page: Page,
+    pub plan: LoadPlan,
+    pub notes: Vec<String>,
+    address: SocketAddr,
+}
+
+impl Stage {
+    /// Serves `page` over TLS 1.3.
+    pub fn new(page: &Page, protocol: Protocol) -> Stage {
+        let browsable = page::browsable(page).unwrap();
+        let address = serve(&browsable, protocol);
+        let Browsable { page, notes, .. } = browsable;
+        let arm = Arm { protocol, security: Security::Tls13, port: address.port(), blocked: false };
+        let plan = LoadPlan::new(Arc::new(page.clone()), vec![arm; page.hosts.len()]);
+        Stage { page, plan, notes, address }
+    }
+}
+
+fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
+    let page = browsable.page.clone();
+    let site = Arc::new(Site::browsable(browsable));
     let (bound, address) = mpsc::channel();
     thread::spawn(move || {
-        let config = world::real::Config { source: Source::new(1, 0), hosts: BTreeMap::new() };
+        let config = world::real::Config::new(Source::new(1, 0));
         world::real::run(config, async {
             let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
             let listener = world::TcpListener::bind(loopback).unwrap();
@@ -48,9 +67,8 @@ pub fn serve(page: &Page, site: Site, protocol: Protocol, security: Security) ->
                 ..tls::Settings::default()
             };
             let factors = vec![1.0; page.objects.len()].into();
-            let site = Arc::new(site);
             let hosts = VirtualHosts::new(&page, &site, Workers::default(), &factors);
-            let acceptor = Acceptor::with_tls(security, &settings);
+            let acceptor = Acceptor::with_tls(Security::Tls13, &settings);
             origin::serve(listener, acceptor, Rc::new(hosts)).await.unwrap();
         })
         .unwrap();
@@ -58,36 +76,49 @@ pub fn serve(page: &Page, site: Site, protocol: Protocol, security: Security) ->
     address.recv().unwrap()
 }
 
-/// A plan in which all hosts of a page are at `address`.
-pub fn plan(page: &Page, address: SocketAddr, protocol: Protocol, security: Security) -> LoadPlan {
-    let arm = Arm { protocol, security, port: address.port(), blocked: false };
-    LoadPlan::new(Arc::new(page.clone()), vec![arm; page.hosts.len()])
-}
-
-/// What starts `chromium` with these names.
-pub fn launch(chromium: Chromium, profile: &Path, hosts: Vec<(String, SocketAddr)>) -> Launch {
+/// Starts a browser to which the stages' hosts are what they are.
+pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Running {
+    let hosts = stages
+        .iter()
+        .flat_map(|stage| stage.page.hosts.iter().map(|host| (host.name.clone(), stage.address)));
     let root = rustix::process::geteuid().is_root();
-    Launch {
-        chromium,
-        profile: profile.to_owned(),
-        hosts,
+    let launch = Launch {
+        chromium: chromium.clone(),
+        profile: scratch.0.clone(),
+        hosts: hosts.collect(),
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
         sandbox: if root { Sandbox::None } else { Sandbox::Own },
-    }
+        addresses: true,
+    };
+    let pid = scratch.0.join("pid");
+    launch
+        .start(|mut command| {
+            let child = command.spawn()?;
+            std::fs::write(pid, child.id().to_string())?;
+            Ok(child)
+        })
+        .unwrap()
 }
 
-/// One visit over TLS 1.3 by a browser of its own.
-pub fn visit(chromium: &Chromium, browsable: &Browsable, protocol: Protocol) -> ChromiumVisit {
-    let scratch = Scratch::new(protocol.name());
-    let page = &browsable.page;
-    let address = serve(page, Site::browsable(browsable), protocol, Security::Tls13);
-    let plan = plan(page, address, protocol, Security::Tls13);
-    let hosts = page.hosts.iter().map(|host| (host.name.clone(), address)).collect();
-    let launch = launch(chromium.clone(), &scratch.0, hosts);
-    let mut running = launch.start(|mut command: Command| command.spawn()).unwrap();
-    let visit = running.context().unwrap().visit(&plan, &settings()).unwrap();
-    running.close();
-    visit
+/// The process group of the browser that was started there.
+pub fn group_of(scratch: &Scratch) -> Pid {
+    let pid = std::fs::read_to_string(scratch.0.join("pid")).unwrap();
+    Pid::from_raw(pid.parse().unwrap()).unwrap()
+}
+
+/// The processes of a group that have not ended, as `/proc` shows them.
+pub fn alive(group: Pid) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap();
+    let stats = processes
+        .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
+    let group = group.as_raw_nonzero().to_string();
+    stats
+        .filter(|stat| {
+            // proc_pid_stat(5): after the name in brackets: state, parent, process group.
+            let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+            !["Z", "X"].contains(&fields[0]) && fields[2] == group
+        })
+        .collect()
 }
 
 /// The recordings that lie beside the workspace, if they do.

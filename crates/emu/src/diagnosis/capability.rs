@@ -69,6 +69,16 @@ impl Capability {
         }
     }
 
+    /// What must work before this can be tried.
+    pub(super) fn takes(self) -> &'static [Capability] {
+        match self {
+            Capability::Namespaces => &[Capability::UserNamespaces],
+            Capability::Veth => &[Capability::Namespaces, Capability::Iproute2],
+            Capability::PacketSockets => &[Capability::Namespaces],
+            _ => &[],
+        }
+    }
+
     /// What it is good for.
     pub fn purpose(self) -> &'static str {
         match self {
@@ -211,10 +221,7 @@ fn veth() -> Result<String, Lack> {
     command.args(["link", "add", "farlink0", "type", "veth", "peer", "name", "farlink1"]);
     match first_line(isolated(&mut command, Privilege::available())) {
         Ok(_) => Ok("a pair of interfaces".into()),
-        Err(Complaint::NotStarted(error)) => Err(Lack::new(
-            format!("not tried for want of a namespace or of `ip` ({error})"),
-            "see the other findings",
-        )),
+        Err(Complaint::NotStarted(error)) => Err(no_veth(&error.to_string())),
         Err(Complaint::Failed(line)) => Err(no_veth(&line)),
     }
 }
@@ -240,7 +247,7 @@ fn packet_sockets() -> Result<String, Lack> {
         }
         Err(errno) => Err(Lack::new(
             format!("the kernel refused one ({errno})"),
-            "see the other findings; in a container, allow CAP_NET_RAW",
+            "in a container, start it with --cap-add NET_RAW",
         )),
     }
 }
@@ -288,7 +295,11 @@ fn open_tcp_probe() -> Result<(), Errno> {
     const NOTHING: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(NOTHING, "/", NOTHING, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NOTHING)?;
-    mount(NOTHING, "/sys/kernel/tracing", Some("tracefs"), MsFlags::empty(), NOTHING)?;
+    match mount(NOTHING, "/sys/kernel/tracing", Some("tracefs"), MsFlags::empty(), NOTHING) {
+        // It is mounted for everybody.
+        Ok(()) | Err(Errno::EBUSY) => {}
+        Err(errno) => return Err(errno),
+    }
     let switch = "/sys/kernel/tracing/events/tcp/tcp_probe/enable";
     open(switch, OFlag::O_WRONLY, Mode::empty()).map(drop)
 }

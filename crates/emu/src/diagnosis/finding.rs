@@ -7,8 +7,19 @@ use super::Capability;
 pub struct Finding {
     /// What was tried.
     pub capability: Capability,
-    /// Some detail worth telling, or what is amiss.
-    pub outcome: Result<String, Lack>,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+/// How an attempt went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well; some detail worth telling.
+    Works(String),
+    /// Not at all.
+    Missing(Lack),
+    /// It was not made for want of another one.
+    Untried(Capability),
 }
 
 /// What is amiss, and what to do.

@@ -2,37 +2,39 @@
 
 use std::fmt;
 
-use super::{Finding, Lack, diagnose};
+use super::{Capability, Lack, Outcome, diagnose};
 use crate::Error;
 
 /// A sandbox or a testbed could not be made. There is no result then: never one from a link that is not emulated.
 #[derive(Debug)]
 pub struct Refusal {
     cause: Error,
-    missing: Vec<Finding>,
+    missing: Vec<(Capability, Lack)>,
 }
 
 impl Refusal {
     /// Finds out what is behind `cause`.
     pub fn explain(cause: Error) -> Refusal {
-        let is_missing = |found: &Finding| found.capability.is_needed() && found.outcome.is_err();
-        Refusal { cause, missing: diagnose().into_iter().filter(is_missing).collect() }
+        let missing = diagnose().into_iter().filter_map(|found| match found.outcome {
+            Outcome::Missing(lack) if found.capability.is_needed() => {
+                Some((found.capability, lack))
+            }
+            _ => None,
+        });
+        Refusal { cause, missing: missing.collect() }
     }
 
     /// What to do, a command or sentence each.
     pub fn remedies(&self) -> impl Iterator<Item = &str> {
-        self.lacks().map(|(_, lack)| lack.remedy.as_str())
-    }
-
-    fn lacks(&self) -> impl Iterator<Item = (&Finding, &Lack)> {
-        self.missing.iter().filter_map(|found| Some((found, found.outcome.as_ref().err()?)))
+        self.missing.iter().map(|(_, lack)| lack.remedy.as_str())
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "this machine does not emulate networks: {}", self.cause)?;
-        self.lacks().try_for_each(|(found, lack)| write!(f, "; {}: {}", found.capability, lack.why))
+        let mut missing = self.missing.iter();
+        missing.try_for_each(|(capability, lack)| write!(f, "; {capability}: {}", lack.why))
     }
 }
 
@@ -45,14 +47,13 @@ impl std::error::Error for Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::Capability;
 
     #[test]
     fn says_what_failed_why_and_what_to_do() {
         let lack = Lack::new("the kernel has no veth", "modprobe veth");
         let refusal = Refusal {
             cause: Error::Ip { message: "Unknown device type".into() },
-            missing: vec![Finding { capability: Capability::Veth, outcome: Err(lack) }],
+            missing: vec![(Capability::Veth, lack)],
         };
         let text = refusal.to_string();
         assert!(text.contains("Unknown device type"), "{text}");

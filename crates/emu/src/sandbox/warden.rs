@@ -29,7 +29,11 @@ impl Warden {
         self.isolation.enter()?;
         // SAFETY: both sides make system calls only until one leaves and the other executes a program.
         match unsafe { fork() }? {
-            ForkResult::Child => die_with_parent(),
+            ForkResult::Child => {
+                die_with_parent()?;
+                // The signals that farlink waits for itself are not blocked for those inside.
+                sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+            }
             ForkResult::Parent { child } => watch(child),
         }
     }

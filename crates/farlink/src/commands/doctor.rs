@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style};
-use emu::diagnosis::{self, Lack};
+use emu::diagnosis::{self, Lack, Outcome};
 
 use super::output;
 use crate::failure::{ExitCode, Failure};
@@ -14,8 +14,7 @@ use crate::show::terminal::wrapped;
 /// One thing that was tried.
 struct Finding {
     what: String,
-    /// Some detail, or what is amiss.
-    outcome: Result<String, Lack>,
+    outcome: Outcome,
     /// What it is good for.
     purpose: String,
 }
@@ -40,15 +39,18 @@ fn section(title: &str, findings: &[Finding]) -> Result<(), Failure> {
 impl Finding {
     fn tell(&self) -> Result<(), Failure> {
         let (word, color, detail) = match &self.outcome {
-            Ok(detail) => ("yes", AnsiColor::Green, detail),
-            Err(lack) => ("no", AnsiColor::Yellow, &lack.why),
+            Outcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
+            Outcome::Missing(lack) => ("no", AnsiColor::Yellow, lack.why.clone()),
+            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("not without {needed}")),
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         output::line(format!("{style}{word:>5}{style:#}  {}: {detail}", self.what))?;
         output::line(wrapped(&format!("       {}", self.purpose)))?;
         match &self.outcome {
-            Ok(_) => Ok(()),
-            Err(lack) => output::line(wrapped(&format!("       to mend it: {}", lack.remedy))),
+            Outcome::Missing(lack) => {
+                output::line(wrapped(&format!("       to mend it: {}", lack.remedy)))
+            }
+            Outcome::Works(_) | Outcome::Untried(_) => Ok(()),
         }
     }
 }
@@ -57,7 +59,7 @@ fn simulation() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Finding {
         what: "page loads".to_owned(),
-        outcome: Ok(format!("on {cores} cores")),
+        outcome: Outcome::Works(format!("on {cores} cores")),
         purpose: "needs nothing: no root, no network".to_owned(),
     }
 }
@@ -69,10 +71,10 @@ fn writable() -> Finding {
     let _ = fs::remove_file(probe);
     Finding {
         what: "writing here".to_owned(),
-        outcome: outcome.map(|()| "allowed".to_owned()).map_err(|error| Lack {
-            why: error.to_string(),
-            remedy: "run farlink in another directory, or give --store".to_owned(),
-        }),
+        outcome: match outcome {
+            Ok(()) => Outcome::Works("allowed".to_owned()),
+            Err(error) => missing(error, "run farlink in another directory, or give --store"),
+        },
         purpose: "`run` keeps its results in ./farlink.sqlite unless --store names another file"
             .to_owned(),
     }
@@ -82,18 +84,18 @@ fn loopback() -> Finding {
     let bound = std::net::TcpListener::bind("127.0.0.1:0");
     Finding {
         what: "sockets on 127.0.0.1".to_owned(),
-        outcome: bound.map(|_| "allowed".to_owned()).map_err(|error| Lack {
-            why: error.to_string(),
-            remedy: "sudo ip link set lo up".to_owned(),
-        }),
+        outcome: match bound {
+            Ok(_) => Outcome::Works("allowed".to_owned()),
+            Err(error) => missing(error, "sudo ip link set lo up"),
+        },
         purpose: "the real world's tests and benchmarks use them; simulation does not".to_owned(),
     }
 }
 
 /// All parts together: a sandbox with a network in it.
 fn emulation() -> Finding {
-    let outcome = Command::new("/proc/self/exe")
-        .args(["shell", "--network", "4g", "--", "true"])
+    let ran = Command::new("/proc/self/exe")
+        .args(["shell", "--network", "4g", "--", "/proc/self/exe", "--version"])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())
@@ -103,10 +105,13 @@ fn emulation() -> Finding {
         });
     Finding {
         what: "emulated networks".to_owned(),
-        outcome: outcome.map_err(|why| Lack {
-            why: why.lines().next().unwrap_or_default().to_owned(),
-            remedy: "what is said of the missing parts above".to_owned(),
-        }),
+        outcome: match ran {
+            Ok(detail) => Outcome::Works(detail),
+            Err(said) => {
+                let why = said.lines().next().unwrap_or_default();
+                missing(why.trim_start_matches("error: "), "mend what is missing above")
+            }
+        },
         purpose: "`farlink shell`".to_owned(),
     }
 }
@@ -129,14 +134,18 @@ fn tshark() -> Finding {
 }
 
 /// The first of these programs that says its version.
-fn version_of(names: &[&str], remedy: &str) -> Result<String, Lack> {
+fn version_of(names: &[&str], remedy: &str) -> Outcome {
     let version = |name: &&str| {
         let output = Command::new(name).arg("--version").stdin(Stdio::null()).output().ok()?;
         let line = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
         output.status.success().then_some(line)
     };
-    names.iter().find_map(version).ok_or_else(|| Lack {
-        why: format!("no `{}` that runs is on PATH", names.join("`, `")),
-        remedy: remedy.to_owned(),
-    })
+    match names.iter().find_map(version) {
+        Some(version) => Outcome::Works(version),
+        None => missing(format!("no `{}` that runs is on PATH", names.join("`, `")), remedy),
+    }
+}
+
+fn missing(why: impl ToString, remedy: &str) -> Outcome {
+    Outcome::Missing(Lack { why: why.to_string(), remedy: remedy.to_owned() })
 }

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
@@ -22,7 +24,7 @@ use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
 use crate::scenario::{Nuisance, Scenario, View};
 use crate::tour::{
-    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Library, VISIT_LIMIT, Witness,
+    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, VISIT_LIMIT, Witness,
 };
 
 /// Makes the journey.
@@ -39,7 +41,9 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
 
     let Settle { files } = supervisor.receive()?;
     let profile = files.expect("the supervisor gives a browser a place for its files");
-    let started = start(chromium, profile, &ready.page, &plan).map_err(|error| error.to_string());
+    let watched = order.detail == Detail::Packets;
+    let launch = launch(chromium, profile, &ready.page, &plan, watched);
+    let started = launch.start(|mut command| command.spawn()).map_err(|error| error.to_string());
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
@@ -47,10 +51,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
-    let journey = Journey { scenario: scenario.clone(), plan, began, witness };
-    let visits = real::run(config, async { journey.make(&mut running).await })??;
+    let journey = Journey { watched, scenario: scenario.clone(), plan, began, witness };
+    let made = real::run(config, async { journey.make(&mut running).await })??;
     running.close();
-    told.finish(FromClient::Done { visits, endpoints: Vec::new() })
+    let Made { visits, mut notes, screenshots } = made;
+    notes.dedup();
+    told.finish(FromClient::Done { visits, endpoints: Vec::new(), notes, screenshots })
 }
 
 /// The program; the environment may name another than the one on the path.
@@ -60,64 +66,103 @@ fn find() -> Result<Chromium, String> {
     Chromium::find(named.as_deref(), path.as_deref()).map_err(|error| error.to_string())
 }
 
-fn start(
+fn launch(
     chromium: Chromium,
     profile: PathBuf,
     page: &Page,
     plan: &LoadPlan,
-) -> Result<Running, NodeError> {
+    watched: bool,
+) -> Launch {
     let hosts = tour::hosts(page).zip(plan.arms());
-    let launch = Launch {
+    Launch {
         chromium,
         profile,
         hosts: hosts.map(|((name, address), arm)| (name, (address, arm.port).into())).collect(),
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
         // Root of the sandbox that farlink made for it: Chromium's own would not let it start.
         sandbox: Sandbox::None,
-    };
-    Ok(launch.start(|mut command| command.spawn())?)
+        // They cost it time.
+        addresses: watched,
+    }
 }
 
+/// A journey by a browser that runs.
 struct Journey {
+    watched: bool,
     scenario: Scenario,
     plan: Arc<LoadPlan>,
     began: Duration,
     witness: Rc<Asking>,
 }
 
+/// What a journey leaves behind.
+#[derive(Default)]
+struct Made {
+    visits: Vec<VisitRecord>,
+    notes: Vec<String>,
+    screenshots: Vec<String>,
+}
+
 impl Journey {
-    async fn make(&self, running: &mut Running) -> Result<Vec<VisitRecord>, NodeError> {
+    async fn make(&self, running: &mut Running) -> Result<Made, NodeError> {
         if self.scenario.nuisance == Nuisance::On {
             world::sleep_until(Time::ZERO + tour::start_phase()).await;
         }
         let view = self.scenario.client.view;
         let mut context = running.context()?;
-        let mut records = Vec::new();
-        let cold = self.visit(&mut context, View::Cold)?;
-        if view != View::Warm {
-            records.push(cold);
+        let mut made = Made::default();
+        self.visit(&mut context, View::Cold, &mut made)?;
+        if view == View::Warm {
+            made = Made::default();
         }
         if view != View::Cold {
             world::sleep(BETWEEN_VISITS).await;
-            let warm = self.visit(&mut context, View::Warm)?;
-            records.push(VisitRecord { index: records.len() as u32, ..warm });
+            self.visit(&mut context, View::Warm, &mut made)?;
+            made.notes.push(KEPT_CONNECTIONS.to_owned());
         }
-        Ok(records)
+        Ok(made)
     }
 
-    fn visit(&self, context: &mut Context<'_>, view: View) -> Result<VisitRecord, NodeError> {
+    fn visit(
+        &self,
+        context: &mut Context<'_>,
+        view: View,
+        made: &mut Made,
+    ) -> Result<(), NodeError> {
         let settings = Settings {
             began: self.began,
             limit: VISIT_LIMIT,
             slowdown: self.scenario.client.cpu_multiplier,
-            look: Look { screenshot: false, ..Look::default() },
+            look: Look { screenshot: self.watched, ..Look::default() },
         };
         let witness = Watching(&self.witness);
         let account = Account::open(&witness);
-        let ChromiumVisit { visited, paint, .. } = context.visit(&self.plan, &settings)?;
-        let record = account.close(view, visited, &witness);
-        Ok(VisitRecord { paint: Some(paint), ..record })
+        let visit = context.visit(&self.plan, &settings)?;
+        made.notes.extend(notes(&visit));
+        made.screenshots.extend(visit.screenshot.map(|png| STANDARD.encode(png)));
+        let record = account.close(view, visit.visited, &witness);
+        let index = made.visits.len() as u32;
+        made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });
+        Ok(())
     }
+}
+
+/// A real browser is not closed between visits.
+const KEPT_CONNECTIONS: &str =
+    "the warm visit is Chromium's second in one browser: it may use connections of the first";
+
+/// What a reader of the visit must know.
+fn notes(visit: &ChromiumVisit) -> impl Iterator<Item = String> {
+    let missing = match visit.missing.len() {
+        0 => None,
+        n => Some(format!("Chromium did not ask for {n} of the page's objects")),
+    };
+    let unexpected = visit.unexpected.iter().map(|request| {
+        format!("Chromium also asked for {} {}: {}", request.method, request.url, request.outcome)
+    });
+    let complaints = visit.console.iter().filter(|line| line.level != "log");
+    let complaints = complaints.map(|line| format!("console, {}: {}", line.level, line.text));
+    missing.into_iter().chain(unexpected).chain(complaints)
 }
 
 /// The account of a journey whose client's sockets are not ours.

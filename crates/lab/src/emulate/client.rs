@@ -43,7 +43,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let done = real::run(config, async move {
         let visits = tour::tour(browser, scenario, plan, witness).await;
         let endpoints = if detail == Detail::Packets { super::endpoints() } else { Vec::new() };
-        FromClient::Done { visits, endpoints }
+        FromClient::Done { visits, endpoints, notes: Vec::new(), screenshots: Vec::new() }
     })?;
     told.finish(done)
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
@@ -14,7 +16,7 @@ use super::messages::{Answer, Emulated, Order};
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::Scenario;
-use crate::tour::{self, Detail, Library, Limits, Observed, Traffic};
+use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
 const ATTEMPTS: u32 = 4;
@@ -138,8 +140,12 @@ impl Emulation {
             MeasuredVisit { floors: limits.floors(&record), record }
         };
         let visits = emulated.visits.into_iter().map(measure).collect();
-        let notes = tour::notes(scenario, &network, &ready);
-        let traffic = Traffic { endpoints: emulated.endpoints, ..Traffic::default() };
+        let mut notes = tour::notes(scenario, &network, &ready);
+        notes.extend(emulated.notes);
+        let packets = Packets::Emulated(emulated.frames);
+        let screenshots = emulated.screenshots.iter().filter_map(|text| STANDARD.decode(text).ok());
+        let screenshots = screenshots.collect();
+        let traffic = Traffic { packets, endpoints: emulated.endpoints, screenshots };
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
 }

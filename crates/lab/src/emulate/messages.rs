@@ -8,6 +8,7 @@ use record::{EmulationRecord, VisitRecord};
 use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
 
+use super::capture::Frame;
 use crate::scenario::Scenario;
 use crate::tour::Detail;
 
@@ -29,7 +30,7 @@ pub(super) enum Answer {
 }
 
 /// A journey that was emulated.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Emulated {
     pub(super) visits: Vec<VisitRecord>,
     pub(super) punctuality: EmulationRecord,
@@ -37,6 +38,10 @@ pub(super) struct Emulated {
     pub(super) invalid: Option<String>,
     /// The ends of its connections with their series, if they were asked for.
     pub(super) endpoints: Vec<Endpoint>,
+    /// Its packets, if they were asked for.
+    pub(super) frames: Vec<Frame>,
+    pub(super) notes: Vec<String>,
+    pub(super) screenshots: Vec<String>,
 }
 
 /// What a node tells the supervisor when it has read the page, and the client also when it has settled.
@@ -76,6 +81,10 @@ pub(super) enum FromClient {
         visits: Vec<VisitRecord>,
         /// With series; empty if they are not wanted.
         endpoints: Vec<Endpoint>,
+        /// What a reader must know: what the browser did not load, what it complained of.
+        notes: Vec<String>,
+        /// A picture of the page a visit, PNG in Base64, if a real browser loaded it and it was asked for.
+        screenshots: Vec<String>,
     },
     /// It cannot go on.
     Failed(String),

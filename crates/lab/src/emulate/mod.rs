@@ -11,6 +11,7 @@
 //! packets were delivered late is emulated again, and fails if that happens again and again. It never yields times that are not the
 //! network's.
 
+mod capture;
 mod channel;
 mod chromium;
 mod client;
@@ -32,6 +33,7 @@ use net::Network;
 use world::real::{self, Recording, Sampling};
 use world::report::Endpoint;
 
+pub(crate) use self::capture::Frame;
 use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
 pub use self::executor::Emulation;

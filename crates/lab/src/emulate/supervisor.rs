@@ -11,11 +11,11 @@ use std::time::Duration;
 use chance::Source;
 use emu::sandbox::{RunAs, Supervisor};
 use emu::{Control, Emulator, Snapshot, Testbed, Topology};
-use record::{EmulationRecord, VisitRecord};
+use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use world::report::Endpoint;
 
+use super::capture::{Capture, Frame};
 use super::channel::{Channel, ChannelError};
 use super::messages::{
     Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
@@ -23,7 +23,7 @@ use super::messages::{
 };
 use super::{EmulationError, Role};
 use crate::scenario::{Program, Tcp, Transport};
-use crate::tour::Library;
+use crate::tour::{Detail, Library};
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
 pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
@@ -61,8 +61,9 @@ fn emulate(
     servers.send(&begin)?;
     let Listening = servers.receive()?;
     client.send(&begin)?;
-    let (visits, endpoints) = attend(&mut client, &mut servers, &emulation.control)?;
-    emulation.finish(visits, endpoints)
+    let watched = order.detail == Detail::Packets;
+    let journey = attend(&mut client, &mut servers, &emulation.control, watched)?;
+    emulation.finish(journey)
 }
 
 /// Where the client may write files. Only now that everybody has read theirs: what is given hides some of the machine's.
@@ -78,7 +79,8 @@ fn attend(
     client: &mut Node,
     servers: &mut Node,
     control: &Control,
-) -> Result<(Vec<VisitRecord>, Vec<Endpoint>), EmulationError> {
+    watched: bool,
+) -> Result<Emulated, EmulationError> {
     loop {
         match client.receive()? {
             FromClient::Ask => {
@@ -88,13 +90,18 @@ fn attend(
                 let drops = drops.into_iter().map(Dropped::from).collect();
                 client.send(&NetworkReport { links, drops, servers: servers.receive()? })?;
             }
-            FromClient::Done { visits, mut endpoints } => {
-                // The client's are there if they are wanted.
-                if !endpoints.is_empty() {
+            FromClient::Done { visits, mut endpoints, notes, screenshots } => {
+                if watched {
                     servers.send(&AskServers)?;
                     endpoints.extend(servers.receive::<ServerReport>()?.endpoints);
                 }
-                return Ok((visits, endpoints));
+                return Ok(Emulated {
+                    visits,
+                    endpoints,
+                    notes,
+                    screenshots,
+                    ..Emulated::default()
+                });
             }
             FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
         }
@@ -146,10 +153,13 @@ impl Node {
     }
 }
 
+/// What the emulator leaves behind.
+type Outcome = (Snapshot, Vec<Frame>);
+
 /// The emulator at work.
 struct Emulation {
     control: Control,
-    thread: JoinHandle<Result<Snapshot, emu::Error>>,
+    thread: JoinHandle<Result<Outcome, emu::Error>>,
     began_ns: u64,
 }
 
@@ -161,12 +171,15 @@ impl Emulation {
         testbed: &Testbed,
     ) -> Result<Emulation, EmulationError> {
         let source = Source::new(order.seed, 0);
+        let watched = order.detail == Detail::Packets;
         let (ready, started) = mpsc::channel();
         let thread = testbed.middle().spawn(move || {
-            let emulator = Emulator::new(topology, &source)?;
+            let capture = watched.then(Capture::default);
+            let emulator = Emulator::new(topology, &source)?.observed_by(capture);
             // Whoever waits for it gives up only when this thread ends.
             let _ = ready.send((emulator.control(), emulator.clock().began()));
-            Ok(emulator.run()?.snapshot)
+            let account = emulator.run()?;
+            Ok((account.snapshot, account.observer.map_or_else(Vec::new, |capture| capture.0)))
         })?;
         let Ok((control, began)) = started.recv() else {
             return Err(join(thread).err().unwrap_or(emu::Error::Panicked("emulator")).into());
@@ -176,13 +189,9 @@ impl Emulation {
     }
 
     /// Ends it and says how punctual it was.
-    fn finish(
-        self,
-        visits: Vec<VisitRecord>,
-        endpoints: Vec<Endpoint>,
-    ) -> Result<Emulated, EmulationError> {
+    fn finish(self, journey: Emulated) -> Result<Emulated, EmulationError> {
         self.control.stop();
-        let snapshot = join(self.thread)?;
+        let (snapshot, frames) = join(self.thread)?;
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         let late = snapshot.punctuality;
         let punctuality = EmulationRecord {
@@ -195,11 +204,11 @@ impl Emulation {
             kernel: kernel_release(),
         };
         let invalid = snapshot.check().err().map(|why| why.to_string());
-        Ok(Emulated { visits, punctuality, invalid, endpoints })
+        Ok(Emulated { punctuality, invalid, frames, ..journey })
     }
 }
 
-fn join(thread: JoinHandle<Result<Snapshot, emu::Error>>) -> Result<Snapshot, emu::Error> {
+fn join(thread: JoinHandle<Result<Outcome, emu::Error>>) -> Result<Outcome, emu::Error> {
     thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
 }
 

@@ -102,6 +102,7 @@ fn traffic(detail: Detail) -> Traffic {
         Detail::Packets => Traffic {
             packets: Packets::Simulated(sim::take_sightings()),
             endpoints: report().endpoints,
+            screenshots: Vec::new(),
         },
     }
 }

@@ -17,6 +17,7 @@ use world::report::Endpoint;
 use world::sim::Sighting;
 
 use super::CLIENT;
+use crate::emulate::Frame;
 use crate::journey::JourneyResult;
 use crate::scenario::Scenario;
 
@@ -45,6 +46,8 @@ impl Detail {
 pub(crate) struct Traffic {
     pub(crate) packets: Packets,
     pub(crate) endpoints: Vec<Endpoint>,
+    /// The page at the end of each visit, PNG, if a real browser loaded it.
+    pub(crate) screenshots: Vec<Vec<u8>>,
 }
 
 /// Every packet at the interfaces of its sender and its receiver.
@@ -52,6 +55,8 @@ pub(crate) struct Traffic {
 pub(crate) enum Packets {
     /// As the simulated TCP makes them.
     Simulated(Vec<Sighting>),
+    /// As the kernel makes them.
+    Emulated(Vec<Frame>),
 }
 
 impl Default for Packets {
@@ -123,12 +128,20 @@ impl<'a> ObservedVisit<'a> {
         Time::from_nanos(self.record.started_at_ns) <= at && at < self.ends
     }
 
-    /// Every packet of the journey so far, at the interfaces of its sender and its receiver, in time's order; those before
-    /// the visit say how connections began.
-    pub fn sightings(&self) -> impl Iterator<Item = &'a Sighting> {
-        let ends = self.ends;
-        let Packets::Simulated(sightings) = &self.journey.traffic.packets;
-        sightings.iter().take_while(move |seen| seen.at < ends)
+    /// The journey's packets, at the interfaces of their senders and receivers, in time's order; those before the visit say how connections began.
+    pub(crate) fn packets(&self) -> &'a Packets {
+        &self.journey.traffic.packets
+    }
+
+    /// The page at the end, PNG, if a real browser loaded it.
+    pub fn screenshot(&self) -> Option<&'a [u8]> {
+        let screenshots = &self.journey.traffic.screenshots;
+        screenshots.get(self.record.index as usize).map(Vec::as_slice)
+    }
+
+    /// When the visit is over, or the next one begins.
+    pub(crate) fn ends(&self) -> Time {
+        self.ends
     }
 
     /// Both ends of each TCP connection that the visit opened: the client's, the server's if the SYN arrived. In order of

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use chance::Source;
 use http_stack::tls::PLAN_START;
@@ -14,8 +15,10 @@ use wire::pcapng::{Interface, Way, Writer};
 use wire::{Encoder, Sighting as Seen};
 use world::sim::{Content, Crossing, Sighting};
 
+use crate::emulate::Frame;
 use crate::plan::VERSION;
-use crate::tour::ObservedVisit;
+use crate::scenario::World;
+use crate::tour::{ObservedVisit, Packets};
 
 /// Where packets are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +48,23 @@ fn write(visit: &ObservedVisit<'_>, side: Side) -> io::Result<Vec<u8>> {
     let application = format!("farlink {VERSION}");
     let mut writer = Writer::new(Vec::new(), &application, &comment(visit, side))?;
     let interfaces = interfaces(visit, side, &mut writer)?;
+    match visit.packets() {
+        Packets::Simulated(sightings) => {
+            write_simulated(visit, sightings, &interfaces, &mut writer)?
+        }
+        Packets::Emulated(frames) => write_emulated(visit, side, frames, &interfaces, &mut writer)?,
+    }
+    writer.finish()
+}
+
+fn write_simulated(
+    visit: &ObservedVisit<'_>,
+    sightings: &[Sighting],
+    interfaces: &BTreeMap<IpAddr, Interface>,
+    writer: &mut Writer<Vec<u8>>,
+) -> io::Result<()> {
     let mut encoder = Encoder::new(Source::new(visit.seed(), 0));
-    for seen in visit.sightings() {
+    for seen in sightings.iter().take_while(|seen| seen.at < visit.ends()) {
         // Also of what is not written: it says how connections count.
         let bytes = encode(&mut encoder, seen);
         let (here, way) = match seen.crossing {
@@ -56,11 +74,34 @@ fn write(visit: &ObservedVisit<'_>, side: Side) -> io::Result<Vec<u8>> {
         if let Some(interface) = interfaces.get(&here)
             && visit.includes(seen.at)
         {
-            let date = PLAN_START + seen.at.since(Time::ZERO);
-            writer.packet(*interface, date, way, &bytes)?;
+            writer.packet(*interface, date(seen.at), way, &bytes)?;
         }
     }
-    writer.finish()
+    Ok(())
+}
+
+fn write_emulated(
+    visit: &ObservedVisit<'_>,
+    side: Side,
+    frames: &[Frame],
+    interfaces: &BTreeMap<IpAddr, Interface>,
+    writer: &mut Writer<Vec<u8>>,
+) -> io::Result<()> {
+    let here = interfaces.values().next().expect("each side has an interface");
+    let of_side = |frame: &&Frame| frame.client == (side == Side::Client);
+    for frame in frames.iter().filter(of_side) {
+        let at = Time::from_nanos(frame.at_ns);
+        if visit.includes(at) {
+            let way = if frame.out { Way::Out } else { Way::In };
+            writer.packet(*here, date(at), way, &frame.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// An instant of a journey as a date: its clock starts with the simulation's.
+fn date(at: Time) -> Duration {
+    PLAN_START + at.since(Time::ZERO)
 }
 
 fn encode(encoder: &mut Encoder, seen: &Sighting) -> Vec<u8> {
@@ -85,6 +126,10 @@ fn interfaces(
     };
     match side {
         Side::Client => add(visit.client(), "client")?,
+        // They are one host with many addresses there.
+        Side::Servers if visit.scenario().world == World::Emu => {
+            add(Ipv4Addr::UNSPECIFIED.into(), "servers")?;
+        }
         Side::Servers => {
             for (address, name) in visit.hosts() {
                 add(*address, name)?;
@@ -99,7 +144,7 @@ fn comment(visit: &ObservedVisit<'_>, side: Side) -> String {
     let scenario = visit.scenario();
     let whole = serde_json::to_string(scenario).expect("a scenario is plain data");
     format!(
-        "{} over {}: {} {}, {} visit, seed {}, seen at the {}. Simulated; the date is the simulation's. Scenario: {whole}",
+        "{} over {}: {} {}, {} visit, seed {}, seen at the {}; {}, so the date is no real one. Scenario: {whole}",
         scenario.page.spec,
         scenario.network,
         scenario.stack.protocol,
@@ -107,5 +152,6 @@ fn comment(visit: &ObservedVisit<'_>, side: Side) -> String {
         visit.record.view,
         visit.seed(),
         side.name(),
+        scenario.world.title(),
     )
 }

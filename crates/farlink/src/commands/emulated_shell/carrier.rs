@@ -1,50 +1,56 @@
-//! The emulator in a thread of its own, and its account in the end.
+//! The emulator in a thread of its own.
 
 use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use anstream::eprintln;
-use emu::{Drops, Emulator, Log, Path, Testbed};
+use emu::{Account, Control, Emulator, Release, Testbed, Topology};
 use net::Network;
 
 use crate::failure::Failure;
 
 /// A running emulator.
 pub struct Carrier {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Log>,
+    control: Control,
+    thread: JoinHandle<Account<()>>,
+}
+
+/// The links of several networks, one behind the other, the first next to the client.
+pub fn chain(networks: &[Network]) -> Topology {
+    let (first, others) = networks.split_first().expect("the command line demands a network");
+    others.iter().fold(Topology::of(first), |topology, network| {
+        let links = network.up_links().zip(network.down_links());
+        links.fold(topology, |topology, (up, down)| topology.beyond(up.clone(), down.clone()))
+    })
 }
 
 impl Carrier {
     /// Starts it between the two sides of `testbed`. Should it fail, the sandbox ends: nothing runs over a link that is not emulated.
-    pub fn start(testbed: &Testbed, networks: &[Network], _seed: u64) -> Result<Carrier, Failure> {
-        let network = &networks[0];
-        let up = Path::new("up", network.up.clone(), Drops::default());
-        let down = Path::new("down", network.down.clone(), Drops::default());
-        let emulator =
-            testbed.middle().run(move || Emulator::new(up, down)).map_err(Failure::machine)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+    pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
+        let open = move || {
+            let source = chance::Source::new(seed, 0);
+            let release = Release::suiting(&topology);
+            Emulator::new(topology, &source).map(|emulator| emulator.releasing(release))
+        };
+        let emulator = testbed.middle().run(open).map_err(Failure::machine)?;
+        let control = emulator.control();
         let thread = thread::spawn(move || {
-            emulator.run(&stopped, |_, _| {}).unwrap_or_else(|error| {
+            emulator.run().unwrap_or_else(|error| {
                 let failure = Failure::machine(error);
                 failure.tell();
                 process::exit(failure.code() as i32)
             })
         });
-        Ok(Carrier { stop, thread })
+        Ok(Carrier { control, thread })
     }
 
-    /// Ends it and tells what it did.
-    pub fn stop(self) -> Result<(), Failure> {
-        self.stop.store(true, Ordering::Relaxed);
-        let log = self.thread.join().map_err(|_| Failure::machine("the emulator panicked"))?;
-        eprintln!("farlink: carried {} packets, {}", log.passages.len(), log.punctuality());
-        if let Err(invalid) = log.check() {
-            eprintln!("warning: {invalid}: what was measured is not what this network does");
-        }
-        Ok(())
+    /// By which others ask how it does.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Ends it.
+    pub fn stop(self) -> Result<Account<()>, Failure> {
+        self.control.stop();
+        self.thread.join().map_err(|_| Failure::machine("the emulator's thread panicked"))
     }
 }

@@ -2,19 +2,21 @@
 
 use std::env;
 use std::io::Read;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::process::{self, Command};
 use std::thread;
 
-use emu::sandbox::{Names, RunAs, Supervisor, send_listener};
-use emu::{Side, Testbed};
+use anstream::eprintln;
+use emu::sandbox::{Names, RunAs, Supervisor, send_listener, take_terminal};
+use emu::{Side, Snapshot, Testbed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, chain};
+use super::log::Log;
 use super::server::Server;
-use super::{code_of, command as command_to_run, networks};
+use super::{account, code_of, command as command_to_run, networks, status};
 use crate::args::{HostLoopback, Shell};
 use crate::failure::Failure;
 
@@ -32,15 +34,22 @@ pub fn command() -> Command {
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     let supervisor = Supervisor::enter().map_err(Failure::machine)?;
     supervisor.set_names(&names()).map_err(Failure::machine)?;
-    let testbed = Testbed::new().map_err(Failure::not_emulated)?;
+    let log = args.log.as_deref().map(Log::create).transpose()?;
+    let topology = chain(&networks(args)?);
+    let testbed = Testbed::with_mtu(topology.mtu()).map_err(Failure::not_emulated)?;
     let_anybody_ping(&testbed)?;
-    let carrier = Carrier::start(&testbed, &networks(args)?, args.seed)?;
+    let carrier = Carrier::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {
         let listener = listen(&testbed, *port)?;
         send_listener(supervisor.channel(), &listener).map_err(Failure::machine)?;
     }
     let server = args.server.as_deref().map(|text| Server::start(&testbed, text)).transpose()?;
     let mut command = command_to_run::prepare(&args.command, &args.network);
+    if args.command.is_empty() {
+        take_terminal(&mut command);
+        let channel = supervisor.channel().try_clone().map_err(Failure::machine)?;
+        status::tell(carrier.control(), channel);
+    }
     let client = testbed.namespace(Side::Client);
     let child = client.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
     pass_signals_on(supervisor.channel(), child.id())?;
@@ -53,7 +62,11 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
             server.tell_end(reaped.status);
         }
     };
-    carrier.stop()?;
+    let account = carrier.stop()?;
+    tell(&account.snapshot);
+    if let Some(log) = log {
+        log.write(&account::json(args, &account.snapshot, &account.drops))?;
+    }
     Ok(process::ExitCode::from(code_of(status)))
 }
 
@@ -61,7 +74,20 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
 fn names() -> Names {
     [(Side::Client, "client.farlink"), (Side::Server, "server.farlink")]
         .into_iter()
-        .fold(Names::default(), |names, (side, name)| names.with(name, side.address()))
+        .fold(Names::default(), |names, (side, name)| {
+            names.with(name, side.address()).with(name, side.address_v6())
+        })
+}
+
+/// What was emulated, and whether it can be believed.
+fn tell(snapshot: &Snapshot) {
+    eprintln!("farlink: {}", account::line(snapshot));
+    if let Err(invalid) = snapshot.check() {
+        eprintln!(
+            "warning: these results are invalid: {invalid}. This is not what the network does: run \
+             it again while the machine has less to do"
+        );
+    }
 }
 
 /// Opens ICMP sockets to the caller's group, which is called 0 here: `ping` without root (icmp(7)).
@@ -71,8 +97,10 @@ fn let_anybody_ping(testbed: &Testbed) -> Result<(), Failure> {
 
 /// Listens at the network's far side on behalf of this machine's loopback.
 fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, Failure> {
-    let address = (Side::Server.address(), port.inside);
-    let bound = testbed.namespace(Side::Server).run(move || Ok(TcpListener::bind(address)));
+    // The first is for IPv4 too; there is no IPv6 where packets are too small for it.
+    let all: [SocketAddr; 2] =
+        [(Ipv6Addr::UNSPECIFIED, port.inside).into(), (Ipv4Addr::UNSPECIFIED, port.inside).into()];
+    let bound = testbed.namespace(Side::Server).run(move || Ok(TcpListener::bind(&all[..])));
     bound.map_err(Failure::machine)?.map_err(|error| {
         Failure::bad_input(format!(
             "--host-loopback {}={}: cannot listen on port {} inside: {error}",

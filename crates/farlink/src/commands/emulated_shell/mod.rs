@@ -1,42 +1,48 @@
 //! `farlink shell`: a program inside an emulated network.
 //!
 //! Two processes of farlink take part. The one that was started by hand stays outside: it checks what was typed, starts a sandbox, passes
-//! signals on and joins the ports of this machine's loopback that were asked for. The other one, [`inside`], is the sandbox's supervisor:
-//! it builds the network, runs the emulator and starts the command. Both read the same command line; between them go signal numbers
-//! inwards and listeners outwards.
+//! signals on, joins the ports of this machine's loopback that were asked for and, for a shell at a terminal, shows what the links do. The
+//! other one, [`inside`], is the sandbox's supervisor: it builds the network, runs the emulator and starts the command. Both read the same
+//! command line. Between them go signal numbers inwards; outwards first the listeners, then the lines that are to be shown.
 
+mod account;
 mod carrier;
 mod command;
 pub mod inside;
+mod live;
+mod log;
+mod pseudo_terminal;
 mod relay;
+mod screen;
 mod server;
 mod signals;
+mod status;
+mod watch;
 
-use std::io::Write;
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, ExitStatus};
-use std::time::Duration;
 
 use emu::sandbox::{Sandbox, receive_listener};
 use net::Network;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, poll};
 
 use crate::args::Shell;
 use crate::failure::Failure;
-use signals::{Event, Signals};
-
-/// How long a command may take to end once it was asked to.
-const PATIENCE: Duration = Duration::from_secs(2);
+use signals::Signals;
+use watch::Watch;
 
 /// Carries out `farlink shell`; the exit code is the command's.
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     networks(args)?;
     command::check(&args.command)?;
     let signals = Signals::take()?;
-    let mut sandbox = Sandbox::start(inside::command()).map_err(Failure::not_emulated)?;
-    open_ports(args, &sandbox)?;
-    let code = await_end(&mut sandbox, &signals)?;
+    let code = match args.command.is_empty() {
+        true => live::run(args, signals)?,
+        false => {
+            let sandbox = start(args, inside::command())?;
+            await_end(Watch::new(sandbox, signals))?
+        }
+    };
     Ok(process::ExitCode::from(code))
 }
 
@@ -46,8 +52,9 @@ fn networks(args: &Shell) -> Result<Vec<Network>, Failure> {
     parsed.collect::<Result<_, _>>().map_err(Failure::bad_input)
 }
 
-/// Takes the listeners from inside, in the order in which ports were asked for.
-fn open_ports(args: &Shell, sandbox: &Sandbox) -> Result<(), Failure> {
+/// Starts the part inside and opens the ports that were asked for.
+fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
+    let sandbox = Sandbox::start(inside).map_err(Failure::not_emulated)?;
     for port in &args.host_loopback {
         // None is sent where something went wrong inside, which is told there.
         let Some(listener) = receive_listener(sandbox.channel()).map_err(Failure::machine)? else {
@@ -55,35 +62,16 @@ fn open_ports(args: &Shell, sandbox: &Sandbox) -> Result<(), Failure> {
         };
         relay::start(listener, port.host);
     }
-    Ok(())
+    Ok(sandbox)
 }
 
-/// Waits for the command and passes signals on; one that does not end in time is ended with all that is inside.
-fn await_end(sandbox: &mut Sandbox, signals: &Signals) -> Result<u8, Failure> {
-    let mut asked = None;
+/// Waits for the command, whose standard streams are ours.
+fn await_end(mut watch: Watch) -> Result<u8, Failure> {
     loop {
-        let timeout = asked.map_or(PollTimeout::NONE, |_| {
-            PollTimeout::try_from(PATIENCE).expect("a few seconds are a timeout")
-        });
-        let ready = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout);
-        if let (Ok(0), Some(signal)) = (ready, asked) {
-            return Ok(128 + signal);
-        }
-        while let Some(event) = signals.next() {
-            match event {
-                Event::Child => {
-                    if let Some(status) = sandbox.try_wait().map_err(Failure::machine)? {
-                        return Ok(code_of(status));
-                    }
-                }
-                Event::Resized => {}
-                Event::End(signal) => {
-                    let number = signal as u8;
-                    // Fails where the sandbox is ending already.
-                    let _ = sandbox.channel().write_all(&[number]);
-                    asked = Some(number);
-                }
-            }
+        // Interrupted or not: what happened is looked at below.
+        let _ = poll(&mut [PollFd::new(watch.signals(), PollFlags::POLLIN)], watch.timeout());
+        if let Some(code) = watch.heed()? {
+            return Ok(code);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lab::scenario::nearest;
+use lab::scenario::{Program, nearest};
 use lab::tour::ObservedVisit;
 use lab::traces::{Side, pcapng, tcp_lines};
 use lab::worlds::Worlds;
@@ -24,20 +24,28 @@ const KINDS: [&str; 1] = ["tcp"];
 pub struct Traces {
     pcap: Option<PathBuf>,
     tcp: Option<PathBuf>,
+    screenshot: Option<PathBuf>,
 }
 
 impl Traces {
     /// What was asked for, if it can be written.
     pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
         let tcp = load.trace.as_deref().map(kind_and_place).transpose()?;
-        let traces = Traces { pcap: load.pcap.clone(), tcp };
+        if load.screenshot.is_some() && load.how.client != Program::Chromium.name() {
+            return Err(Failure::bad_input("--screenshot: farlink's own loader paints nothing")
+                .hint("add --world emu --client chromium".to_owned()));
+        }
+        let screenshot = load.screenshot.clone();
+        let traces = Traces { pcap: load.pcap.clone(), tcp, screenshot };
         let mut places = BTreeSet::new();
-        for place in [&traces.pcap, &traces.tcp, &load.har].into_iter().flatten() {
+        for place in
+            [&traces.pcap, &traces.tcp, &traces.screenshot, &load.har].into_iter().flatten()
+        {
             files::check_place(place)?;
             if !places.insert(place) {
                 let message = format!("{} is to hold two different things", place.display());
                 return Err(Failure::bad_input(message)
-                    .hint("give --har, --pcap and --trace a file each".to_owned()));
+                    .hint("give --har, --pcap, --trace and --screenshot a file each".to_owned()));
             }
         }
         Ok(traces)
@@ -45,7 +53,7 @@ impl Traces {
 
     /// Whether there is anything to write.
     pub fn are_wanted(&self) -> bool {
-        self.pcap.is_some() || self.tcp.is_some()
+        self.pcap.is_some() || self.tcp.is_some() || self.screenshot.is_some()
     }
 
     /// Writes the median load of each arm; where none succeeded, the first.
@@ -81,6 +89,9 @@ impl Traces {
         }
         if let Some(path) = &self.tcp {
             files::write_whole(&place(path), tcp_lines(&visit).as_bytes())?;
+        }
+        if let (Some(path), Some(png)) = (&self.screenshot, visit.screenshot()) {
+            files::write_whole(&place(path), png)?;
         }
         Ok(())
     }

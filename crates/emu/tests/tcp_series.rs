@@ -1,0 +1,168 @@
+//! One flow of the kernel, seen in three ways: by looks at its sockets, by its packets, and by root with `tcp_probe`. They agree.
+//!
+//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use farlink_emu::derive::{Outflow, conversations};
+use farlink_emu::{Emulator, Passages, Privilege, Side, Testbed, Topology, isolated};
+use kernel::diag::Follower;
+use kernel::probe::{Probe, Wanted};
+use kernel::{Motion, Motions, Settings};
+use net::{LinkConfig, QueueLimit};
+use tcp::{Config, Sample};
+use units::BitsPerSec;
+
+/// Set in the program that runs inside.
+const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
+const PORT: u16 = 8080;
+const RESPONSE: usize = 1_000_000;
+const SEGMENT: u32 = 1448;
+
+#[test]
+fn as_root() {
+    if Privilege::available() == Privilege::Root {
+        within("as_root", Privilege::Root);
+    } else {
+        println!("skipped: not run by root");
+    }
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    within("as_an_ordinary_user", Privilege::Rootless);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test tells itself where it runs")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn within(test: &str, privilege: Privilege) {
+    if variable(INSIDE).is_some() {
+        return compare(privilege);
+    }
+    let program = std::env::current_exe().expect("a running test has a file");
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
+    match isolated(&mut command, privilege).status() {
+        Ok(status) => assert!(status.success(), "the comparison inside failed: {status}"),
+        Err(error) if variable("CI").as_deref() != Some("true") => {
+            println!("skipped: no namespaces on this machine ({error})");
+        }
+        Err(error) => panic!("no namespaces on this machine: {error}"),
+    }
+}
+
+/// The server's end of the flow.
+struct Views {
+    looks: Motion,
+    packets: Outflow,
+    probe: Option<Motion>,
+}
+
+fn compare(privilege: Privilege) {
+    let Views { looks, packets, probe } = watch(privilege);
+    let last = &looks.samples.last().expect("the flow was looked at").stats;
+    println!("{} looks that differ, {} flights", looks.samples.len(), packets.flights.len());
+    println!("{} segments sent again", last.retransmitted_segments);
+    assert!(last.retransmitted_segments > 0, "the queue overflows");
+    assert_eq!(packets.retransmits.len() as u64, last.retransmitted_segments);
+    assert_eq!((packets.bytes, last.bytes_sent), (RESPONSE as u64, RESPONSE as u64));
+    let most = |flights: &mut dyn Iterator<Item = u64>| flights.max().unwrap_or(0);
+    let by_packets = most(&mut packets.flights.iter().map(|flight| flight.in_flight_bytes));
+    let by_looks = most(&mut looks.samples.iter().map(in_flight_bytes));
+    println!("at most {by_packets} bytes in flight by packets, {by_looks} by looks");
+    assert!(by_looks.abs_diff(by_packets) < by_packets / 4, "a look may miss the peak");
+    let Some(probe) = probe else { return };
+    let by_probe = most(&mut probe.samples.iter().map(in_flight_bytes));
+    println!("{by_probe} by tcp_probe; {} samples", probe.samples.len());
+    assert!(by_probe.abs_diff(by_packets) <= 10 * u64::from(SEGMENT));
+    let events = probe.retransmitted_at.len() as u64;
+    println!("{events} events of sending again");
+    // An event may be of several segments.
+    assert!((last.retransmitted_segments * 9 / 10..=last.retransmitted_segments).contains(&events));
+    let agree = agreement(&looks.samples, &probe.samples);
+    println!("{:.1} % of looks show what tcp_probe does", agree * 100.0);
+    assert!(agree > 0.9, "{agree}");
+}
+
+fn in_flight_bytes(sample: &Sample) -> u64 {
+    sample.stats.unacknowledged_bytes.saturating_sub(sample.stats.unsent_bytes)
+}
+
+/// The share of looks whose window and round trip are those of the trace: a segment shows what the one before it has left.
+fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
+    let state = |sample: &Sample| (sample.stats.cwnd, sample.stats.srtt);
+    let pairs = looks.iter().filter_map(|look| {
+        let next = trace.partition_point(|sample| sample.at <= look.at);
+        trace.get(next).map(|after| state(after) == state(look))
+    });
+    let pairs: Vec<bool> = pairs.collect();
+    pairs.iter().filter(|same| **same).count() as f64 / pairs.len() as f64
+}
+
+/// Fetches over a link whose queue overflows, and watches the server.
+fn watch(privilege: Privilege) -> Views {
+    let settings = Settings::for_config(&Config::default()).unwrap();
+    let testbed = Testbed::new().unwrap();
+    for side in Side::BOTH {
+        testbed.set_tcp(side, &settings).unwrap();
+    }
+    let delay = Duration::from_millis(30);
+    let link = |queue| LinkConfig::new(BitsPerSec::mbit(10), delay, queue);
+    let topology = Topology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));
+    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(0, 0)));
+    let emulator = emulator.unwrap().observed_by(Passages::default());
+    let (control, began) = (emulator.control(), emulator.clock().began());
+    let emulation = std::thread::spawn(move || emulator.run());
+    let server = testbed.namespace(Side::Server);
+    let follower =
+        server.run(move || Ok(Follower::start(Duration::from_millis(1), began).unwrap())).unwrap();
+    let wanted = Wanted { ports: vec![PORT], segment_bytes: SEGMENT, began };
+    let probe = (privilege == Privilege::Root).then(|| Probe::start(wanted).unwrap());
+    let address = (Side::Server.address(), PORT);
+    let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
+    let serving = server.spawn(move || Ok(serve(&listener))).unwrap();
+    testbed.namespace(Side::Client).run(move || Ok(fetch(address.into()))).unwrap();
+    let cookie = serving.join().unwrap().unwrap();
+    let looks = of(follower.finish().unwrap(), cookie);
+    let probe = probe.map(|probe| {
+        let traced = probe.finish().unwrap();
+        assert_eq!(traced.lost, 0);
+        of(traced.motions, cookie)
+    });
+    control.stop();
+    let account = emulation.join().unwrap().unwrap();
+    let mut all = conversations(&account.observer.0);
+    assert_eq!(all.len(), 1);
+    Views { looks, packets: all.remove(0).down, probe }
+}
+
+fn of(motions: Motions, cookie: u64) -> Motion {
+    let mut motions = motions.into_iter();
+    motions.find(|(connection, _)| connection.cookie == cookie).expect("it was followed").1
+}
+
+/// Returns the socket's cookie.
+fn serve(listener: &TcpListener) -> u64 {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.read_exact(&mut [0; 100]).unwrap();
+    stream.write_all(&vec![0; RESPONSE]).unwrap();
+    // The client closes when it has everything.
+    let _ = stream.read(&mut [0]);
+    let cookie = kernel::sockopt::get(&stream, libc::SOL_SOCKET, libc::SO_COOKIE);
+    u64::from_ne_bytes(cookie.unwrap())
+}
+
+fn fetch(server: std::net::SocketAddr) -> usize {
+    let mut stream = TcpStream::connect(server).unwrap();
+    stream.write_all(&[0; 100]).unwrap();
+    let mut response = vec![0; RESPONSE];
+    stream.read_exact(&mut response).unwrap();
+    response.len()
+}

@@ -1,0 +1,191 @@
+//! A shell at the user's terminal, with a line at the bottom that says what the links do.
+
+use std::io::{self, Stdout};
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::io::{Errno, ioctl_fionbio, read, write};
+
+use super::pseudo_terminal::{self, RawTerminal};
+use super::screen::Screen;
+use super::signals::Signals;
+use super::watch::Watch;
+use super::{inside, start};
+use crate::args::Shell;
+use crate::failure::Failure;
+
+/// Runs the user's shell inside; its exit code.
+pub fn run(args: &Shell, signals: Signals) -> Result<u8, Failure> {
+    let (rows, columns) = pseudo_terminal::user_size().map_err(failure)?;
+    let screen = Screen::new(io::stdout(), rows, columns).map_err(failure)?;
+    let (outer, inner) = pseudo_terminal::open(screen.inner_rows(), columns).map_err(failure)?;
+    ioctl_fionbio(&outer, true).map_err(|errno| failure(errno.into()))?;
+    let mut command = inside::command();
+    let copy = || inner.try_clone().map_err(failure);
+    command.stdin(copy()?).stdout(copy()?).stderr(copy()?);
+    drop(inner);
+    let watch = Watch::new(start(args, command)?, signals);
+    // From here on to the end keys belong to the shell inside.
+    let _raw = RawTerminal::enter().map_err(failure)?;
+    let open = vec![Source::Signals, Source::Output, Source::Lines, Source::Keyboard];
+    Session { watch, screen, outer, open, keys: Vec::new(), line: Vec::new() }.run()
+}
+
+fn failure(error: io::Error) -> Failure {
+    Failure::machine(format!("cannot use the terminal: {error}"))
+}
+
+/// Where something may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The kernel.
+    Signals,
+    /// Programs inside, for the screen.
+    Output,
+    /// The supervisor, for the line at the bottom.
+    Lines,
+    /// The user.
+    Keyboard,
+}
+
+struct Session {
+    watch: Watch,
+    screen: Screen<Stdout>,
+    /// The user's end of the terminal inside.
+    outer: OwnedFd,
+    /// What has not ended yet.
+    open: Vec<Source>,
+    /// Keys that nobody inside has room for.
+    keys: Vec<u8>,
+    /// What came of the next line to show.
+    line: Vec<u8>,
+}
+
+impl Session {
+    fn run(mut self) -> Result<u8, Failure> {
+        loop {
+            for source in self.ready(self.watch.timeout()) {
+                self.serve(source).map_err(failure)?;
+            }
+            self.press_keys().map_err(failure)?;
+            if let Some(code) = self.watch.heed()? {
+                // What was written last.
+                while self.ready(PollTimeout::ZERO).contains(&Source::Output) {
+                    self.copy_output().map_err(failure)?;
+                }
+                return Ok(code);
+            }
+            if self.watch.take_resized() {
+                self.resize().map_err(failure)?;
+            }
+        }
+    }
+
+    /// Waits until there is something to read, or room for keys.
+    fn ready(&self, timeout: PollTimeout) -> Vec<Source> {
+        let stdin = io::stdin();
+        let mut fds: Vec<PollFd<'_>> = self
+            .open
+            .iter()
+            .map(|source| match source {
+                Source::Signals => PollFd::new(self.watch.signals(), PollFlags::POLLIN),
+                Source::Output => PollFd::new(self.outer.as_fd(), self.wanted_of_outer()),
+                Source::Lines => {
+                    PollFd::new(self.watch.sandbox().channel().as_fd(), PollFlags::POLLIN)
+                }
+                Source::Keyboard => PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+            })
+            .collect();
+        if poll(&mut fds, timeout).is_err() {
+            // Interrupted: it is asked again.
+            return Vec::new();
+        }
+        let readable = |fd: &PollFd<'_>| {
+            fd.revents().is_some_and(|found| found.intersects(!PollFlags::POLLOUT))
+        };
+        let found = self.open.iter().zip(&fds).filter(|(_, fd)| readable(fd));
+        found.map(|(source, _)| *source).collect()
+    }
+
+    fn wanted_of_outer(&self) -> PollFlags {
+        match self.keys.is_empty() {
+            true => PollFlags::POLLIN,
+            false => PollFlags::POLLIN | PollFlags::POLLOUT,
+        }
+    }
+
+    fn serve(&mut self, source: Source) -> io::Result<()> {
+        match source {
+            // `Watch::heed` reads them.
+            Source::Signals => Ok(()),
+            Source::Output => self.copy_output(),
+            Source::Lines => self.read_line(),
+            Source::Keyboard => self.read_keys(),
+        }
+    }
+
+    fn copy_output(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 14];
+        match read(&self.outer, &mut buffer) {
+            // No program holds the other end any more.
+            Ok(0) | Err(Errno::IO) => self.end(Source::Output),
+            Ok(len) => self.screen.write(&buffer[..len])?,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    fn read_line(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 10];
+        match read(self.watch.sandbox().channel(), &mut buffer) {
+            Ok(0) | Err(Errno::CONNRESET) => self.end(Source::Lines),
+            Ok(len) => {
+                self.line.extend_from_slice(&buffer[..len]);
+                while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = self.line.drain(..=end).collect();
+                    self.screen.show(String::from_utf8_lossy(&line).trim_end())?;
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    fn read_keys(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 10];
+        match read(io::stdin(), &mut buffer) {
+            // The terminal is gone.
+            Ok(0) | Err(Errno::IO) => self.end(Source::Keyboard),
+            Ok(len) => self.keys.extend_from_slice(&buffer[..len]),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    fn press_keys(&mut self) -> io::Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        match write(&self.outer, &self.keys) {
+            Ok(len) => drop(self.keys.drain(..len)),
+            // The shell inside has ended.
+            Err(Errno::IO) => self.keys.clear(),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    fn resize(&mut self) -> io::Result<()> {
+        let (rows, columns) = pseudo_terminal::user_size()?;
+        self.screen.resize(rows, columns)?;
+        pseudo_terminal::resize(&self.outer, self.screen.inner_rows(), columns)
+    }
+
+    fn end(&mut self, source: Source) {
+        self.open.retain(|open| *open != source);
+    }
+}

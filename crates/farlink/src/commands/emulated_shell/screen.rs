@@ -1,0 +1,183 @@
+//! The user's screen: all rows but the last for the shell inside, the last for a line about the links.
+//!
+//! Source: ECMA-48 and the DEC VT510 manual: DECSTBM keeps scrolling to a region, DECSC and DECRC save and restore the cursor. What is
+//! left out: programs that lift the region by themselves may write over the line until it is drawn anew.
+
+use std::io::{self, Write};
+
+/// Fewer rows have no room for the line.
+const LEAST_ROWS: u16 = 3;
+
+/// A screen with a line at its bottom. Dropped, it is all the user's again.
+pub struct Screen<W: Write> {
+    out: W,
+    rows: u16,
+    columns: u16,
+    line: String,
+    /// The line on the screen is not this one.
+    stale: bool,
+    within: Within,
+}
+
+/// What the output so far ends in the middle of; the line is not drawn into that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Within {
+    /// Nothing.
+    #[default]
+    Text,
+    /// A character of several bytes, so many of which are still to come.
+    Character(u8),
+    /// An escape sequence, after ESC.
+    Escape,
+    /// A control sequence, after CSI.
+    Control,
+    /// A string (OSC, DCS and the like), up to BEL or ST.
+    String,
+    /// A string, after an ESC that may begin ST.
+    StringEscape,
+}
+
+impl<W: Write> Screen<W> {
+    /// Reserves the last row.
+    pub fn new(out: W, rows: u16, columns: u16) -> io::Result<Screen<W>> {
+        let mut screen = Screen {
+            out,
+            rows,
+            columns,
+            line: String::new(),
+            stale: true,
+            within: Within::default(),
+        };
+        if screen.has_line() {
+            // A new line scrolls what is on the last row away; the region's own command moves the cursor.
+            write!(screen.out, "\n\x1b7\x1b[1;{}r\x1b8\x1b[1A", screen.inner_rows())?;
+        }
+        screen.refresh()?;
+        Ok(screen)
+    }
+
+    /// Rows for the shell inside.
+    pub fn inner_rows(&self) -> u16 {
+        if self.has_line() { self.rows - 1 } else { self.rows }
+    }
+
+    /// The terminal has another size.
+    pub fn resize(&mut self, rows: u16, columns: u16) -> io::Result<()> {
+        (self.rows, self.columns, self.stale) = (rows, columns, true);
+        self.refresh()
+    }
+
+    /// What programs inside write.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.within = bytes.iter().fold(self.within, |within, byte| within.after(*byte));
+        self.refresh()
+    }
+
+    /// Shows another line.
+    pub fn show(&mut self, line: &str) -> io::Result<()> {
+        line.clone_into(&mut self.line);
+        self.stale = true;
+        self.refresh()
+    }
+
+    fn has_line(&self) -> bool {
+        self.rows >= LEAST_ROWS
+    }
+
+    /// Draws the line, if it is not there yet and nothing is cut in two by it.
+    fn refresh(&mut self) -> io::Result<()> {
+        if self.stale && self.within == Within::Text && self.has_line() {
+            let text: String = self.line.chars().take(usize::from(self.columns)).collect();
+            let (region, row) = (self.inner_rows(), self.rows);
+            write!(self.out, "\x1b7\x1b[1;{region}r\x1b[{row};1H\x1b[2K\x1b[7m{text}\x1b[0m\x1b8")?;
+            self.stale = false;
+        }
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Drop for Screen<W> {
+    fn drop(&mut self) {
+        if self.has_line() {
+            // A terminal that is gone needs no cleaning.
+            let _ = write!(self.out, "\x1b7\x1b[r\x1b[{};1H\x1b[2K\x1b8", self.rows);
+            let _ = self.out.flush();
+        }
+    }
+}
+
+impl Within {
+    /// ECMA-48 section 5.4 (control sequences) and 5.6 (control strings), RFC 3629 section 3 (characters).
+    fn after(self, byte: u8) -> Within {
+        const ESC: u8 = 0x1b;
+        const BEL: u8 = 0x07;
+        match (self, byte) {
+            (Within::String, ESC) => Within::StringEscape,
+            (Within::String, BEL) => Within::Text,
+            (Within::String, _) => Within::String,
+            (Within::StringEscape, b'\\') => Within::Text,
+            (Within::StringEscape, _) => Within::String,
+            (_, ESC) => Within::Escape,
+            (Within::Escape, b'[') => Within::Control,
+            (Within::Escape, b']' | b'P' | b'X' | b'^' | b'_') => Within::String,
+            // Intermediate bytes, as in the choice of a character set.
+            (Within::Escape, 0x20..=0x2f) => Within::Escape,
+            (Within::Escape, _) => Within::Text,
+            (Within::Control, 0x40..=0x7e) => Within::Text,
+            (Within::Control, _) => Within::Control,
+            (Within::Character(left), 0x80..=0xbf) if left > 1 => Within::Character(left - 1),
+            (_, 0xc0..=0xdf) => Within::Character(1),
+            (_, 0xe0..=0xef) => Within::Character(2),
+            (_, 0xf0..=0xf7) => Within::Character(3),
+            _ => Within::Text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn within(text: &[u8]) -> Within {
+        text.iter().fold(Within::default(), |within, byte| within.after(*byte))
+    }
+
+    #[test]
+    fn sequences_end_where_terminals_say() {
+        for whole in
+            ["a", "\x1b[1;31m", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b(B", "\x1b7", "é€😀"]
+        {
+            assert_eq!(within(whole.as_bytes()), Within::Text, "{whole:?}");
+            for cut in 1..whole.len() {
+                let parts = &whole.as_bytes()[..cut];
+                let cut_at_a_character = whole.is_char_boundary(cut) && !whole.contains('\x1b');
+                assert_eq!(within(parts) == Within::Text, cut_at_a_character, "{parts:?}");
+            }
+        }
+    }
+
+    fn shown(screen: &Screen<Vec<u8>>) -> String {
+        String::from_utf8_lossy(&screen.out).into_owned()
+    }
+
+    #[test]
+    fn the_line_waits_for_the_end_of_a_sequence() {
+        let mut screen = Screen::new(Vec::new(), 24, 10).unwrap();
+        assert_eq!(screen.inner_rows(), 23);
+        screen.write(b"\x1b[3").unwrap();
+        screen.show("0123456789ABC").unwrap();
+        assert!(!shown(&screen).contains("0123"));
+        screen.write(b"1m").unwrap();
+        let text = shown(&screen);
+        let drawn = "\x1b7\x1b[1;23r\x1b[24;1H\x1b[2K\x1b[7m0123456789\x1b[0m\x1b8";
+        assert!(text.ends_with(&format!("\x1b[31m{drawn}")), "{text:?}");
+    }
+
+    #[test]
+    fn a_tiny_terminal_is_left_alone() {
+        let mut screen = Screen::new(Vec::new(), 2, 80).unwrap();
+        screen.show("line").unwrap();
+        assert_eq!((screen.inner_rows(), shown(&screen).as_str()), (2, ""));
+    }
+}

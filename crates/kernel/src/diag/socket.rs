@@ -1,0 +1,150 @@
+//! A socket that asks for, or is told of, all others.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send,
+    socket,
+};
+
+use super::message::{Family, Message, dump, messages, seen};
+use crate::{Connection, Error, Snapshot, sockopt};
+
+/// The kernel fills datagrams of at most 32 KiB.
+const DATAGRAM: usize = 1 << 15;
+/// How long the kernel may take to send a notice, in milliseconds.
+const PATIENCE: u16 = 5000;
+/// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`, as bits.
+const DESTROYED: u32 = 1 << 0 | 1 << 2;
+
+/// One socket of the namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Which connection it ends.
+    pub connection: Connection,
+    /// How it stands.
+    pub snapshot: Snapshot,
+}
+
+/// Asks for the TCP sockets of a network namespace.
+#[derive(Debug)]
+pub struct Diag {
+    fd: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Diag {
+    /// For the namespace that the calling thread is in.
+    ///
+    /// # Errors
+    /// If the kernel was built without `CONFIG_INET_DIAG`.
+    pub fn open() -> Result<Diag, Error> {
+        Ok(Diag { fd: netlink(SockFlag::SOCK_CLOEXEC)?, buffer: vec![0; DATAGRAM] })
+    }
+
+    /// All connections now; one that opens or closes meanwhile may be missing.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn connections(&mut self) -> Result<Vec<Seen>, Error> {
+        let mut all = Vec::new();
+        for family in Family::BOTH {
+            self.dump(family, &mut all).map_err(Error::system(
+                "failed to ask for TCP sockets (the kernel needs CONFIG_INET_TCP_DIAG)",
+            ))?;
+        }
+        Ok(all)
+    }
+
+    fn dump(&mut self, family: Family, all: &mut Vec<Seen>) -> Result<(), Errno> {
+        send(self.fd.as_raw_fd(), &dump(family), MsgFlags::empty())?;
+        loop {
+            let length = recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
+            for message in messages(&self.buffer[..length]) {
+                match message {
+                    Message::Socket(body) => all.extend(seen(body)),
+                    Message::Done => return Ok(()),
+                    Message::Refused(errno) => return Err(Errno::from_raw(errno)),
+                    Message::Other => {}
+                }
+            }
+        }
+    }
+}
+
+/// Is told of each TCP socket that ends.
+#[derive(Debug)]
+pub(super) struct Obituaries {
+    fd: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Obituaries {
+    /// From now on, in the namespace that the calling thread is in.
+    pub(super) fn open() -> Result<Obituaries, Error> {
+        let fd = netlink(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
+        bind(fd.as_raw_fd(), &NetlinkAddr::new(0, DESTROYED))
+            .map_err(Error::system("failed to ask for notices of closed TCP sockets"))?;
+        Ok(Obituaries { fd, buffer: vec![0; DATAGRAM] })
+    }
+
+    /// Those that have come since the last time.
+    pub(super) fn waiting(&mut self) -> Result<Vec<Seen>, Error> {
+        let mut all = Vec::new();
+        while let Some(more) = self.receive()? {
+            all.extend(more);
+        }
+        Ok(all)
+    }
+
+    /// Those of all sockets that have ended by now. The kernel sends notices by and by: one of a socket that ends here and now comes after them
+    /// (or about so, for the kernel's workers are several).
+    pub(super) fn up_to_now(&mut self) -> Result<Vec<Seen>, Error> {
+        let marker = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+            .map_err(Error::system("failed to open a TCP socket"))?;
+        let cookie: [u8; 8] = sockopt::get(&marker, libc::SOL_SOCKET, libc::SO_COOKIE)
+            .map_err(Error::system("failed to read SO_COOKIE"))?;
+        drop(marker);
+        let mut all = self.waiting()?;
+        while !all.iter().any(|seen| seen.connection.cookie == u64::from_ne_bytes(cookie)) {
+            let mut fds = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
+            let ready = poll(&mut fds, PATIENCE)
+                .map_err(Error::system("failed to wait for notices of closed TCP sockets"))?;
+            if ready == 0 {
+                return Err(Error::System {
+                    what: "the kernel gave no notice of a TCP socket that was closed",
+                    errno: Errno::ETIMEDOUT,
+                });
+            }
+            all.extend(self.waiting()?);
+        }
+        Ok(all)
+    }
+
+    /// The notices of one datagram; none if nothing waits. The kernel drops notices that nobody reads in time; reading goes on behind them.
+    fn receive(&mut self) -> Result<Option<Vec<Seen>>, Error> {
+        match recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {
+            Ok(length) => {
+                let socket = |message| match message {
+                    Message::Socket(body) => seen(body),
+                    _ => None,
+                };
+                Ok(Some(messages(&self.buffer[..length]).filter_map(socket).collect()))
+            }
+            Err(Errno::EAGAIN) => Ok(None),
+            Err(Errno::ENOBUFS) => Ok(Some(Vec::new())),
+            Err(errno) => {
+                Err(Error::System { what: "failed to read of closed TCP sockets", errno })
+            }
+        }
+    }
+}
+
+fn netlink(flags: SockFlag) -> Result<OwnedFd, Error> {
+    socket(AddressFamily::Netlink, SockType::Datagram, flags, SockProtocol::NetlinkSockDiag)
+        .map_err(Error::system(
+            "failed to open a socket of INET_DIAG (the kernel needs CONFIG_INET_DIAG)",
+        ))
+}

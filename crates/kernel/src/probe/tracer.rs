@@ -1,0 +1,107 @@
+//! A thread that reads a trace while it grows.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::collect::{Traced, collect};
+use super::event::{self, Event};
+use super::instance::Instance;
+use crate::Error;
+
+/// How often the trace is read: the kernel's buffers hold several seconds of a busy link.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What is to be traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Connections from or to one of these ports; empty: all connections of the machine.
+    pub ports: Vec<u16>,
+    /// Payload of a full segment, in which what is in flight is counted.
+    pub segment_bytes: u32,
+    /// The zero of the samples' times, on `CLOCK_MONOTONIC`.
+    pub began: Duration,
+}
+
+/// A trace that runs.
+#[derive(Debug)]
+pub struct Probe {
+    /// Dropped to stop it.
+    stop: Sender<()>,
+    thread: JoinHandle<Result<Traced, Error>>,
+}
+
+impl Probe {
+    /// Traces from now on.
+    ///
+    /// # Errors
+    /// If the caller is not root of the machine, or the kernel has no such tracepoints.
+    pub fn start(wanted: Wanted) -> Result<Probe, Error> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (ready, is_ready) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let mut reader = match Reader::start(&wanted) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    // The caller waits for exactly this.
+                    let _ = ready.send(Err(error));
+                    return Ok(Traced::default());
+                }
+            };
+            let _ = ready.send(Ok(()));
+            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                reader.read()?;
+            }
+            reader.finish(&wanted)
+        });
+        is_ready.recv().expect("the tracing thread says whether it could start")?;
+        Ok(Probe { stop, thread })
+    }
+
+    /// Ends the trace and removes what it needed.
+    ///
+    /// # Errors
+    /// If the trace could not be read.
+    pub fn finish(self) -> Result<Traced, Error> {
+        drop(self.stop);
+        self.thread.join().expect("the tracing thread does not panic")
+    }
+}
+
+struct Reader {
+    /// Before the instance, which cannot be removed while its pipe is open.
+    pipe: super::instance::Pipe,
+    instance: Instance,
+    /// The beginning of a line whose end has not come yet.
+    rest: Vec<u8>,
+    events: Vec<Event>,
+    lost: u64,
+}
+
+impl Reader {
+    fn start(wanted: &Wanted) -> Result<Reader, Error> {
+        let instance = Instance::new()?;
+        let pipe = instance.pipe()?;
+        instance.start(&wanted.ports)?;
+        Ok(Reader { pipe, instance, rest: Vec::new(), events: Vec::new(), lost: 0 })
+    }
+
+    fn read(&mut self) -> Result<(), Error> {
+        self.pipe.read_to(&mut self.rest)?;
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        for line in String::from_utf8_lossy(&lines).lines() {
+            self.lost += event::lost(line).unwrap_or(0);
+            self.events.extend(event::parse(line));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, wanted: &Wanted) -> Result<Traced, Error> {
+        self.instance.stop()?;
+        self.read()?;
+        let motions = collect(&self.events, wanted.began, wanted.segment_bytes);
+        Ok(Traced { motions, lost: self.lost })
+    }
+}
