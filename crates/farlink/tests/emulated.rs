@@ -36,7 +36,7 @@ mod real_time {
     }
 
     fn plts(visits: &[Value]) -> Vec<f64> {
-        let plt = |visit: &Value| visit["outcome"]["Loaded"]["plt_ns"].as_f64().unwrap();
+        let plt = |visit: &Value| visit["plt_ms"].as_f64().unwrap();
         visits.iter().map(plt).collect()
     }
 
@@ -52,7 +52,7 @@ mod real_time {
             let mut emu = plts(&emu);
             emu.sort_by(f64::total_cmp);
             let error = (emu[1] / sim - 1.0).abs();
-            assert!(error < 0.1, "{protocol}: simulated {sim} ns, emulated {emu:?}");
+            assert!(error < 0.1, "{protocol}: simulated {sim} ms, emulated {emu:?}");
         }
     }
 
@@ -64,7 +64,7 @@ mod real_time {
         let desk = Desk::new();
         let visits = loads(&desk, &["--protocol", "h2", "-n", "1", "--world", "emu"]);
         let [visit] = &visits[..] else { panic!("{visits:?}") };
-        assert_eq!(visit["objects"].as_array().unwrap().len(), 21);
+        assert_eq!((&visit["world"], &visit["objects"]), (&"emu".into(), &21.into()), "{visit}");
         let emulation = &visit["emulation"];
         assert!(emulation["late_p99_ns"].as_u64().unwrap() < 1_000_000, "{emulation}");
         let down = &visit["links"][1];
@@ -72,10 +72,8 @@ mod real_time {
         assert_eq!(down["configured_bit_per_s"], 10_000_000);
         let delivered = down["delivered_bit_per_s"].as_f64().unwrap();
         assert!((delivered / 1e7 - 1.0).abs() < 0.01, "{delivered}");
-        let connection = &visit["connections"][0];
-        assert!(connection["bytes_down"].as_u64().unwrap() > 200_000, "{connection}");
-        let srtt = connection["srtt_down_ns"].as_f64().unwrap();
-        assert!(srtt > 60e6, "{connection}");
+        assert_eq!(visit["connections"], 1);
+        assert!(visit["bytes_down"].as_u64().unwrap() > 200_000, "{visit}");
         assert!(visit["trace_digest"].is_null());
     }
 }

@@ -48,6 +48,8 @@ fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<
         "tls": scenario.stack.tls,
         "device": scenario.client.device,
         "browser": scenario.client.browser,
+        "client": scenario.client.program,
+        "world": scenario.world,
         "repetition": journey.repetition,
         "seed": journey.seed,
         "scenario": scenario,
@@ -87,6 +89,9 @@ fn measured(visit: &MeasuredVisit) -> Value {
         "bytes_down": record.wire_bytes_down,
         "bytes_up": record.wire_bytes_up,
         "retransmits": record.retransmits(),
+        "links": record.links,
+        "emulation": record.emulation,
+        "paint": record.paint,
         "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
     })
 }
