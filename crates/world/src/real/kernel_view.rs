@@ -28,7 +28,7 @@ mod linux {
     impl Alarm {
         pub(in crate::real) fn after(span: Duration) -> io::Result<Alarm> {
             let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
-            AsyncFd::register_with_interest(alarm, Interest::READABLE).map(Alarm)
+            Ok(Alarm(AsyncFd::register_with_interest(alarm, Interest::READABLE)?))
         }
 
         /// Ready once it has rung, or cannot ring any more.
