@@ -191,7 +191,7 @@ impl<O: Observer> Emulator<O> {
     fn give_out(&mut self) -> Result<usize, Error> {
         let mut moved = 0;
         loop {
-            let arrival = self.links.poll(self.clock.now());
+            let arrival = self.links.poll(self.clock.now() + self.release.earliness());
             self.note_drops();
             let Some(arrival) = arrival else { break };
             moved += 1;
@@ -221,7 +221,8 @@ impl<O: Observer> Emulator<O> {
             self.ledger.refused += train.cars().len() as u64;
         }
         for car in train.cars() {
-            self.ledger.lateness.add(left - car.due);
+            // One of the two differences is zero.
+            self.ledger.lateness.add((left - car.due).max(car.due - left));
             let sighting = Sighting {
                 number: car.number,
                 from: car.from,

@@ -1,4 +1,5 @@
-//! How late packets were delivered: a histogram of fixed size, and quantiles of it.
+//! How late packets were delivered: a histogram of fixed size, and quantiles of it. Where a [`Release`](crate::Release) lets packets leave early, how early
+//! counts as well.
 //!
 //! The histogram is log-linear, as in HdrHistogram: 32 steps to each power of two, so that a quantile is at most 1/32 too large.
 

@@ -30,7 +30,6 @@ pub mod sandbox;
 mod side;
 
 mod superpacket;
-mod tcp_settings;
 mod testbed;
 mod topology;
 mod vnet;

@@ -15,7 +15,8 @@ pub enum Release {
     Exact,
     /// Neighbours of one superpacket that are due leave in one piece, as from a network card with receive offload (GRO).
     Coalesced {
-        /// While packets flow, the emulator looks no oftener than this: packets are late by as much, and more of them leave together.
+        /// While packets flow, the emulator wakes no oftener than this, and releases what is due within half of it: packets are early or late by as
+        /// much, not in the mean. A packet alone leaves when it is due.
         quantum: Duration,
     },
 }
@@ -37,11 +38,17 @@ impl Release {
         }
     }
 
+    /// How often the emulator wakes at most while packets flow.
     pub(crate) fn quantum(self) -> Duration {
         match self {
             Release::Exact => Duration::ZERO,
             Release::Coalesced { quantum } => quantum,
         }
+    }
+
+    /// By how much a packet may leave before it is due.
+    pub(crate) fn earliness(self) -> Duration {
+        self.quantum() / 2
     }
 }
 

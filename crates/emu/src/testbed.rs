@@ -54,10 +54,11 @@ impl Testbed {
             server: NetNamespace::new()?,
         };
         testbed.wire()?;
-        for side in Side::BOTH {
+        // Both ends at once: most of the time goes into starting `ip`.
+        let ends = Side::BOTH.map(|side| {
             let settings = settings.as_ref().map(|sides| sides[side as usize].clone());
             let commands = commands(side, mtu.min(ETHERNET_MTU), settings.as_ref());
-            testbed.namespace(side).run(move || {
+            testbed.namespace(side).spawn(move || {
                 // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
                 write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
@@ -67,7 +68,10 @@ impl Testbed {
                     settings.write_sysctls()?;
                 }
                 ip(&commands)
-            })?;
+            })
+        });
+        for end in ends {
+            end?.join().map_err(|_| Error::Panicked("testbed"))??;
         }
         Ok(testbed)
     }
@@ -193,7 +197,7 @@ fn write_sysctl(name: &str, value: &str) -> Result<(), Error> {
 }
 
 /// Feeds commands to `ip -batch`, in the calling thread's namespace.
-pub(crate) fn ip(commands: &str) -> Result<(), Error> {
+fn ip(commands: &str) -> Result<(), Error> {
     let mut child = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

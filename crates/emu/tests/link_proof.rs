@@ -36,9 +36,10 @@ fn as_an_ordinary_user() {
 }
 
 fn prove() {
-    rate_and_delay_are_those_configured(Testbed::host_address(0), Side::Client);
-    rate_and_delay_are_those_configured(Side::Client.address().into(), Side::Server);
-    rate_and_delay_are_those_configured(Testbed::host_address_v6(0), Side::Client);
+    let coalesced = Release::Coalesced { quantum: Duration::from_micros(500) };
+    rate_and_delay_are_those_configured(Testbed::host_address(0), Side::Client, Release::Exact);
+    rate_and_delay_are_those_configured(Testbed::host_address_v6(0), Side::Client, Release::Exact);
+    rate_and_delay_are_those_configured(Side::Client.address().into(), Side::Server, coalesced);
     every_packet_is_accounted_for(Side::Server.address().into());
     every_packet_is_accounted_for(Testbed::host_address_v6(700));
     losses_are_those_of_the_simulation();
@@ -51,6 +52,7 @@ struct Datagrams {
     to: IpAddr,
     count: usize,
     gap: Duration,
+    release: Release,
 }
 
 /// When one packet entered and left.
@@ -89,14 +91,14 @@ type Outcome = (Account<Meter>, u64);
 /// Sends datagrams over a testbed of its own.
 fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
     let testbed = Testbed::with_mtu(topology.mtu())?;
-    let (own, release) = (topology.clone(), Release::Exact);
+    let (own, release) = (topology.clone(), datagrams.release);
     let emulator = testbed
         .middle()
         .run(move || Ok(Emulator::new(own, &Source::new(SEED, 0))?.releasing(release)))?
         .observed_by(Meter::default());
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
-    let Datagrams { from, to, count, gap } = *datagrams;
+    let Datagrams { from, to, count, gap, .. } = *datagrams;
     let (bound, listening) = mpsc::channel();
     let receiver = testbed.namespace(from.peer()).spawn(move || {
         let socket = UdpSocket::bind((to, PORT)).expect("the address is local");
@@ -150,13 +152,13 @@ fn link() -> LinkConfig {
     LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Unlimited)
 }
 
-fn rate_and_delay_are_those_configured(to: IpAddr, from: Side) {
+fn rate_and_delay_are_those_configured(to: IpAddr, from: Side, release: Release) {
     let topology = Topology::between(link(), link());
     let headers = if to.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
     let wire_bytes = PAYLOAD_BYTES as u64 + headers;
 
     let count = 300;
-    let burst = Datagrams { from, to, count, gap: Duration::ZERO };
+    let burst = Datagrams { from, to, count, gap: Duration::ZERO, release };
     measure(&topology, &burst, |(account, received)| {
         let left: Vec<Time> = account.observer.crossings.iter().filter_map(|c| c.left).collect();
         if (left.len(), *received) != (count, count as u64) {
@@ -169,7 +171,7 @@ fn rate_and_delay_are_those_configured(to: IpAddr, from: Side) {
         within_one_per_cent("rate", took, expected)
     });
 
-    let paced = Datagrams { from, to, count: 21, gap: Duration::from_millis(10) };
+    let paced = Datagrams { from, to, count: 21, gap: Duration::from_millis(10), release };
     measure(&topology, &paced, |(account, _)| {
         let crossings = account.observer.crossings.iter();
         let mut took: Vec<Duration> = crossings.filter_map(|c| Some(c.left? - c.entered)).collect();
@@ -195,7 +197,13 @@ fn every_packet_is_accounted_for(to: IpAddr) {
     let first = lossy(100, 0.03, QueueLimit::Unlimited);
     let second = lossy(50, 0.02, QueueLimit::Packets(20));
     let topology = Topology::between(first.clone(), first).beyond(second.clone(), second);
-    let datagrams = Datagrams { from: Side::Client, to, count: 3000, gap: Duration::ZERO };
+    let datagrams = Datagrams {
+        from: Side::Client,
+        to,
+        count: 3000,
+        gap: Duration::ZERO,
+        release: Release::Exact,
+    };
     measure(&topology, &datagrams, |(account, received)| {
         let Account { snapshot, drops, .. } = account;
         for (index, link) in snapshot.links.iter().enumerate() {
@@ -231,7 +239,13 @@ fn losses_are_those_of_the_simulation() {
     let config = LinkConfig { loss: LossModel::Random(0.1), ..link() };
     let topology = Topology::between(config.clone(), config.clone());
     let to = Testbed::host_address(3);
-    let datagrams = Datagrams { from: Side::Client, to, count: 200, gap: Duration::ZERO };
+    let datagrams = Datagrams {
+        from: Side::Client,
+        to,
+        count: 200,
+        gap: Duration::ZERO,
+        release: Release::Exact,
+    };
     let mut simulated = Link::new(config, &Source::new(SEED, 0), "up");
     let lost: Vec<u64> = (0..200)
         .filter(|_| simulated.handle(Time::ZERO, Packet::new(1228), ()) != Verdict::Queued)

@@ -108,10 +108,7 @@ fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
 /// Fetches over a link whose queue overflows, and watches the server.
 fn watch(privilege: Privilege) -> Views {
     let settings = Settings::for_config(&Config::default()).unwrap();
-    let testbed = Testbed::new().unwrap();
-    for side in Side::BOTH {
-        testbed.set_tcp(side, &settings).unwrap();
-    }
+    let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
     let delay = Duration::from_millis(30);
     let link = |queue| LinkConfig::new(BitsPerSec::mbit(10), delay, queue);
     let topology = Topology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));

@@ -139,9 +139,8 @@ fn fetch(transport: &str, by_ipv6: bool) -> Fetched {
 fn fetch_once(transport: &str, by_ipv6: bool) -> Fetched {
     println!("{transport}");
     let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
-    let testbed = Testbed::new().unwrap();
+    let testbed = Testbed::with_tcp(1500, [settings.clone(), settings.clone()]).unwrap();
     for side in Side::BOTH {
-        testbed.set_tcp(side, &settings).unwrap();
         let settings = settings.clone();
         let checked = testbed.namespace(side).run(move || {
             check_sysctls(&settings);

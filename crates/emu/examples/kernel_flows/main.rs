@@ -1,12 +1,13 @@
 //! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: how `docs/validation.md` is made.
 //!
-//! `cargo run --release -p farlink-emu --example kernel_flows -- [--autotuned | --bbr] [--only NAME] [--out FILE] [--series DIRECTORY] [--hz TICKS]`
+//! `cargo run --release -p farlink-emu --example kernel_flows -- [--autotuned | --bbr] [--only NAME] [--out FILE] [--series DIRECTORY] [--plots DIRECTORY] [--hz TICKS]`
 //!
 //! Without a word: Reno and CUBIC with ample buffers, packet by packet. `--autotuned`: CUBIC with the kernel's own buffers; `--bbr`: BBR, with
 //! ample ones; neither repeats itself, so that both are measured several times. `--hz` is the running kernel's `CONFIG_HZ`: 250 unless
 //! said otherwise.
 
 mod exact;
+mod plots;
 mod settings;
 mod spread;
 
@@ -21,7 +22,7 @@ use farlink_emu::flow::{
 use farlink_emu::{Privilege, isolated};
 use tcp::{Clock, Config};
 
-use settings::{AUTOTUNED, BBR, SETTINGS, Setting};
+use settings::{AUTOTUNED, SETTINGS, Setting};
 use spread::Outcome;
 
 /// Attempts at a flow on a machine that is busy.
@@ -48,6 +49,7 @@ struct Arguments {
     only: Option<String>,
     out: Option<PathBuf>,
     series: Option<PathBuf>,
+    plots: Option<PathBuf>,
     inside: bool,
 }
 
@@ -59,6 +61,7 @@ impl Arguments {
             only: None,
             out: None,
             series: None,
+            plots: None,
             inside: false,
         };
         while let Some(word) = words.next() {
@@ -71,6 +74,7 @@ impl Arguments {
                     arguments.hz = value()?.parse().map_err(|_| "--hz takes a number")?;
                 }
                 "--out" => arguments.out = Some(value()?.into()),
+                "--plots" => arguments.plots = Some(value()?.into()),
                 "--series" => arguments.series = Some(value()?.into()),
                 INSIDE => arguments.inside = true,
                 _ => return Err(format!("unknown argument {word}")),
@@ -111,7 +115,6 @@ fn go_inside(words: &[String]) -> Result<(), String> {
 
 fn compare(arguments: &Arguments) -> Result<(), String> {
     let config = Config { clock: Clock::wheel(arguments.hz), ..Config::default() };
-    let bbr = SETTINGS.iter().filter(|setting| BBR.contains(&setting.name));
     let (mut table, settings) = match arguments.list {
         List::Exact => (exact_table(arguments, &config)?, SETTINGS.iter().collect()),
         List::Autotuned => {
@@ -120,7 +123,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
             (spread_table(arguments, &config, &settings, flows)?, settings)
         }
         List::Bbr => {
-            let settings: Vec<&Setting> = bbr.collect();
+            let settings: Vec<&Setting> = SETTINGS.iter().collect();
             let flows = (Algorithm::Bbr, Buffers::Ample);
             (spread_table(arguments, &config, &settings, flows)?, settings)
         }
@@ -140,8 +143,9 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
 
 fn exact_table(arguments: &Arguments, config: &Config) -> Result<String, String> {
     let mut table = String::from(exact::HEAD);
-    for setting in &SETTINGS {
-        for congestion in [Algorithm::Reno, Algorithm::Cubic] {
+    for congestion in [Algorithm::Reno, Algorithm::Cubic] {
+        let mut rows = Vec::new();
+        for setting in &SETTINGS {
             let name = format!("{}-{}", setting.name, kernel_name(congestion));
             if !arguments.wants(&name) {
                 continue;
@@ -161,9 +165,19 @@ fn exact_table(arguments: &Arguments, config: &Config) -> Result<String, String>
                 exact::write_series(directory, &format!("{name}-kernel"), &measured.trace)?;
                 exact::write_series(directory, &format!("{name}-simulated"), &simulated)?;
             }
+            let (kernel, simulated) = (vec![measured.trace], vec![simulated]);
+            rows.push(plots::Row { name, what: setting.what, kernel, simulated });
         }
+        plot(arguments, congestion, &rows)?;
     }
     Ok(table)
+}
+
+fn plot(arguments: &Arguments, congestion: Algorithm, rows: &[plots::Row]) -> Result<(), String> {
+    match &arguments.plots {
+        Some(directory) => plots::write(directory, kernel_name(congestion), rows),
+        None => Ok(()),
+    }
 }
 
 fn spread_table(
@@ -173,30 +187,35 @@ fn spread_table(
     (congestion, buffers): (Algorithm, Buffers),
 ) -> Result<String, String> {
     let mut table = String::from(spread::HEAD);
+    let mut rows = Vec::new();
     for setting in settings {
         let name = format!("{}-{}", setting.name, kernel_name(congestion));
         if !arguments.wants(&name) {
             continue;
         }
         let flow = setting.flow(congestion, buffers);
-        let outcome = |who: &str, run: u64, trace: &Trace| {
-            if let Some(directory) = &arguments.series {
-                exact::write_series(directory, &format!("{name}-{who}-{run}"), trace)?;
-            }
-            let outcome = Outcome::of(trace, flow.total_bytes());
-            outcome.ok_or_else(|| format!("{name}: {who}: never complete"))
+        let kernel: Result<Vec<Trace>, String> =
+            (0..RUNS).map(|_| Ok(measure_patiently(&name, &flow)?.trace)).collect();
+        let kernel = kernel?;
+        let simulated: Vec<Trace> =
+            (0..SIMULATED_RUNS).map(|run| simulate(&flow, config, run)).collect();
+        let outcomes = |who: &str, traces: &[Trace]| -> Result<Vec<Outcome>, String> {
+            let outcome = |(run, trace): (usize, &Trace)| {
+                if let Some(directory) = &arguments.series {
+                    exact::write_series(directory, &format!("{name}-{who}-{run}"), trace)?;
+                }
+                let outcome = Outcome::of(trace, flow.total_bytes());
+                outcome.ok_or_else(|| format!("{name}: {who}: never complete"))
+            };
+            traces.iter().enumerate().map(outcome).collect()
         };
-        let kernel: Result<Vec<_>, _> = (0..RUNS)
-            .map(|run| outcome("kernel", run, &measure_patiently(&name, &flow)?.trace))
-            .collect();
-        let simulated: Result<Vec<_>, _> = (0..SIMULATED_RUNS)
-            .map(|run| outcome("simulated", run, &simulate(&flow, config, run)))
-            .collect();
-        let (kernel, simulated) = (kernel?, simulated?);
-        let row = spread::row(&name, &kernel, &simulated);
+        let row =
+            spread::row(&name, &outcomes("kernel", &kernel)?, &outcomes("simulated", &simulated)?);
+        rows.push(plots::Row { name, what: setting.what, kernel, simulated });
         eprintln!("{}", row.trim());
         table += &row;
     }
+    plot(arguments, congestion, &rows)?;
     Ok(table)
 }
 

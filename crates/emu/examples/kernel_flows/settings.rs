@@ -173,9 +173,6 @@ pub const AUTOTUNED: [Setting; 9] = [
     download("satellite", "5 MB, long way", (10, 600, 500), &[bulk(5_000_000)]),
 ];
 
-/// The links of [`SETTINGS`] over which BBR is compared.
-pub const BBR: [&str; 6] = ["clean", "shallow", "middling", "wide", "satellite", "idle"];
-
 impl Setting {
     /// The flow over this link.
     pub fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {

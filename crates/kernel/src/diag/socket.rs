@@ -4,10 +4,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send,
     socket,
 };
+use nix::unistd::Pid;
 
 use super::message::{Family, Message, dump, messages, seen};
 use crate::{Connection, Error, Snapshot, sockopt};
@@ -99,16 +101,18 @@ impl Obituaries {
         Ok(all)
     }
 
-    /// Those of all sockets that have ended by now. The kernel sends notices by and by: one of a socket that ends here and now comes after them
-    /// (or about so, for the kernel's workers are several).
+    /// Those of all sockets that have ended by now. Each processor sends the notices of what ended on it by and by, in order: that of a marker comes after
+    /// those that are wanted. Moves the calling thread from processor to processor meanwhile.
     pub(super) fn up_to_now(&mut self) -> Result<Vec<Seen>, Error> {
-        let marker = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
-            .map_err(Error::system("failed to open a TCP socket"))?;
-        let cookie: [u8; 8] = sockopt::get(&marker, libc::SOL_SOCKET, libc::SO_COOKIE)
-            .map_err(Error::system("failed to read SO_COOKIE"))?;
-        drop(marker);
-        let mut all = self.waiting()?;
-        while !all.iter().any(|seen| seen.connection.cookie == u64::from_ne_bytes(cookie)) {
+        let mut markers = mark_processors()?;
+        let mut all = Vec::new();
+        loop {
+            let more = self.waiting()?;
+            markers.retain(|cookie| !more.iter().any(|seen| seen.connection.cookie == *cookie));
+            all.extend(more);
+            if markers.is_empty() {
+                return Ok(all);
+            }
             let mut fds = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
             let ready = poll(&mut fds, PATIENCE)
                 .map_err(Error::system("failed to wait for notices of closed TCP sockets"))?;
@@ -118,9 +122,7 @@ impl Obituaries {
                     errno: Errno::ETIMEDOUT,
                 });
             }
-            all.extend(self.waiting()?);
         }
-        Ok(all)
     }
 
     /// The notices of one datagram; none if nothing waits. The kernel drops notices that nobody reads in time; reading goes on behind them.
@@ -140,6 +142,34 @@ impl Obituaries {
             }
         }
     }
+}
+
+/// Lets a socket end on each processor that the calling thread may use; their cookies.
+fn mark_processors() -> Result<Vec<u64>, Error> {
+    let this = Pid::from_raw(0);
+    let failed = "failed to move a thread to another processor";
+    let allowed = sched_getaffinity(this).map_err(Error::system(failed))?;
+    let is_allowed = |processor: &usize| allowed.is_set(*processor).unwrap_or(false);
+    let mut cookies = Vec::new();
+    for processor in (0..CpuSet::count()).filter(is_allowed) {
+        let mut only = CpuSet::new();
+        only.set(processor).map_err(Error::system(failed))?;
+        // One that has gone offline since has nothing to say.
+        if sched_setaffinity(this, &only).is_ok() {
+            cookies.push(end_a_socket()?);
+        }
+    }
+    sched_setaffinity(this, &allowed).map_err(Error::system(failed))?;
+    Ok(cookies)
+}
+
+/// Opens a TCP socket and closes it; its cookie.
+fn end_a_socket() -> Result<u64, Error> {
+    let marker = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(Error::system("failed to open a TCP socket"))?;
+    sockopt::get(&marker, libc::SOL_SOCKET, libc::SO_COOKIE)
+        .map(u64::from_ne_bytes)
+        .map_err(Error::system("failed to read SO_COOKIE"))
 }
 
 fn netlink(flags: SockFlag) -> Result<OwnedFd, Error> {

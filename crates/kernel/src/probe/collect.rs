@@ -1,6 +1,7 @@
 //! From the lines of a trace to the motion of each connection.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tcp::{CongestionState, Sample, State, Stats, Trigger};
@@ -35,7 +36,8 @@ pub(super) fn collect(events: &[Event], began: Duration, segment_bytes: u32) -> 
     followed.into_iter().map(|(connection, followed)| (connection, followed.motion)).collect()
 }
 
-type Key<'a> = (&'a str, std::net::SocketAddr, std::net::SocketAddr);
+/// A socket's name and addresses.
+type Key<'a> = (&'a str, SocketAddr, SocketAddr);
 
 fn key(event: &Event) -> Key<'_> {
     (&event.socket, event.local, event.peer)

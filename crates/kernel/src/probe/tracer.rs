@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::collect::{Traced, collect};
 use super::event::{self, Event};
-use super::instance::Instance;
+use super::instance::{Instance, Pipe};
 use crate::Error;
 
 /// How often the trace is read: the kernel's buffers hold several seconds of a busy link.
@@ -70,7 +70,7 @@ impl Probe {
 
 struct Reader {
     /// Before the instance, which cannot be removed while its pipe is open.
-    pipe: super::instance::Pipe,
+    pipe: Pipe,
     instance: Instance,
     /// The beginning of a line whose end has not come yet.
     rest: Vec<u8>,

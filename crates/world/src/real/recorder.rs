@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
@@ -16,6 +17,9 @@ use super::clock;
 use super::config::{Recording, Sampling};
 use super::kernel_view::Watch;
 use crate::report::{Endpoint, Report};
+
+/// What tokio's timers resolve.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
     static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
@@ -84,7 +88,7 @@ pub(super) fn uninstall() {
 /// Looks at every open connection again and again, as long as there is one.
 pub(super) async fn sample(sampling: Sampling) {
     let Some(opened) = with_if_any(|recorder| recorder.opened.clone()) else { return };
-    let mut ticks = interval(sampling.every);
+    let mut ticks = interval(sampling.every.max(LEAST_PAUSE));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
