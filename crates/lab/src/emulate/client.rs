@@ -13,9 +13,9 @@ use units::Time;
 use world::real;
 use world::report::{Drop, Endpoint, LinkReport, Report};
 
-use super::NodeError;
 use super::channel::{Channel, ChannelError};
 use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
+use super::{NodeError, packets};
 use crate::tour::{self, Detail, Library, Witness};
 
 /// Makes the journey.
@@ -82,6 +82,9 @@ impl Asking {
         let held = network.servers.limited.iter();
         *self.limited.borrow_mut() =
             held.map(|(client, nanos)| (*client, Duration::from_nanos(*nanos))).collect();
+        let mut endpoints: Vec<Endpoint> =
+            own.into_iter().chain(network.servers.endpoints).collect();
+        packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
         Report {
             digest: None,
@@ -93,7 +96,7 @@ impl Asking {
                 })
                 .collect(),
             drops: network.drops.into_iter().map(Into::into).collect(),
-            endpoints: own.into_iter().chain(network.servers.endpoints).collect(),
+            endpoints,
         }
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
 
 use super::capture::Frame;
+use super::packets::SentAgain;
 use crate::scenario::Scenario;
 use crate::tour::Detail;
 
@@ -96,6 +97,7 @@ pub(super) struct NetworkReport {
     /// In the order of the topology's links.
     pub(super) links: Vec<LinkStats>,
     pub(super) drops: Vec<Dropped>,
+    pub(super) sent_again: Vec<SentAgain>,
     pub(super) servers: ServerReport,
 }
 
@@ -133,6 +135,7 @@ impl NetworkReport {
         NetworkReport {
             links: vec![LinkStats::default(); links],
             drops: Vec::new(),
+            sent_again: Vec::new(),
             servers: ServerReport::default(),
         }
     }

@@ -18,6 +18,7 @@ mod client;
 mod error;
 mod executor;
 mod messages;
+mod packets;
 mod server;
 mod supervisor;
 

@@ -21,6 +21,7 @@ use super::messages::{
     Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
     Prepared, ServerReport, Settle,
 };
+use super::packets::SharedPassages;
 use super::{EmulationError, Role};
 use crate::scenario::{Program, Tcp, Transport};
 use crate::tour::{Detail, Library};
@@ -62,7 +63,7 @@ fn emulate(
     let Listening = servers.receive()?;
     client.send(&begin)?;
     let watched = order.detail == Detail::Packets;
-    let journey = attend(&mut client, &mut servers, &emulation.control, watched)?;
+    let journey = attend(&mut client, &mut servers, &emulation, watched)?;
     emulation.finish(journey)
 }
 
@@ -78,17 +79,20 @@ fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, E
 fn attend(
     client: &mut Node,
     servers: &mut Node,
-    control: &Control,
+    emulation: &Emulation,
     watched: bool,
 ) -> Result<Emulated, EmulationError> {
     loop {
         match client.receive()? {
             FromClient::Ask => {
+                let control = &emulation.control;
                 let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
                 servers.send(&AskServers)?;
                 let links = snapshot.links.into_iter().map(|link| link.stats).collect();
                 let drops = drops.into_iter().map(Dropped::from).collect();
-                client.send(&NetworkReport { links, drops, servers: servers.receive()? })?;
+                let sent_again = emulation.passages.sent_again();
+                let servers = servers.receive()?;
+                client.send(&NetworkReport { links, drops, sent_again, servers })?;
             }
             FromClient::Done { visits, mut endpoints, notes, screenshots } => {
                 if watched {
@@ -159,6 +163,7 @@ type Outcome = (Snapshot, Vec<Frame>);
 /// The emulator at work.
 struct Emulation {
     control: Control,
+    passages: SharedPassages,
     thread: JoinHandle<Result<Outcome, emu::Error>>,
     began_ns: u64,
 }
@@ -172,20 +177,22 @@ impl Emulation {
     ) -> Result<Emulation, EmulationError> {
         let source = Source::new(order.seed, 0);
         let watched = order.detail == Detail::Packets;
+        let passages = SharedPassages::default();
+        let watching = passages.clone();
         let (ready, started) = mpsc::channel();
         let thread = testbed.middle().spawn(move || {
-            let capture = watched.then(Capture::default);
-            let emulator = Emulator::new(topology, &source)?.observed_by(capture);
+            let observer = (watching, watched.then(Capture::default));
+            let emulator = Emulator::new(topology, &source)?.observed_by(observer);
             // Whoever waits for it gives up only when this thread ends.
             let _ = ready.send((emulator.control(), emulator.clock().began()));
             let account = emulator.run()?;
-            Ok((account.snapshot, account.observer.map_or_else(Vec::new, |capture| capture.0)))
+            Ok((account.snapshot, account.observer.1.map_or_else(Vec::new, |capture| capture.0)))
         })?;
         let Ok((control, began)) = started.recv() else {
             return Err(join(thread).err().unwrap_or(emu::Error::Panicked("emulator")).into());
         };
         let began_ns = u64::try_from(began.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Emulation { control, thread, began_ns })
+        Ok(Emulation { control, passages, thread, began_ns })
     }
 
     /// Ends it and says how punctual it was.

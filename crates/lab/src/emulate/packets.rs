@@ -1,0 +1,71 @@
+//! What the emulator's packets tell of connections while they last: what was sent again.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use emu::derive::conversations;
+use emu::{Drop, Observer, Passages, Sighting};
+use serde::{Deserialize, Serialize};
+use tcp::Retransmit;
+use units::Time;
+use world::report::Endpoint;
+
+/// Notes of every packet, which the emulator's thread takes and the supervisor reads.
+#[derive(Clone, Default)]
+pub(super) struct SharedPassages(Arc<Mutex<Passages>>);
+
+/// What both ends of a connection sent again, as seen on the wire: the kernel keeps count, but not when.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SentAgain {
+    client: SocketAddr,
+    server: SocketAddr,
+    up: Vec<Retransmit>,
+    down: Vec<Retransmit>,
+}
+
+impl SharedPassages {
+    fn lock(&self) -> MutexGuard<'_, Passages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was sent again so far, by connections that sent anything again.
+    pub(super) fn sent_again(&self) -> Vec<SentAgain> {
+        let passages = self.lock().0.clone();
+        let connections = conversations(&passages).into_iter().map(|connection| SentAgain {
+            client: connection.client,
+            server: connection.server,
+            up: connection.up.retransmits,
+            down: connection.down.retransmits,
+        });
+        connections.filter(|sent| !sent.up.is_empty() || !sent.down.is_empty()).collect()
+    }
+}
+
+impl Observer for SharedPassages {
+    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+        self.lock().entered(at, packet);
+    }
+
+    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+        self.lock().delivered(due, left, packet);
+    }
+
+    fn dropped(&mut self, number: u64, drop: &Drop) {
+        self.lock().dropped(number, drop);
+    }
+}
+
+/// Adds to the ends of connections what they sent again.
+pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
+    for endpoint in endpoints {
+        let (client, server) = match endpoint.active {
+            true => (endpoint.local, endpoint.peer),
+            false => (endpoint.peer, endpoint.local),
+        };
+        // An address that is used twice in a journey: all of it belongs to the later one, too.
+        let its = sent.iter().filter(|sent| (sent.client, sent.server) == (client, server));
+        let side =
+            |sent: &SentAgain| if endpoint.active { sent.up.clone() } else { sent.down.clone() };
+        endpoint.retransmits = its.flat_map(side).collect();
+    }
+}
