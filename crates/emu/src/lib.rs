@@ -7,6 +7,7 @@
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
+mod buffers;
 mod clock;
 mod control;
 pub mod derive;

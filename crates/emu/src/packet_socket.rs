@@ -7,6 +7,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use bytes::Bytes;
 use kernel::sockopt;
 use libc::c_int;
 use nix::errno::Errno;
@@ -18,6 +19,7 @@ use nix::sys::socket::{
 use units::Time;
 
 use crate::Error;
+use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::superpacket::Segment;
 use crate::vnet::VnetHeader;
@@ -28,16 +30,16 @@ const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
 const RECEIVE_MEMORY: c_int = 32 << 20;
 
 /// A frame as it arrived, perhaps larger than the MTU.
-pub(crate) struct Arrival<'a> {
+pub(crate) struct Arrival {
     pub(crate) at: Time,
     pub(crate) header: VnetHeader,
-    pub(crate) bytes: &'a [u8],
+    pub(crate) bytes: Bytes,
 }
 
 /// The emulator's end of a wire.
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
-    buffer: Vec<u8>,
+    buffers: Buffers,
     control: Vec<u8>,
     /// Of what was sent last.
     headers: Vec<u8>,
@@ -53,7 +55,7 @@ impl PacketSocket {
             .map_err(Error::system("failed to find the emulator's interface"))?;
         bind(&fd, index).map_err(Error::system("failed to bind a packet socket"))?;
         let control = nix::cmsg_space!(nix::sys::time::TimeSpec);
-        Ok(PacketSocket { fd, buffer: vec![0; BUFFER_BYTES], control, headers: Vec::new() })
+        Ok(PacketSocket { fd, buffers: Buffers::new(BUFFER_BYTES), control, headers: Vec::new() })
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -61,8 +63,8 @@ impl PacketSocket {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival<'_>>, Error> {
-        let mut slices = [IoSliceMut::new(&mut self.buffer)];
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+        let mut slices = [IoSliceMut::new(self.buffers.current())];
         let control = Some(&mut self.control[..]);
         let received =
             recvmsg::<()>(self.fd.as_raw_fd(), &mut slices, control, MsgFlags::MSG_DONTWAIT);
@@ -80,10 +82,10 @@ impl PacketSocket {
             Err(errno) => return Err(Error::System { what: "failed to receive a packet", errno }),
         };
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
-        let Some((header, bytes)) = self.buffer[..len].split_first_chunk() else {
-            return Ok(None);
-        };
-        Ok(Some(Arrival { at, header: VnetHeader::from_bytes(*header), bytes }))
+        let mut bytes = self.buffers.take(len);
+        let header = bytes.split_to(VnetHeader::LEN.min(len));
+        let header = header[..].try_into().expect("the kernel puts a header before each frame");
+        Ok(Some(Arrival { at, header: VnetHeader::from_bytes(header), bytes }))
     }
 
     /// Puts the packets from `first` to `last`, which are neighbours, on the wire at once. False if the far end does not take them: its

@@ -45,9 +45,8 @@ pub(crate) enum Unfit {
 
 impl Superpacket {
     /// Takes what arrived.
-    pub(crate) fn new(header: VnetHeader, frame: &[u8]) -> Result<Superpacket, Unfit> {
-        let layout = Layout::of(frame).ok_or(Unfit::Noise)?;
-        let bytes = Bytes::copy_from_slice(&frame[..layout.end]);
+    pub(crate) fn new(header: VnetHeader, bytes: Bytes) -> Result<Superpacket, Unfit> {
+        let layout = Layout::of(&bytes).ok_or(Unfit::Noise)?;
         let kind = header.gso_type & !GSO_ECN;
         if kind == GSO_NONE || header.gso_size == 0 {
             let size = layout.payload_bytes();
@@ -305,7 +304,10 @@ mod tests {
     }
 
     fn segments(header: VnetHeader, frame: &[u8]) -> Vec<Segment> {
-        Superpacket::new(header, frame).expect("it can be cut").cut().collect()
+        Superpacket::new(header, Bytes::copy_from_slice(frame))
+            .expect("it can be cut")
+            .cut()
+            .collect()
     }
 
     /// Whether the transport's checksum is right, from the packet alone.
@@ -395,9 +397,9 @@ mod tests {
     #[test]
     fn unknown_segmentation_is_refused() {
         let header = VnetHeader { gso_type: 3, gso_size: 100, ..VnetHeader::default() };
-        let refused = Superpacket::new(header, &udp(Version::V4, 500)).err();
+        let refused = Superpacket::new(header, udp(Version::V4, 500).into()).err();
         assert_eq!(refused, Some(Unfit::Uncut));
-        assert_eq!(Superpacket::new(header, &[0; 60]).err(), Some(Unfit::Noise));
+        assert_eq!(Superpacket::new(header, vec![0; 60].into()).err(), Some(Unfit::Noise));
     }
 
     proptest! {
@@ -420,7 +422,7 @@ mod tests {
                 2 => [udp(Version::V6, 10), tail].concat(),
                 _ => ip(Version::V4, 1, &tail),
             };
-            if let Ok(whole) = Superpacket::new(VnetHeader::from_bytes(header), &frame) {
+            if let Ok(whole) = Superpacket::new(VnetHeader::from_bytes(header), frame.into()) {
                 whole.cut().for_each(|segment| drop(segment.ip_packet(true)));
             }
         }

@@ -1,0 +1,97 @@
+//! Receive buffers that are used again once nobody needs what they hold: large frames are handed on without being copied.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+/// Frames up to here are copied: a whole buffer would be wasted on them.
+const SMALL_BYTES: usize = 4096;
+/// So many buffers are remembered: what a queue of 16 MB holds.
+const MOST: usize = 256;
+
+/// One buffer to write to, and those that were handed on.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    size: usize,
+    current: BytesMut,
+    /// The oldest first.
+    handed_on: VecDeque<Bytes>,
+}
+
+impl Buffers {
+    /// Buffers of so many bytes.
+    pub(crate) fn new(size: usize) -> Buffers {
+        Buffers { size, current: BytesMut::zeroed(size), handed_on: VecDeque::new() }
+    }
+
+    /// Where to write.
+    pub(crate) fn current(&mut self) -> &mut [u8] {
+        &mut self.current
+    }
+
+    /// Hands on the first `len` bytes of what was written.
+    pub(crate) fn take(&mut self, len: usize) -> Bytes {
+        if len <= SMALL_BYTES {
+            return Bytes::copy_from_slice(&self.current[..len]);
+        }
+        let next = self.free();
+        let written = std::mem::replace(&mut self.current, next).freeze();
+        if self.handed_on.len() == MOST {
+            self.handed_on.pop_front();
+        }
+        self.handed_on.push_back(written.clone());
+        written.slice(..len)
+    }
+
+    /// The oldest buffer if nobody needs it any more, or a new one.
+    fn free(&mut self) -> BytesMut {
+        let oldest = self.handed_on.pop_front();
+        let reused = oldest.and_then(|oldest| match oldest.try_into_mut() {
+            Ok(buffer) => Some(buffer),
+            Err(needed) => {
+                self.handed_on.push_front(needed);
+                None
+            }
+        });
+        reused.unwrap_or_else(|| BytesMut::zeroed(self.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: usize = SMALL_BYTES + 1;
+
+    fn write(buffers: &mut Buffers, byte: u8, len: usize) -> Bytes {
+        buffers.current()[..len].fill(byte);
+        buffers.take(len)
+    }
+
+    #[test]
+    fn what_is_needed_is_not_overwritten() {
+        let mut buffers = Buffers::new(LARGE + 10);
+        let kept: Vec<Bytes> = (0..20).map(|byte| write(&mut buffers, byte, LARGE)).collect();
+        for (byte, bytes) in (0..20).zip(&kept) {
+            assert!(bytes.len() == LARGE && bytes.iter().all(|value| *value == byte));
+        }
+    }
+
+    #[test]
+    fn what_nobody_needs_is_used_again() {
+        let mut buffers = Buffers::new(LARGE + 10);
+        let places: Vec<*const u8> =
+            (0..10).map(|byte| write(&mut buffers, byte, LARGE).as_ptr()).collect();
+        assert_eq!(places[0], places[2], "two buffers take turns");
+        assert_eq!(buffers.current().len(), LARGE + 10, "all of it");
+        assert_eq!(buffers.handed_on.len(), 1);
+    }
+
+    #[test]
+    fn small_frames_leave_the_buffer_where_it_is() {
+        let mut buffers = Buffers::new(LARGE);
+        let place = buffers.current().as_ptr();
+        assert_eq!(write(&mut buffers, 7, 3), [7, 7, 7][..]);
+        assert_eq!(buffers.current().as_ptr(), place);
+    }
+}
