@@ -16,6 +16,7 @@
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.
 
+mod after;
 mod connections;
 mod context;
 mod error;

@@ -1,10 +1,7 @@
 //! A visit by Chromium: from navigation to the load event and what comes after it.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use base64::Engine;
 use http_stack::client::Protocol;
 use http_stack::tls::Security;
 use page::Kind;
@@ -12,6 +9,7 @@ use record::Paint;
 use serde_json::json;
 use units::Time;
 
+use super::after::After;
 use super::connections::Connections;
 use super::event::{Argument, Event};
 use super::film::{self, Film, Frame};
@@ -395,70 +393,6 @@ impl From<&Request> for Unexpected {
             outcome: failure.unwrap_or_else(|| "unanswered".to_owned()),
         }
     }
-}
-
-/// What a page is asked once it has loaded. All of it comes after the load event and the last object, so
-/// that asking disturbs nothing.
-struct After {
-    /// Seconds.
-    navigation: Option<f64>,
-    /// When it was asked, in seconds.
-    asked: f64,
-    largest_contentful_paint: Option<Duration>,
-    screenshot: Option<Vec<u8>>,
-    /// Connections' own ends.
-    locals: BTreeMap<u64, SocketAddr>,
-}
-
-/// The latest candidate's time in milliseconds since navigation start; null if there is none.
-const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
-    const late = setTimeout(() => done(null), 250);
-    new PerformanceObserver(list => {
-        clearTimeout(late);
-        done(list.getEntries().pop().startTime);
-    }).observe({ type: 'largest-contentful-paint', buffered: true });
-})";
-
-impl After {
-    fn ask(tab: &mut Tab<'_>, settings: &Settings) -> Result<After, ChromiumError> {
-        let answer = tab.call("Performance.getMetrics", json!({}))?;
-        let metric = |name: &str| {
-            let metrics = answer["metrics"].as_array()?;
-            metrics.iter().find(|metric| metric["name"] == name)?["value"].as_f64()
-        };
-        let (navigation, asked) = (metric("NavigationStart"), metric("Timestamp"));
-        let evaluate = json!({
-            "expression": LARGEST_CONTENTFUL_PAINT, "awaitPromise": true, "returnByValue": true,
-        });
-        let answer = tab.call("Runtime.evaluate", evaluate)?;
-        let largest = answer["result"]["value"].as_f64();
-        let screenshot = match settings.look.screenshot {
-            true => Some(photograph(tab)?),
-            false => None,
-        };
-        Ok(After {
-            navigation: navigation.filter(|seconds| *seconds > 0.0),
-            asked: asked.unwrap_or_default(),
-            largest_contentful_paint: largest
-                .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
-            screenshot,
-            locals: tab
-                .running
-                .net_log
-                .as_mut()
-                .map(|log| log.locals().clone())
-                .unwrap_or_default(),
-        })
-    }
-}
-
-fn photograph(tab: &mut Tab<'_>) -> Result<Vec<u8>, ChromiumError> {
-    const METHOD: &str = "Page.captureScreenshot";
-    let answer = tab.call(METHOD, json!({ "format": "png" }))?;
-    let data = super::context::text(&answer, METHOD, "data")?;
-    base64::engine::general_purpose::STANDARD.decode(data).map_err(|error| {
-        ChromiumError::NotUnderstood { method: METHOD.to_owned(), problem: error.to_string() }
-    })
 }
 
 fn texts(arguments: &[Argument]) -> String {
