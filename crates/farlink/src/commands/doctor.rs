@@ -112,7 +112,7 @@ fn emulation() -> Finding {
                 missing(why.trim_start_matches("error: "), "mend what is missing above")
             }
         },
-        purpose: "`farlink shell`".to_owned(),
+        purpose: "`farlink shell`, `--world emu`, `farlink validate`".to_owned(),
     }
 }
 
@@ -121,7 +121,7 @@ fn chromium() -> Finding {
     Finding {
         what: "Chromium".to_owned(),
         outcome: version_of(&names, "sudo apt-get install chromium"),
-        purpose: "shows and screenshots reports; simulation does not use it".to_owned(),
+        purpose: "loads pages in emulated networks (`--client chromium`)".to_owned(),
     }
 }
 

@@ -28,7 +28,11 @@ mod linux {
     impl Alarm {
         pub(in crate::real) fn after(span: Duration) -> io::Result<Alarm> {
             let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
-            AsyncFd::register_with_interest(alarm, Interest::READABLE).map(Alarm)
+            // SAFETY: the alarm owns its descriptor, which stays the same and open until the alarm is dropped, and it is dropped by the
+            // registration that owns it.
+            #[expect(unsafe_code, reason = "tokio has no other way to wait for a descriptor")]
+            let registered = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) };
+            Ok(Alarm(registered?))
         }
 
         /// Ready once it has rung, or cannot ring any more.
