@@ -41,6 +41,14 @@ emu() {
   as_ordinary_user -p farlink --tests -- --test-threads 1 real_time
 }
 
+# The simulation against the emulation, and the loader against Chromium where there is one.
+validation() {
+  local without=()
+  command -v chromium >/dev/null 2>&1 || without=(--without-chromium)
+  cargo run --locked --quiet -p farlink -- validate quick "${without[@]}" --store "$ordinary/quick.sqlite" --output "$ordinary/quick.html"
+  rm -rf "${ordinary:?}"/*
+}
+
 # The tests of a crate once more, by somebody who has no rights: `cargo test` arguments, then `--` and the tests' own. Programs are copied to
 # where that user may read them.
 as_ordinary_user() {
@@ -71,6 +79,7 @@ stage "cargo-deny" deny
 stage "unit and property" unit
 stage "sim integration, golden, interop" integration
 stage "emu, as root and as a user" emu
+stage "simulated against emulated" validation
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh
