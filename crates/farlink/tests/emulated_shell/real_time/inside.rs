@@ -64,8 +64,8 @@ fn ping_measures_the_round_trip() {
         let times = out.lines().find_map(|line| line.strip_prefix("rtt min/avg/max/mdev = "));
         times.and_then(|times| times.split('/').next()?.parse().ok()).expect(out)
     };
-    for family in ["-4", "-6"] {
-        let ping = format!("ping {family} -c 5 -i 0.2 server.farlink");
+    for name in ["server.farlink", "server6.farlink"] {
+        let ping = format!("ping -c 5 -i 0.2 {name}");
         measured(|| inside(&desk, &[], &ping), least, |least| (40.0..41.0).contains(least));
     }
 }
@@ -198,6 +198,9 @@ fn chromium_measures_the_round_trip() {
 #[test]
 fn servers_that_do_not_come_up_are_told() {
     let Some(desk) = desk() else { return };
+    // The loopback's port listens from the beginning, and is no sign of the server.
+    let open = ["--host-loopback", "9", "--server", "sleep 0.3; exit 5"];
+    inside(&desk, &open, "echo started").refused(&["exit status: 5"]);
     let ran = inside(&desk, &["--server", "exit 4"], "echo started");
     ran.refused(&["the server command ended before it listened: exit status: 4"]);
 }
