@@ -14,6 +14,8 @@ use crate::named::{Table, UnknownName};
 pub struct Device {
     /// One line for people.
     pub summary: String,
+    #[serde(default)]
+    navigation_us: u64,
     object_us: u64,
     connection_us: u64,
     tls_handshake_us: u64,
@@ -27,6 +29,20 @@ pub struct Device {
     /// How many times slower than the profile (`--cpu 4x`).
     #[serde(skip, default = "one")]
     pub slowdown: f64,
+}
+
+/// What a calibration finds out.
+pub(crate) struct Costs {
+    pub(crate) summary: String,
+    pub(crate) navigation_us: u64,
+    pub(crate) object_us: u64,
+    pub(crate) tls_handshake_us: u64,
+    pub(crate) document_us_per_kb: u64,
+    pub(crate) stylesheet_us_per_kb: u64,
+    pub(crate) script_us_per_kb: u64,
+    pub(crate) image_us_per_kb: u64,
+    pub(crate) font_us_per_kb: u64,
+    pub(crate) other_us_per_kb: u64,
 }
 
 fn one() -> f64 {
@@ -47,6 +63,49 @@ impl Device {
     /// All devices by name.
     pub fn all() -> &'static BTreeMap<String, Device> {
         TABLE.all()
+    }
+
+    /// A device of which only these costs were measured: the others, which lie below them, are `desktop`'s.
+    pub(crate) fn measured(costs: Costs) -> Device {
+        let desktop = TABLE.find("desktop").expect("the table has a desktop");
+        Device {
+            summary: costs.summary,
+            navigation_us: costs.navigation_us,
+            object_us: costs.object_us,
+            tls_handshake_us: costs.tls_handshake_us,
+            document_us_per_kb: costs.document_us_per_kb,
+            stylesheet_us_per_kb: costs.stylesheet_us_per_kb,
+            script_us_per_kb: costs.script_us_per_kb,
+            image_us_per_kb: costs.image_us_per_kb,
+            font_us_per_kb: costs.font_us_per_kb,
+            other_us_per_kb: costs.other_us_per_kb,
+            ..desktop
+        }
+    }
+
+    /// As a table of `data/devices.toml`.
+    pub fn to_toml(&self, name: &str) -> String {
+        let costs = [
+            ("navigation_us", self.navigation_us),
+            ("object_us", self.object_us),
+            ("connection_us", self.connection_us),
+            ("tls_handshake_us", self.tls_handshake_us),
+            ("decrypt_us_per_kb", self.decrypt_us_per_kb),
+            ("document_us_per_kb", self.document_us_per_kb),
+            ("stylesheet_us_per_kb", self.stylesheet_us_per_kb),
+            ("script_us_per_kb", self.script_us_per_kb),
+            ("image_us_per_kb", self.image_us_per_kb),
+            ("font_us_per_kb", self.font_us_per_kb),
+            ("other_us_per_kb", self.other_us_per_kb),
+        ];
+        let lines: String = costs.iter().map(|(key, us)| format!("{key} = {us}\n")).collect();
+        format!("[{name}]\nsummary = {:?}\n{lines}", self.summary)
+    }
+
+    /// Main thread: making room for a new page, once its document's head has arrived: ending the old page,
+    /// setting up the new one, and its load event at the end.
+    pub fn navigation(&self) -> Duration {
+        self.micros(self.navigation_us as f64)
     }
 
     /// Main thread: taking in an object, once it has arrived, whatever its size.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+pub mod calibrate;
 #[cfg(target_os = "linux")]
 pub mod chromium;
 mod device;

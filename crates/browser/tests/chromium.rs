@@ -79,7 +79,13 @@ fn chromium_loads_what_the_loader_loads() {
     }
 
     let mut context = running.context().unwrap();
-    let visit = context.visit(&over_h2.plan, &support::settings()).unwrap();
+    let mut filmed = support::settings();
+    filmed.look.film = true;
+    let visit = context.visit(&over_h2.plan, &filmed).unwrap();
+    assert!(!visit.film.is_empty() && visit.film.iter().all(|f| f.png.starts_with(b"\x89PNG")));
+    let index = visit.paint.speed_index_ns.unwrap();
+    let last = visit.film.last().unwrap().at.as_nanos() as u64;
+    assert!((1..=last).contains(&index), "Speed Index {index}, last frame at {last}");
     check(&over_h2.page, Protocol::H2, &visit);
     follows_the_graph(&over_h2.page, &visit);
     let again = context.visit(&over_h2.plan, &support::settings()).unwrap();

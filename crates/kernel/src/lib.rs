@@ -4,10 +4,12 @@
 //! - [`sender_state`], [`pin_congestion_control`]: the little that a flow sent for comparison needs.
 //! - [`diag`] follows connections that are not ours: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
+//! - [`Alarm`] rings to the microsecond.
 //! - [`Settings`] is what makes a namespace's TCP behave as a [`tcp::Config`] says, or the refusal to.
 //!
 //! Linux only. Nothing here needs privilege unless it says so. `unsafe` is allowed: system calls that have no safe wrapper.
 
+mod alarm;
 mod clock;
 mod connection;
 pub mod diag;
@@ -20,6 +22,7 @@ mod snapshot;
 pub mod sockopt;
 mod tcp_info;
 
+pub use alarm::Alarm;
 pub use clock::monotonic;
 pub use connection::{Connection, Motion, Motions};
 pub use error::Error;

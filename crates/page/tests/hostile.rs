@@ -377,4 +377,22 @@ proptest! {
             Err(error) => prop_assert!(matches!(error, Error::NotWritable { .. }), "{}", error),
         }
     }
+
+    #[test]
+    fn any_page_is_made_browsable_or_refused(page in page()) {
+        match farlink_page::browsable(&page) {
+            Ok(browsable) => {
+                prop_assert_eq!(browsable.page.check(), Ok(()));
+                prop_assert_eq!(browsable.contents.len(), page.objects.len());
+                for (object, content) in browsable.page.objects.iter().zip(&browsable.contents) {
+                    prop_assert_eq!(object.body_bytes, content.body.len() as u64);
+                }
+                let larger = browsable.page.objects.iter().zip(&page.objects)
+                    .any(|(now, before)| now.body_bytes > before.body_bytes);
+                let said = browsable.notes.iter().any(|note| note.contains("larger than stated"));
+                prop_assert_eq!(larger, said);
+            }
+            Err(error) => prop_assert!(matches!(error, Error::NotWritable { .. }), "{}", error),
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub fn sleep(span: Duration) -> Sleep {
 pub fn sleep_until(deadline: Time) -> Sleep {
     match ambient::kind() {
         Kind::Sim => Sleep(Inner::Sim(sim::clock::Timer::new(deadline))),
-        _ => Sleep(Inner::Real(Box::pin(real::sleep_until(deadline)))),
+        _ => Sleep(Inner::Real(real::sleep_until(deadline))),
     }
 }
 
@@ -37,7 +37,7 @@ pub struct Sleep(Inner);
 
 enum Inner {
     Sim(sim::clock::Timer),
-    Real(Pin<Box<tokio::time::Sleep>>),
+    Real(real::Sleep),
 }
 
 impl Future for Sleep {
@@ -46,7 +46,7 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
             Inner::Sim(timer) => timer.poll(cx),
-            Inner::Real(sleep) => sleep.as_mut().poll(cx),
+            Inner::Real(sleep) => Pin::new(sleep).poll(cx),
         }
     }
 }

@@ -167,3 +167,24 @@ fn timeouts_end_what_takes_too_long() {
     });
     assert_eq!(ended.unwrap(), (true, 5_000_000, 42));
 }
+
+/// tokio's own timers would take a millisecond each.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_real_world_sleeps_for_less_than_a_millisecond() {
+    let config = world::real::Config::new(Source::new(1, 0));
+    let spans = world::real::run(config, async {
+        let mut spans = Vec::new();
+        for _ in 0..40 {
+            let began = world::now();
+            world::sleep(Duration::from_micros(100)).await;
+            spans.push(world::now() - began);
+        }
+        spans
+    });
+    let mut spans = spans.unwrap();
+    spans.sort_unstable();
+    assert!(spans[0] >= Duration::from_micros(100), "{spans:?}");
+    // The least disturbed ones: the machine may have other things to do.
+    assert!(spans[4] < Duration::from_micros(900), "{spans:?}");
+}

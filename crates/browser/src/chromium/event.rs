@@ -21,6 +21,7 @@ pub(super) enum Event {
     Failed(Failed),
     FromCache(Named),
     Lifecycle(Lifecycle),
+    Frame(Frame),
     Said(Said),
     Threw(Threw),
     Logged(Logged),
@@ -40,6 +41,8 @@ pub(super) struct Requested {
     pub(super) frame_id: Option<String>,
     pub(super) request: Request,
     pub(super) timestamp: f64,
+    /// The same instant in seconds since 1970.
+    pub(super) wall_time: f64,
     /// The answer to the request that this one continues.
     pub(super) redirect_response: Option<Response>,
 }
@@ -164,6 +167,23 @@ pub(super) struct Lifecycle {
     pub(super) timestamp: f64,
 }
 
+/// `Page.screencastFrame`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Frame {
+    /// Base64.
+    pub(super) data: String,
+    pub(super) metadata: FrameMetadata,
+    /// What its receipt must name.
+    pub(super) session_id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FrameMetadata {
+    /// Seconds since 1970.
+    pub(super) timestamp: Option<f64>,
+}
+
 /// `Runtime.consoleAPICalled`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -222,6 +242,7 @@ impl Event {
             "Network.loadingFailed" => Event::Failed(parse(&method, params)?),
             "Network.requestServedFromCache" => Event::FromCache(parse(&method, params)?),
             "Page.lifecycleEvent" => Event::Lifecycle(parse(&method, params)?),
+            "Page.screencastFrame" => Event::Frame(parse(&method, params)?),
             "Runtime.consoleAPICalled" => Event::Said(parse(&method, params)?),
             "Runtime.exceptionThrown" => Event::Threw(parse(&method, params)?),
             "Log.entryAdded" => Event::Logged(parse(&method, params)?),

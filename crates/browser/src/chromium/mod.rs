@@ -20,6 +20,7 @@ mod connections;
 mod context;
 mod error;
 mod event;
+mod film;
 mod find;
 mod launch;
 mod matching;
@@ -33,6 +34,7 @@ mod visit;
 
 pub use context::Context;
 pub use error::ChromiumError;
+pub use film::Frame;
 pub use find::Chromium;
 pub use launch::{Launch, Sandbox};
 pub use running::Running;

@@ -9,7 +9,7 @@ use super::request::Clock;
 #[derive(Debug, Default)]
 pub(super) struct Milestones {
     dom_content_loaded: Option<f64>,
-    first_paint: Option<f64>,
+    pub(super) first_paint: Option<f64>,
     first_contentful_paint: Option<f64>,
     /// The load event began.
     pub(super) loaded: Option<f64>,

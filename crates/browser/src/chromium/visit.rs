@@ -14,6 +14,7 @@ use units::Time;
 
 use super::connections::Connections;
 use super::event::{Argument, Event};
+use super::film::{self, Film, Frame};
 use super::matching::Expected;
 use super::paint::Milestones;
 use super::pipe::Awaited;
@@ -42,12 +43,14 @@ pub struct Look {
     pub viewport: (u32, u32),
     /// Whether the page is photographed at the end.
     pub screenshot: bool,
+    /// Whether the visit is filmed, which its Speed Index needs and which costs the browser time.
+    pub film: bool,
 }
 
 impl Default for Look {
     /// WebPageTest's desktop viewport.
     fn default() -> Look {
-        Look { viewport: (1366, 768), screenshot: true }
+        Look { viewport: (1366, 768), screenshot: true, film: false }
     }
 }
 
@@ -65,6 +68,8 @@ pub struct ChromiumVisit {
     pub console: Vec<Console>,
     /// The page at the end, PNG.
     pub screenshot: Option<Vec<u8>>,
+    /// What it looked like on the way there, if it was filmed.
+    pub film: Vec<Frame>,
 }
 
 /// A request that the page's graph does not have.
@@ -119,9 +124,16 @@ pub(super) fn visit(
     let mut tab = Tab::open(context, plan, settings)?;
     let mut seen = Seen::new(plan, &tab.frame);
     let alarm = tab.running.pipe.alarm(settings.limit);
+    if settings.look.film {
+        let film = json!({ "format": "png", "maxWidth": film::WIDTH, "everyNthFrame": 1 });
+        tab.call("Page.startScreencast", film)?;
+    }
     tab.send("Page.navigate", json!({ "url": plan.requests[0].uri().to_string() }));
     seen.watch(&mut tab)?;
     drop(alarm);
+    if settings.look.film {
+        seen.watch_until_still(&mut tab)?;
+    }
     if seen.milestones.loaded.is_none() {
         // A page on its way would not answer.
         tab.call("Page.stopLoading", json!({}))?;
@@ -141,6 +153,9 @@ struct Seen {
     expected: Expected,
     milestones: Milestones,
     console: Vec<Console>,
+    film: Film,
+    /// The document's request, in seconds of the browser's clock and since 1970.
+    dated: Option<(f64, f64)>,
     quiet: Duration,
 }
 
@@ -156,6 +171,8 @@ impl Seen {
             expected: Expected::new(plan),
             milestones: Milestones::default(),
             console: Vec::new(),
+            film: Film::default(),
+            dated: None,
             quiet: QUIET + longest,
         }
     }
@@ -172,7 +189,7 @@ impl Seen {
                 return Ok(());
             }
             match tab.next(if loaded { self.quiet } else { PATIENCE })? {
-                Awaited::Event(message) => self.note(&Event::read(message)?)?,
+                Awaited::Event(message) => self.note(tab, &Event::read(message)?)?,
                 Awaited::Alarm => return Ok(()),
                 Awaited::Quiet if loaded && self.requests.in_flight == 0 => return Ok(()),
                 Awaited::Quiet => {}
@@ -180,7 +197,16 @@ impl Seen {
         }
     }
 
-    fn note(&mut self, event: &Event) -> Result<(), ChromiumError> {
+    /// Watches on until nothing moves any more.
+    fn watch_until_still(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
+        while let Awaited::Event(message) = tab.next(film::STILL)? {
+            self.note(tab, &Event::read(message)?)?;
+        }
+        tab.call("Page.stopScreencast", json!({}))?;
+        Ok(())
+    }
+
+    fn note(&mut self, tab: &mut Tab<'_>, event: &Event) -> Result<(), ChromiumError> {
         self.requests.note(event);
         for request in &self.requests.all[self.objects.len()..] {
             self.objects.push(self.expected.take(&request.method, &request.url));
@@ -191,9 +217,14 @@ impl Seen {
                     && requested.frame_id.as_ref() == Some(&self.frame) =>
             {
                 self.loader = Some(requested.loader_id.clone());
+                self.dated = Some((requested.timestamp, requested.wall_time));
             }
             Event::Lifecycle(lifecycle) if Some(&lifecycle.loader_id) == self.loader.as_ref() => {
                 self.milestones.note(lifecycle);
+            }
+            Event::Frame(frame) => {
+                self.film.take(frame);
+                tab.send("Page.screencastFrameAck", json!({ "sessionId": frame.session_id }));
             }
             Event::Said(said) => self.say(&said.level, texts(&said.args)),
             Event::Threw(threw) => {
@@ -225,7 +256,7 @@ impl Seen {
         self.requests.named(self.loader.as_ref()?)
     }
 
-    fn account(self, plan: &LoadPlan, settings: &Settings, after: After) -> ChromiumVisit {
+    fn account(mut self, plan: &LoadPlan, settings: &Settings, after: After) -> ChromiumVisit {
         let clock = Clock { began: settings.began };
         let requested = self.requests.all.first().map_or(after.asked, |first| first.discovered);
         // An error page in the document's stead has a start of its own.
@@ -235,7 +266,9 @@ impl Seen {
         };
         let started = clock.time(navigation);
         let largest = after.largest_contentful_paint;
+        let film = self.strip(navigation);
         let paint = Paint {
+            speed_index_ns: film::speed_index(&film).map(|index| index.as_nanos() as u64),
             largest_contentful_paint_ns: largest.map(|span| span.as_nanos() as u64),
             ..self.milestones.paint(clock, navigation)
         };
@@ -253,12 +286,24 @@ impl Seen {
             unexpected: Vec::new(),
             console: self.console,
             screenshot: after.screenshot,
+            film,
         };
         let connections = Connections::new(after.locals);
         let requests = self.requests.all.iter().zip(&self.objects);
         visit.take_requests(requests, connections, plan, clock, after.asked);
         visit.missing = self.expected.missing().collect();
         visit
+    }
+
+    /// The film since navigation.
+    fn strip(&mut self, navigation: f64) -> Vec<Frame> {
+        let film = std::mem::take(&mut self.film);
+        let (Some((seconds, date)), Some(painted)) = (self.dated, self.milestones.first_paint)
+        else {
+            return Vec::new();
+        };
+        let first_paint = Duration::try_from_secs_f64(painted - navigation).unwrap_or_default();
+        film.strip(date + (navigation - seconds), first_paint)
     }
 
     /// The span to the load event, or why there was none that counts.

@@ -123,6 +123,10 @@ impl Progress for Arrival<'_> {
     fn head(&mut self, status: u16, head_bytes: u64) {
         let now = world::now();
         self.available = now;
+        if self.load.is_document(self.object) {
+            let session = &self.load.session;
+            session.main_thread.queue(now, session.browser.device.navigation());
+        }
         self.load.timeline(self.object, |t| {
             t.head = Some(now);
             t.status = status;

@@ -263,6 +263,13 @@ impl Load {
         }
     }
 
+    /// Whether it is what was navigated to, redirects aside.
+    pub(super) fn is_document(&self, object: usize) -> bool {
+        let objects = &self.plan.page.objects;
+        objects[object].kind != Kind::Redirect
+            && objects[..object].iter().all(|before| before.kind == Kind::Redirect)
+    }
+
     pub(super) fn compute_factor(&self, object: usize) -> f64 {
         self.compute_factors[object].max(0.0)
     }

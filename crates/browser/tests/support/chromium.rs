@@ -1,5 +1,7 @@
 //! A Chromium, and an origin for it on loopback.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

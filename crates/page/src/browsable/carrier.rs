@@ -35,7 +35,9 @@ impl Carrier {
         }
         match object.kind {
             // A browser takes what has failed as nothing but an image.
-            _ if !(200..300).contains(&object.status) => Carrier::Image,
+            _ if !(200..300).contains(&object.status) || is_bodiless(object.status) => {
+                Carrier::Image
+            }
             Kind::Document => Carrier::Frame,
             Kind::Stylesheet => Carrier::Sheet,
             Kind::Script => Carrier::Script,
@@ -60,6 +62,11 @@ impl Carrier {
             Carrier::Image | Carrier::Preload | Carrier::Fetch => "image/gif",
         }
     }
+}
+
+/// Whether an answer of this status has no body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5).
+pub(super) fn is_bodiless(status: u16) -> bool {
+    matches!(status, 204 | 205 | 304)
 }
 
 /// Whether the page's priority is above what a browser gives by itself to what a document or script

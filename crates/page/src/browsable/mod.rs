@@ -56,5 +56,5 @@ pub struct Content {
 pub fn browsable(page: &Page) -> Result<Browsable, Error> {
     let mut notes = notes::Notes::default();
     let page = plan::spelt(page, &mut notes)?;
-    Ok(plan::Plan::new(page, notes).write())
+    plan::Plan::new(page, notes).write()
 }

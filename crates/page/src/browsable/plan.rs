@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, is_urgent};
+use super::carrier::{Carrier, is_bodiless, is_urgent};
 use super::html::{self, Reference, Tag};
 use super::link::Place;
 use super::notes::{Difference, Notes};
@@ -44,8 +44,8 @@ pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
         if index == 0 {
             "GET".clone_into(&mut object.method);
         }
-        // RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5.
-        let bodiless = object.method == "HEAD" || matches!(object.status, 204 | 205 | 304);
+        // RFC 9110 section 9.3.2.
+        let bodiless = object.method == "HEAD" || is_bodiless(object.status);
         if bodiless && object.body_bytes > 0 {
             notes.add(Difference::Bodiless, &object.url);
             object.body_bytes = 0;
@@ -93,7 +93,17 @@ impl Plan {
     }
 
     /// Writes all bodies.
-    pub(super) fn write(mut self) -> Browsable {
+    ///
+    /// # Errors
+    /// If what is navigated to can hold nothing.
+    pub(super) fn write(mut self) -> Result<Browsable, Error> {
+        let document = &self.page.objects[self.units.last[0]];
+        if is_bodiless(document.status) {
+            return Err(Error::NotWritable {
+                page: self.page.name.clone(),
+                problem: format!("its document is a {}, which has no body", document.status),
+            });
+        }
         for object in (0..self.page.objects.len()).rev() {
             if self.units.is_first(object) {
                 let then = self.write_content(object);
@@ -104,7 +114,7 @@ impl Plan {
                 self.bodies[object] = filler::opaque(self.page.objects[object].body_bytes);
             }
         }
-        self.finish()
+        Ok(self.finish())
     }
 
     /// Writes the file that `unit` ends in, and of a chain the first; gives what its requester must run

@@ -52,8 +52,3 @@ pub(crate) fn now() -> Time {
     let nanos = instant().saturating_duration_since(began()).as_nanos();
     Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
-
-pub(crate) fn sleep_until(deadline: Time) -> tokio::time::Sleep {
-    let instant = began() + deadline.since(Time::ZERO);
-    tokio::time::sleep_until(instant.into())
-}

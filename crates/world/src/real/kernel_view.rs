@@ -1,22 +1,44 @@
 //! What the kernel tells of a connection, where it can be asked: on Linux.
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Watch, monotonic};
+pub(super) use linux::{Alarm, Watch, monotonic};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{Watch, monotonic};
+pub(super) use other::{Alarm, Watch, monotonic};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::io;
     use std::os::fd::{AsFd, OwnedFd};
+    use std::task::{Context, Poll};
     use std::time::Duration;
 
     use kernel::Snapshot;
     use tcp::{Sample, Stats};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
     use units::Time;
 
     pub(in crate::real) fn monotonic() -> io::Result<Duration> {
         Ok(kernel::monotonic())
+    }
+
+    /// An alarm of the kernel's in tokio's loop.
+    pub(in crate::real) struct Alarm(AsyncFd<kernel::Alarm>);
+
+    impl Alarm {
+        pub(in crate::real) fn after(span: Duration) -> io::Result<Alarm> {
+            let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
+            // SAFETY: the alarm owns its descriptor, which stays the same and open until the alarm is dropped, and it is dropped by the
+            // registration that owns it.
+            #[expect(unsafe_code, reason = "tokio has no other way to wait for a descriptor")]
+            let registered = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) };
+            Ok(Alarm(registered?))
+        }
+
+        /// Ready once it has rung, or cannot ring any more.
+        pub(in crate::real) fn poll_rung(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+            self.0.poll_read_ready(cx).map(|_| ())
+        }
     }
 
     /// A second descriptor of a socket, to look at it while its owner uses it. It must go before its owner closes his: while it
@@ -45,6 +67,7 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 mod other {
     use std::io;
+    use std::task::{Context, Poll};
     use std::time::Duration;
 
     use tcp::{Sample, Stats};
@@ -52,6 +75,19 @@ mod other {
 
     pub(in crate::real) fn monotonic() -> io::Result<Duration> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "processes share a clock on Linux only"))
+    }
+
+    /// There is none: whoever wants one waits as tokio does.
+    pub(in crate::real) struct Alarm(std::convert::Infallible);
+
+    impl Alarm {
+        pub(in crate::real) fn after(_span: Duration) -> io::Result<Alarm> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in crate::real) fn poll_rung(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+            match self.0 {}
+        }
     }
 
     /// Nothing to look through: endpoints are reported without what TCP counted.

@@ -7,12 +7,14 @@ mod config;
 mod kernel_view;
 mod recorder;
 mod runtime;
+mod sleep;
 mod tcp_socket;
 mod udp_socket;
 
-pub(crate) use clock::{now, sleep_until};
+pub(crate) use clock::now;
 pub use config::{Config, Recording, Sampling};
 pub use recorder::report;
 pub use runtime::run;
+pub(crate) use sleep::{Sleep, sleep_until};
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub(crate) use udp_socket::bind_udp;

@@ -1,0 +1,45 @@
+//! An alarm that rings to the microsecond, as a descriptor that becomes readable.
+//!
+//! Event loops count in milliseconds (epoll_wait(2)); what a client's processor is said to cost is less than one. Source: timerfd_create(2).
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
+
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+use crate::Error;
+
+/// Rings once.
+#[derive(Debug)]
+pub struct Alarm(TimerFd);
+
+impl Alarm {
+    /// An alarm that becomes readable after `span`.
+    ///
+    /// # Errors
+    /// If the process has no descriptors left.
+    pub fn after(span: Duration) -> Result<Alarm, Error> {
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let set = || {
+            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+            // Zero would mean never.
+            let span = TimeSpec::from(span.max(Duration::from_nanos(1)));
+            timer.set(Expiration::OneShot(span), TimerSetTimeFlags::empty())?;
+            Ok(Alarm(timer))
+        };
+        set().map_err(Error::system("failed to set an alarm"))
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for Alarm {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_fd().as_raw_fd()
+    }
+}
