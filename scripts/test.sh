@@ -11,8 +11,10 @@ tools() {
   command -v curl >/dev/null 2>&1 || apt_get curl || true
   command -v tshark >/dev/null 2>&1 || apt_get tshark || true
   command -v ip >/dev/null 2>&1 || apt_get iproute2 || true
+  command -v ping >/dev/null 2>&1 || apt_get iputils-ping || true
+  command -v iperf3 >/dev/null 2>&1 || apt_get iperf3 || true
   if [ "${CI:-}" = true ]; then
-    for tool in node npm chromium nghttp curl tshark ip; do
+    for tool in node npm chromium nghttp curl tshark ip ping iperf3; do
       command -v "$tool" >/dev/null 2>&1 || die "$tool is missing and could not be installed"
     done
   fi

@@ -15,8 +15,11 @@ pub use refusal::Refusal;
 
 /// What this machine lacks without which there is no emulation.
 pub fn missing() -> Vec<(Capability, Lack)> {
-    let lack = |capability: Capability| Some((capability, capability.attempt().err()?));
-    Capability::ALL.into_iter().filter(|part| part.is_needed()).filter_map(lack).collect()
+    let lack = |found: Finding| match found.outcome {
+        Outcome::Missing(lack) if found.capability.is_needed() => Some((found.capability, lack)),
+        _ => None,
+    };
+    diagnose().into_iter().filter_map(lack).collect()
 }
 
 /// Tries everything.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Capability, Lack, Outcome, diagnose};
+use super::{Capability, Lack, missing};
 use crate::Error;
 
 /// A sandbox or a testbed could not be made. There is no result then: never one from a link that is not emulated.
@@ -15,13 +15,7 @@ pub struct Refusal {
 impl Refusal {
     /// Finds out what is behind `cause`.
     pub fn explain(cause: Error) -> Refusal {
-        let missing = diagnose().into_iter().filter_map(|found| match found.outcome {
-            Outcome::Missing(lack) if found.capability.is_needed() => {
-                Some((found.capability, lack))
-            }
-            _ => None,
-        });
-        Refusal { cause, missing: missing.collect() }
+        Refusal { cause, missing: missing() }
     }
 
     /// What to do, a command or sentence each.

@@ -70,13 +70,13 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     Ok(process::ExitCode::from(code_of(status)))
 }
 
-/// What the ends are called.
+/// What the ends are called. A name has one address: of two, a program would try one after the other, a round trip each.
 fn names() -> Names {
-    [(Side::Client, "client.farlink"), (Side::Server, "server.farlink")]
-        .into_iter()
-        .fold(Names::default(), |names, (side, name)| {
-            names.with(name, side.address()).with(name, side.address_v6())
-        })
+    Names::default()
+        .with("client.farlink", Side::Client.address())
+        .with("server.farlink", Side::Server.address())
+        .with("client6.farlink", Side::Client.address_v6())
+        .with("server6.farlink", Side::Server.address_v6())
 }
 
 /// What was emulated, and whether it can be believed.

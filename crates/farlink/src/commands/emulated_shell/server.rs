@@ -33,9 +33,11 @@ impl Server {
         let said = io::stderr().as_fd().try_clone_to_owned().map_err(Failure::machine)?;
         command.args(["-c", text]).stdin(Stdio::null()).stdout(said);
         let namespace = testbed.namespace(Side::Server);
+        // Those of ports of this machine's loopback.
+        let others = waiting_sockets(namespace)?;
         let child = namespace.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
         let mut server = Server { child };
-        server.await_readiness(namespace)?;
+        server.await_readiness(namespace, others)?;
         Ok(server)
     }
 
@@ -51,9 +53,9 @@ impl Server {
         }
     }
 
-    fn await_readiness(&mut self, namespace: &NetNamespace) -> Result<(), Failure> {
+    fn await_readiness(&mut self, namespace: &NetNamespace, others: usize) -> Result<(), Failure> {
         let mut left = PATIENCE;
-        while !serves(namespace)? {
+        while waiting_sockets(namespace)? <= others {
             if let Some(status) = self.child.try_wait().map_err(Failure::machine)? {
                 return Err(Failure::bad_input(format!(
                     "the server command ended before it listened: {status}"
@@ -76,20 +78,20 @@ fn pause() {
     thread::sleep(STEP);
 }
 
-/// Whether a socket in this namespace waits for clients.
-fn serves(namespace: &NetNamespace) -> Result<bool, Failure> {
+/// How many sockets of this namespace wait for clients.
+fn waiting_sockets(namespace: &NetNamespace) -> Result<usize, Failure> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
     let job = move || {
         // IPv6 may be off, and then has no table.
         let tables = [("tcp", LISTENING), ("tcp6", LISTENING), ("udp", BOUND), ("udp6", BOUND)];
-        Ok(tables.iter().any(|(name, state)| has(&read(name).unwrap_or_default(), state)))
+        Ok(tables.iter().map(|(name, state)| count(&read(name).unwrap_or_default(), state)).sum())
     };
     namespace.run(job).map_err(Failure::machine)
 }
 
-/// Whether a table of sockets has one in this state, which is its fourth column.
-fn has(table: &str, state: &str) -> bool {
-    table.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(state))
+/// How many sockets of a table are in this state, which is its fourth column.
+fn count(table: &str, state: &str) -> usize {
+    table.lines().skip(1).filter(|line| line.split_whitespace().nth(3) == Some(state)).count()
 }
 
 #[cfg(test)]
@@ -101,8 +103,8 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue\n   \
                      0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n   \
                      1: 0100007F:1F91 0100007F:9000 01 00000000:00000000\n";
-        assert!(has(table, LISTENING));
-        assert!(!has(table, BOUND));
-        assert!(!has("", LISTENING));
+        assert_eq!(count(table, LISTENING), 1);
+        assert_eq!(count(table, BOUND), 0);
+        assert_eq!(count("", LISTENING), 0);
     }
 }

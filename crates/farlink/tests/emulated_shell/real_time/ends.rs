@@ -1,0 +1,123 @@
+//! How it ends, and that nothing is left.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{desk, signal, started};
+use crate::NETWORK;
+use crate::common::Desk;
+
+#[test]
+fn signals_reach_the_command() {
+    let Some(desk) = desk() else { return };
+    for (name, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
+        let mut child = started(&desk, "echo ready; exec sleep 100");
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + number), "{name}");
+        let mut child = started(
+            &desk,
+            &format!("trap 'exit 9' {name}; echo ready; while :; do sleep 0.1; done"),
+        );
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(9), "{name}, handled");
+    }
+}
+
+#[test]
+fn commands_that_do_not_heed_a_signal_are_ended() {
+    let Some(desk) = desk() else { return };
+    let mut child = started(&desk, "trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    let began = Instant::now();
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+/// What the machine would have of a sandbox: its processes, here those with `marker` among their arguments, and mounts. Namespaces
+/// without either do not exist (namespaces(7)).
+#[derive(Debug, PartialEq, Eq)]
+struct Traces {
+    processes: usize,
+    mounts: usize,
+}
+
+fn traces(marker: &str) -> Traces {
+    let is_marked = |process: &std::fs::DirEntry| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|argument| argument == marker.as_bytes())
+    };
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    Traces {
+        processes: std::fs::read_dir("/proc").unwrap().flatten().filter(is_marked).count(),
+        mounts: mounts.lines().count(),
+    }
+}
+
+/// Waits until no process is left, and looks at the rest.
+#[track_caller]
+fn assert_gone(desk: &Desk, marker: &str, before: &Traces) {
+    let began = Instant::now();
+    while traces(marker).processes > 0 {
+        assert!(began.elapsed() < Duration::from_secs(10), "left: {:?}", traces(marker));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(&traces(marker), before);
+    assert!(desk.names().is_empty(), "no temporary files: {:?}", desk.names());
+}
+
+/// `farlink shell` with this script, whose temporary files would be on the desk.
+fn marked(desk: &Desk, script: &str, marker: &str) -> Command {
+    let arguments = ["shell", "--network", NETWORK, "--", "sh", "-c", script, marker];
+    let mut command = desk.command(&arguments);
+    command.env("TMPDIR", desk.path("")).stderr(Stdio::null());
+    command
+}
+
+/// Kills farlink at times between its first instruction and long after the command has started.
+fn killed(times: u64) {
+    let Some(desk) = desk() else { return };
+    for round in 0..times {
+        let marker = format!("farlink-shell-{}-{round}", std::process::id());
+        let before = traces(&marker);
+        let mut command = marked(&desk, "setsid sleep 300 & sleep 300", &marker);
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round * 200 / times));
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        assert_gone(&desk, &marker, &before);
+    }
+}
+
+#[test]
+fn killed_it_leaves_nothing() {
+    killed(5);
+}
+
+#[test]
+#[ignore = "the same, at 20 more times"]
+fn killed_at_many_times_it_leaves_nothing() {
+    killed(20);
+}
+
+/// One after the other.
+fn in_a_row(times: u64) {
+    let Some(desk) = desk() else { return };
+    let marker = format!("farlink-shell-{}", std::process::id());
+    let before = traces(&marker);
+    for _ in 0..times {
+        assert!(marked(&desk, "sleep 300 &", &marker).status().unwrap().success());
+        assert_gone(&desk, &marker, &before);
+    }
+}
+
+#[test]
+fn three_in_a_row_leave_nothing() {
+    in_a_row(3);
+}
+
+#[test]
+#[ignore = "the same, a hundred times"]
+fn a_hundred_in_a_row_leave_nothing() {
+    in_a_row(100);
+}

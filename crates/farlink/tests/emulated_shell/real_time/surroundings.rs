@@ -1,0 +1,75 @@
+//! Machines that lack something.
+
+use std::process::Command;
+
+use super::desk;
+use crate::NETWORK;
+use crate::common::{Desk, Ran, program};
+
+/// Runs `farlink shell` in surroundings that a script of sh makes, in which `"$@"` is the command to execute.
+fn in_surroundings(desk: &Desk, script: &str) -> Ran {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh"]).arg(program());
+    command.args(["shell", "--network", NETWORK, "--", "true"]);
+    Ran::new(&command.current_dir(desk.path("")).output().unwrap())
+}
+
+#[test]
+fn without_user_namespaces_it_says_what_to_do() {
+    let Some(desk) = desk() else { return };
+    // Root of a user namespace that allows no others, and without the capabilities that would spare one.
+    let ran = in_surroundings(
+        &desk,
+        "exec unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces
+         exec setpriv --bounding-set=-all --inh-caps=-all -- \"$@\"' sh \"$@\"",
+    );
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
+    assert!(ran.err.contains("error: this machine does not emulate networks"), "{}", ran.err);
+    assert!(
+        ran.err.contains("user namespaces: user.max_user_namespaces allows no more (0)"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("hint: sudo sysctl -w user.max_user_namespaces="), "{}", ran.err);
+}
+
+#[test]
+fn without_network_namespaces_it_says_what_to_do() {
+    let Some(desk) = desk() else { return };
+    let ran = in_surroundings(
+        &desk,
+        "exec unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_net_namespaces; exec \"$@\"' sh \"$@\"",
+    );
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("the limit of namespaces is reached"), "{}", ran.err);
+    assert!(ran.err.contains("user.max_net_namespaces="), "{}", ran.err);
+}
+
+#[test]
+fn without_iproute2_it_says_what_to_do() {
+    let Some(desk) = desk() else { return };
+    let ran = in_surroundings(
+        &desk,
+        "mkdir bin && ln -s /bin/true bin/true && exec env PATH=\"$PWD/bin\" \"$@\"",
+    );
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
+    assert!(ran.err.contains("iproute2: there is no `ip` on PATH"), "{}", ran.err);
+    assert!(ran.err.contains("apt-get install iproute2"), "{}", ran.err);
+}
+
+#[test]
+fn the_doctor_tries_everything() {
+    let Some(desk) = desk() else { return };
+    let out = desk.farlink("doctor").ok();
+    for part in
+        ["user namespaces", "virtual Ethernet (veth)", "packet sockets", "emulated networks"]
+    {
+        assert!(out.contains(&format!("  yes  {part}: ")), "{out}");
+    }
+    let mut command = desk.command(&["doctor"]);
+    let without = Ran::new(&command.env("PATH", "/nowhere").output().unwrap()).ok();
+    assert!(without.contains("   no  iproute2: there is no `ip` on PATH"), "{without}");
+    assert!(without.contains("to mend it: sudo apt-get install iproute2"), "{without}");
+    assert!(without.contains("   no  emulated networks: "), "{without}");
+    assert!(desk.names().is_empty());
+}
