@@ -81,7 +81,7 @@ fn marked(desk: &Desk, script: &str, marker: &str) -> Command {
 fn killed(times: u64) {
     let Some(desk) = desk() else { return };
     for round in 0..times {
-        let marker = format!("farlink-shell-{}-{round}", std::process::id());
+        let marker = format!("farlink-killed-{}-{round}-of-{times}", std::process::id());
         let before = traces(&marker);
         let mut command = marked(&desk, "setsid sleep 300 & sleep 300", &marker);
         let mut child = command.spawn().unwrap();
@@ -106,7 +106,7 @@ fn killed_at_many_times_it_leaves_nothing() {
 /// One after the other.
 fn in_a_row(times: u64) {
     let Some(desk) = desk() else { return };
-    let marker = format!("farlink-shell-{}", std::process::id());
+    let marker = format!("farlink-row-of-{times}-{}", std::process::id());
     let before = traces(&marker);
     for _ in 0..times {
         assert!(marked(&desk, "sleep 300 &", &marker).status().unwrap().success());
