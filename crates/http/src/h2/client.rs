@@ -16,6 +16,7 @@ use super::backlog::{Backlog, Waiting};
 use super::gate::Gate;
 use super::observer::{Observed, Observer, Shared};
 use super::settings;
+use super::singly::Singly;
 use crate::{Failure, Priority, Progress, Transport};
 
 mod request;
@@ -35,7 +36,7 @@ where
 {
     let observer = Rc::new(RefCell::new(Observer::of_client()));
     let backlog = Backlog::new(stream.held(), &observer);
-    let stream = Observed::new(stream, &observer);
+    let stream = Observed::new(Singly::new(stream), &observer);
     let (requests, mut connection) =
         settings.builder().handshake(stream).await.map_err(|e| failure(e, false))?;
     let gate = Gate::new(requests.current_max_send_streams());

@@ -89,27 +89,37 @@ impl Frames {
     pub fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(FrameHead)) {
         let mut bytes = bytes;
         loop {
-            let skipped = self.left.min(bytes.len());
-            bytes = &bytes[skipped..];
-            self.left -= skipped;
-            if self.left > 0 {
-                return;
-            }
-            if let Some(frame) = self.current.take() {
-                ended(frame);
-            }
-            let taken = (HEAD_BYTES - self.filled).min(bytes.len());
-            self.head[self.filled..self.filled + taken].copy_from_slice(&bytes[..taken]);
+            let (taken, frame) = self.step(bytes);
             bytes = &bytes[taken..];
-            self.filled += taken;
-            if self.filled < HEAD_BYTES {
-                return;
+            match frame {
+                Some(frame) => ended(frame),
+                None if taken == 0 => return,
+                None => {}
             }
+        }
+    }
+
+    /// Takes the next bytes up to the end of a frame or of its head; gives how many, and the frame if it has ended.
+    pub fn step(&mut self, bytes: &[u8]) -> (usize, Option<FrameHead>) {
+        let skipped = self.left.min(bytes.len());
+        self.left -= skipped;
+        if self.left > 0 {
+            return (skipped, None);
+        }
+        if let Some(frame) = self.current.take() {
+            return (skipped, Some(frame));
+        }
+        let bytes = &bytes[skipped..];
+        let taken = (HEAD_BYTES - self.filled).min(bytes.len());
+        self.head[self.filled..self.filled + taken].copy_from_slice(&bytes[..taken]);
+        self.filled += taken;
+        if self.filled == HEAD_BYTES {
             let frame = FrameHead::parse(self.head);
             self.filled = 0;
             self.left = frame.length as usize;
             self.current = Some(frame);
         }
+        (skipped + taken, None)
     }
 }
 

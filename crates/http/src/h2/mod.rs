@@ -20,6 +20,7 @@ pub mod observer;
 pub mod schedule;
 pub mod server;
 pub mod settings;
+mod singly;
 
 pub use client::{Handle, connect};
 pub use flow::FlowMeter;

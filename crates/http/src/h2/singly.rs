@@ -1,0 +1,188 @@
+//! Hands each request's head on by itself, as browsers do.
+//!
+//! h2 gathers whatever was asked for since it was polled last and writes all of it at once: how many requests share a segment, and how many
+//! segments of the initial window they take, would depend on how fast the client's processor is. Chromium writes a frame at a time
+//! (`SpdySession::DoWrite`), each in a TLS record of its own; without Nagle's algorithm each is then a segment, until the congestion window is
+//! full. So does this, for frames that carry heads; others go with what follows them.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::frame::{CONTINUATION, Frames, HEADERS};
+
+/// A client's stream to which no more than one request's head is written at a time.
+pub struct Singly<S> {
+    stream: S,
+    written: Frames,
+}
+
+impl<S> Singly<S> {
+    /// Writes to `stream`.
+    pub fn new(stream: S) -> Singly<S> {
+        Singly { stream, written: Frames::of_client() }
+    }
+
+    /// How many of the bytes of `parts` come up to the end of the first head.
+    fn first_head(&self, parts: &[IoSlice<'_>]) -> usize {
+        let mut frames = self.written.clone();
+        let mut bytes = 0;
+        for part in parts {
+            let mut part: &[u8] = part;
+            loop {
+                let (taken, ended) = frames.step(part);
+                part = &part[taken..];
+                bytes += taken;
+                match ended {
+                    Some(frame) if matches!(frame.kind, HEADERS | CONTINUATION) => return bytes,
+                    None if taken == 0 => break,
+                    _ => {}
+                }
+            }
+        }
+        bytes
+    }
+
+    fn note(&mut self, parts: &[IoSlice<'_>], mut bytes: usize) {
+        for part in parts {
+            let taken = bytes.min(part.len());
+            self.written.feed(&part[..taken], |_| {});
+            bytes -= taken;
+        }
+    }
+}
+
+/// The first `bytes` of `parts`.
+fn beginning<'a>(parts: &'a [IoSlice<'_>], mut bytes: usize) -> Vec<IoSlice<'a>> {
+    let cut = |part: &'a IoSlice<'_>| {
+        let taken = bytes.min(part.len());
+        bytes -= taken;
+        (taken > 0).then(|| IoSlice::new(&part[..taken]))
+    };
+    parts.iter().filter_map(cut).collect()
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Singly<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Singly<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let head = beginning(parts, self.first_head(parts));
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &head))?;
+        self.note(parts, written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::super::frame::{DATA, PREFACE};
+    use super::*;
+
+    /// Remembers each write; takes at most so many bytes.
+    struct Writes(Vec<Vec<u8>>, usize);
+
+    impl AsyncWrite for Writes {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let taken = data.len().min(self.1);
+            self.0.push(data[..taken].to_vec());
+            Poll::Ready(Ok(taken))
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            parts: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+            self.poll_write(cx, &all)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    fn frame(kind: u8, length: u8) -> Vec<u8> {
+        let mut frame = vec![0, 0, length, kind, 4, 0, 0, 0, 1];
+        frame.resize(9 + usize::from(length), 0xee);
+        frame
+    }
+
+    fn writes(all: &[u8], most: usize) -> Vec<usize> {
+        let mut singly = Singly::new(Writes(Vec::new(), most));
+        let mut left = all;
+        while !left.is_empty() {
+            // In two parts, as h2 writes a buffer and what it borrows.
+            let (a, b) = left.split_at(left.len() / 2);
+            let mut write = Box::pin(poll_fn(|cx| {
+                Pin::new(&mut singly).poll_write_vectored(cx, &[IoSlice::new(a), IoSlice::new(b)])
+            }));
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            let Poll::Ready(Ok(taken)) = write.as_mut().poll(&mut cx) else {
+                panic!("it never waits")
+            };
+            drop(write);
+            left = &left[taken..];
+        }
+        assert_eq!(singly.stream.0.concat(), all);
+        singly.stream.0.iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn each_head_goes_alone_and_the_rest_with_what_follows() {
+        let settings = frame(4, 18);
+        let heads = [frame(HEADERS, 40), frame(HEADERS, 0), frame(DATA, 100), frame(HEADERS, 7)];
+        let all = [PREFACE.to_vec(), settings, heads.concat(), frame(DATA, 30)].concat();
+        assert_eq!(writes(&all, usize::MAX), [24 + 27 + 49, 9, 109 + 16, 39]);
+    }
+
+    #[test]
+    fn a_stream_that_takes_little_gets_the_same_bytes() {
+        let all = [PREFACE.to_vec(), frame(HEADERS, 40), frame(HEADERS, 33)].concat();
+        assert_eq!(writes(&all, 30), [30, 30, 13, 30, 12]);
+    }
+}
