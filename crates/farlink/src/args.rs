@@ -211,7 +211,7 @@ pub struct How {
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
 
-    /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing):
+    /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
     /// without loss all repetitions are then the same.
     #[arg(long)]
     pub no_nuisance: bool,

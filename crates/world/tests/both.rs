@@ -89,6 +89,31 @@ fn equal_plans_give_equal_traces_and_another_seed_another() {
     assert_ne!(digest(1), digest(2));
 }
 
+/// A connect, and an answer to it: the server's process is woken once and the client's twice.
+#[test]
+fn waking_up_takes_a_drawn_time_and_then_all_is_seen_at_once() {
+    let took = |latency: Option<std::ops::Range<Duration>>, seed| {
+        let (mut plan, client, server) = pair("rtt=100ms,down=1gbit,up=1gbit", seed);
+        if let Some(latency) = latency {
+            plan.wake_latency(latency);
+        }
+        let address: SocketAddr = "10.0.0.2:7".parse().unwrap();
+        plan.spawn(server, async move { echo(TcpListener::bind(address).unwrap()).await });
+        let exchange = async move {
+            assert!(round_trip(address, 10).await);
+            world::now().since(units::Time::ZERO)
+        };
+        plan.run(client, exchange).unwrap()
+    };
+    let latency = || Some(Duration::from_millis(10)..Duration::from_millis(20));
+    let (none, once, again) = (took(None, 1), took(latency(), 1), took(latency(), 1));
+    assert_eq!(once, again);
+    assert_ne!(once, took(latency(), 2));
+    let waited = once - none;
+    let bounds = Duration::from_millis(30)..=Duration::from_millis(60);
+    assert!(bounds.contains(&waited), "{waited:?}");
+}
+
 #[test]
 fn virtual_time_is_the_links_and_nothing_else() {
     let (plan, client, _) = pair("rtt=100ms,down=10mbit,up=10mbit", 1);

@@ -1,6 +1,8 @@
 //! The scenario's stage: client, links, origins.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use browser::Arm;
 use chance::Source;
@@ -8,8 +10,12 @@ use net::Network;
 use proxy::{Meters, origin};
 use world::sim::{LinkId, NodeId, Plan};
 
-use crate::scenario::Scenario;
+use crate::scenario::{Nuisance, Scenario};
 use crate::tour::{self, CLIENT, DOWN, Detail, Ready, UP, extra_delay, link_names, origin_address};
+
+/// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
+/// between a packet's delivery and the answer of farlink's own programs.
+const WAKE_LATENCY: Range<Duration> = Duration::from_micros(50)..Duration::from_micros(200);
 
 /// A world with everything in its place.
 pub(super) struct Stage {
@@ -32,6 +38,9 @@ impl Stage {
         if detail == Detail::Packets {
             plan.capture();
             plan.record_series();
+        }
+        if scenario.nuisance == Nuisance::On {
+            plan.wake_latency(WAKE_LATENCY);
         }
         let meters = Meters::default();
         let [client_tcp, server_tcp] = [&scenario.transport.client, &scenario.transport.server]

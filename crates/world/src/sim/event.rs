@@ -5,6 +5,8 @@ use std::collections::BinaryHeap;
 
 use units::Time;
 
+use super::plan::NodeId;
+
 /// Something that fires at an instant. Slots carry generations: an event whose slot has moved on is
 /// stale and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) enum Event {
     Tcp { slot: u32, generation: u32 },
     /// A packet between two sockets of one node is due.
     Local,
+    /// A node's process wakes up.
+    Wake(NodeId),
 }
 
 #[derive(Default)]

@@ -21,6 +21,7 @@ mod topology;
 mod trace;
 mod udp_socket;
 mod waker;
+mod wakes;
 
 pub use capture::{Content, Crossing, Sighting, take_sightings};
 pub use held::HeldNotes;

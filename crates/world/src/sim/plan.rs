@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::executor::{self, Task};
 use super::state::{self, State};
 use super::topology::Topology;
 use super::trace::Trace;
+use super::wakes::Wakes;
 use crate::ambient::{self, Common, Kind};
 
 /// A host in the plan.
@@ -33,6 +35,7 @@ pub struct Plan {
     tasks: Vec<(NodeId, Task)>,
     limit: Duration,
     trace: Trace,
+    wake_latency: Option<Range<Duration>>,
 }
 
 /// Why a world ended without its main task being done.
@@ -62,6 +65,7 @@ impl Plan {
             tasks: Vec::new(),
             limit: Duration::from_secs(3600),
             trace: Trace::default(),
+            wake_latency: None,
         }
     }
 
@@ -79,6 +83,12 @@ impl Plan {
     /// [`Endpoint`](super::Endpoint).
     pub fn record_series(&mut self) {
         self.trace.series = true;
+    }
+
+    /// Lets the processes of all nodes take this long to notice that their sockets have something for them; each time is drawn anew.
+    /// They take no time unless this is said.
+    pub fn wake_latency(&mut self, range: Range<Duration>) {
+        self.wake_latency = Some(range);
     }
 
     /// A host at `address` whose connections use `tcp`.
@@ -123,7 +133,7 @@ impl Plan {
     {
         let common = Common { source: self.source, hosts: self.hosts };
         let _entered = ambient::enter(Kind::Sim, common);
-        state::install(State::new(self.topology, self.trace));
+        state::install(State::new(self.topology, self.trace, Wakes::taking(self.wake_latency)));
         let _running = Running;
         for (node, task) in self.tasks {
             executor::spawn_on(node, task);

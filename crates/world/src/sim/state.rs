@@ -1,16 +1,19 @@
 //! Everything the simulated world consists of beside its tasks.
 
 use std::cell::RefCell;
+use std::task::Waker;
 
 use units::Time;
 
 use super::clock::Timers;
 use super::demux::Demux;
 use super::event::{Agenda, Event};
+use super::plan::NodeId;
 use super::tcp_socket::TcpSockets;
 use super::topology::{Body, Packet, Topology};
 use super::trace::Trace;
 use super::udp_socket::UdpSockets;
+use super::wakes::Wakes;
 
 pub(super) struct State {
     pub(super) now: Time,
@@ -21,6 +24,7 @@ pub(super) struct State {
     pub(super) tcp: TcpSockets,
     pub(super) udp: UdpSockets,
     pub(super) trace: Trace,
+    pub(super) wakes: Wakes,
 }
 
 thread_local! {
@@ -55,7 +59,7 @@ pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
 }
 
 impl State {
-    pub(super) fn new(topology: Topology, trace: Trace) -> State {
+    pub(super) fn new(topology: Topology, trace: Trace, wakes: Wakes) -> State {
         State {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -65,6 +69,7 @@ impl State {
             tcp: TcpSockets::default(),
             udp: UdpSockets::default(),
             trace,
+            wakes,
         }
     }
 
@@ -82,6 +87,7 @@ impl State {
             Event::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
             Event::Link(_) => {}
             Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
+            Event::Wake(node) => self.wakes.wake(node),
             Event::Local => {
                 if let Some(packet) = self.topology.next_local() {
                     self.deliver(packet);
@@ -89,6 +95,13 @@ impl State {
             }
         }
         Some(at)
+    }
+
+    /// Lets a task of `node` run once its process has noticed that there is something to do.
+    pub(super) fn rouse(&mut self, node: NodeId, task: Waker) {
+        if let Some(latency) = self.wakes.rouse(node, task) {
+            self.agenda.plan(self.now + latency, Event::Wake(node));
+        }
     }
 
     /// Sends a packet on its way.

@@ -367,19 +367,15 @@ impl Socket {
         }
     }
 
-    /// Wakes whoever waits for what is possible now.
-    fn notify(&mut self) {
+    /// Whoever waits for what is possible now: reader, writer.
+    fn able(&mut self) -> [Option<Waker>; 2] {
         let failed = self.connection.error().is_some();
-        if (failed || self.connection.is_readable())
-            && let Some(reader) = self.reader.take()
-        {
-            reader.wake();
-        }
-        if (failed || self.connection.is_writable())
-            && let Some(writer) = self.writer.take()
-        {
-            writer.wake();
-        }
+        let readable = failed || self.connection.is_readable();
+        let writable = failed || self.connection.is_writable();
+        [
+            if readable { self.reader.take() } else { None },
+            if writable { self.writer.take() } else { None },
+        ]
     }
 }
 
@@ -474,7 +470,9 @@ impl State {
             let config = socket.connection.config();
             self.topology.learn(socket.here, socket.there, self.now, config, &lesson);
         }
-        socket.notify();
+        let node = socket.here.node;
+        let able = socket.able();
+        let mut acceptor = None;
         if let Some(listener) = socket.listener
             && socket.connection.is_established()
         {
@@ -482,10 +480,11 @@ impl State {
             let id = Id { slot, generation: *generation };
             if let Some(listener) = &mut self.tcp.listeners[listener as usize] {
                 listener.backlog.push_back(id);
-                if let Some(acceptor) = listener.acceptor.take() {
-                    acceptor.wake();
-                }
+                acceptor = listener.acceptor.take();
             }
+        }
+        for task in able.into_iter().chain([acceptor]).flatten() {
+            self.rouse(node, task);
         }
         self.tcp_reap(slot);
     }

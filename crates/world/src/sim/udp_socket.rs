@@ -129,7 +129,7 @@ impl State {
         let socket = self.udp.get(slot);
         socket.inbox.push_back((from, data));
         if let Some(reader) = socket.reader.take() {
-            reader.wake();
+            self.rouse(to.node, reader);
         }
     }
 }
