@@ -26,12 +26,17 @@ need_rust() {
 
 stages=()
 
-# stage NAME COMMAND...: runs it and notes how long it took.
+# stage NAME COMMAND...: runs it and notes how long it took. The first command within it that fails ends everything.
 stage() {
-  local name=$1 begin=$SECONDS
+  local name=$1 begin=$SECONDS failed
   shift
   printf '\n== %s\n' "$name"
-  "$@" || { printf '== %s FAILED after %s s\n' "$name" $((SECONDS - begin)); exit 1; }
+  # Not as a condition: bash would take no notice of failures within.
+  set +e
+  (set -e; "$@")
+  failed=$?
+  set -e
+  [ "$failed" = 0 ] || { printf '== %s FAILED after %s s\n' "$name" $((SECONDS - begin)); exit 1; }
   stages+=("$(printf '%5s s  %s' $((SECONDS - begin)) "$name")")
 }
 

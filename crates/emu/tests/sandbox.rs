@@ -108,7 +108,7 @@ fn printed(script: &str) -> Result<Vec<String>, Failed> {
 fn shows_its_own_world() -> Result<(), Failed> {
     let lines = printed(
         "getent hosts server.farlink; id -u; grep -c : /proc/self/net/dev
-         ls /proc/self/fd | wc -l; env | grep -c FARLINK_",
+         ls /proc/self/fd | wc -l; env | grep -c FARLINK_SANDBOX",
     )?;
     let outside = |script: &str| {
         let output = Command::new("sh").args(["-c", script]).output().expect("sh is there");

@@ -32,7 +32,7 @@ mod real_time {
             ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance", "--json"];
         let arguments: Vec<&str> = fixed.iter().chain(extra).copied().collect();
         let ran = desk.run(&arguments);
-        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 

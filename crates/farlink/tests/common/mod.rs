@@ -58,8 +58,14 @@ impl Desk {
 
     /// The command `farlink ARGUMENTS`, not started; nothing of the tester's own colours in it.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program());
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
+        // Whoever tests in the background ignores Ctrl-C, and so would all that is started from there.
+        let mut command = Command::new("/usr/bin/env");
+        command
+            .arg("--default-signal")
+            .arg(program())
+            .args(arguments)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }

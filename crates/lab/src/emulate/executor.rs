@@ -19,7 +19,7 @@ use crate::scenario::Scenario;
 use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 8;
 
 /// Executes journeys in real time, each in a sandbox of its own.
 pub struct Emulation {

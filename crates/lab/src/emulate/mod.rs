@@ -97,6 +97,7 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
         Ok(Channel::new(stream)?)
     };
     let node = |job: fn(Channel) -> Result<(), NodeError>| {
+        kernel::give_way();
         supervisor().and_then(job).map_err(|error| error.to_string())
     };
     match role {
