@@ -59,6 +59,11 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     told.finish(FromClient::Done { visits, endpoints: Vec::new(), notes, screenshots })
 }
 
+/// Why there is no Chromium here, if there is none.
+pub(super) fn missing() -> Option<String> {
+    find().err()
+}
+
 /// The program; the environment may name another than the one on the path.
 fn find() -> Result<Chromium, String> {
     let named = std::env::var_os("FARLINK_CHROMIUM");

@@ -10,12 +10,12 @@ use base64::engine::general_purpose::STANDARD;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
-use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
+use super::{Role, chromium};
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::scenario::Scenario;
+use crate::scenario::{Program, Scenario};
 use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
@@ -49,6 +49,11 @@ impl Emulation {
     /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.able.get_or_init(able).clone()?;
+        if scenario.client.program == Program::Chromium
+            && let Some(message) = chromium::missing()
+        {
+            return Err(Refusal { message, hint: None });
+        }
         let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
             message: format!("{side}: {refusal}"),
             hint: Some("simulate it: world `sim`".to_owned()),

@@ -38,7 +38,7 @@ pub(crate) use self::capture::Frame;
 use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
 pub use self::executor::Emulation;
-use self::messages::{Begin, Prepared};
+use self::messages::{Begin, FromClient, Prepared};
 use crate::scenario::Scenario;
 use crate::tour::{self, Detail, Ready};
 
@@ -92,20 +92,30 @@ pub const COMMAND: &str = "emulated";
 /// # Errors
 /// One sentence; the process that started this one hears of it, too.
 pub fn work(role: Role, program: &Path) -> Result<(), String> {
-    let supervisor = || {
-        let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-        Ok(Channel::new(stream)?)
+    let done = match role {
+        Role::Supervisor => {
+            return supervisor::supervise(program).map_err(|error| error.to_string());
+        }
+        Role::Client => as_client(client::load),
+        Role::Chromium => as_client(chromium::load),
+        Role::Servers => supervisor().and_then(server::serve),
     };
-    let node = |job: fn(Channel) -> Result<(), NodeError>| {
-        kernel::give_way();
-        supervisor().and_then(job).map_err(|error| error.to_string())
-    };
-    match role {
-        Role::Supervisor => supervisor::supervise(program).map_err(|error| error.to_string()),
-        Role::Client => node(client::load),
-        Role::Chromium => node(chromium::load),
-        Role::Servers => node(server::serve),
-    }
+    done.map_err(|error| error.to_string())
+}
+
+/// The way to the supervisor, of a node that lets the emulator go first.
+fn supervisor() -> Result<Channel, NodeError> {
+    kernel::give_way();
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Channel::new(stream)?)
+}
+
+/// Does a client's part and, should it fail, tells the supervisor why.
+fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError> {
+    let mut told = supervisor()?;
+    supervisor()
+        .and_then(job)
+        .or_else(|error| Ok(told.send(&FromClient::Failed(error.to_string()))?))
 }
 
 /// The network of a scenario, with what lies farther for some of its hosts.

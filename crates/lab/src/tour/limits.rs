@@ -15,7 +15,7 @@ use super::ends::factors;
 use super::ready::Ready;
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
-use crate::scenario::{Origins, Scenario};
+use crate::scenario::{Origins, Program, Scenario};
 
 /// What the floors of a journey are worked out from.
 pub(crate) struct Limits {
@@ -34,7 +34,12 @@ impl Limits {
         network: &Network,
         seed: u64,
     ) -> Result<Limits, String> {
-        let mut device = Device::named(&scenario.client.device).map_err(|e| e.to_string())?;
+        // A real browser's computing is its own affair: no profile says what it costs at the least.
+        let name = match scenario.client.program {
+            Program::Loader => scenario.client.device.as_str(),
+            Program::Chromium => "zero",
+        };
+        let mut device = Device::named(name).map_err(|e| e.to_string())?;
         device.slowdown = scenario.client.cpu_multiplier;
         let source = Source::new(seed, 0);
         let think = factors(scenario, ready, source.stream("origin/think"));
