@@ -36,10 +36,10 @@ integration() {
 
 # The kernel's TCP in namespaces, as root and as an ordinary user: in real time, so nothing else runs beside it.
 emu() {
-  cargo test --locked -p farlink-emu --tests -- --nocapture --test-threads 1
+  cargo test --locked -p farlink-emu --test '*' -- --nocapture --test-threads 1
   cargo test --locked -p farlink --tests -- --test-threads 1 real_time
   [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
-  as_ordinary_user -p farlink-emu --tests -- --nocapture --test-threads 1
+  as_ordinary_user -p farlink-emu --test '*' -- --nocapture --test-threads 1
   as_ordinary_user -p farlink --tests -- --test-threads 1 real_time
 }
 
@@ -54,14 +54,15 @@ validation() {
 # The tests of a crate once more, by somebody who has no rights: `cargo test` arguments, then `--` and the tests' own. Programs are copied to
 # where that user may read them.
 as_ordinary_user() {
-  local build=() built kind program
+  local build=() built kind programs program
   while [ "$1" != -- ]; do build+=("$1"); shift; done
   shift
-  built=$(cargo test --locked "${build[@]}" --no-run --message-format json 2>/dev/null)
+  built=$(cargo test --locked "${build[@]}" --no-run --quiet --message-format json)
   for kind in test bin; do
     mkdir -p "$ordinary/$kind"
-    grep "\"kind\":\[\"$kind\"\]" <<<"$built" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4 |
-      while read -r program; do cp "$program" "$ordinary/$kind/"; done
+    # Not every crate has programs of each kind.
+    programs=$(sed -n "/\"kind\":\[\"$kind\"\]/s/.*\"executable\":\"\([^\"]*\)\".*/\1/p" <<<"$built")
+    for program in $programs; do cp "$program" "$ordinary/$kind/"; done
   done
   chmod -R a+rX "$ordinary"
   for program in "$ordinary"/test/*; do

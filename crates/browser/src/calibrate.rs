@@ -14,10 +14,7 @@
 
 use std::time::Duration;
 
-use page::{
-    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
-    Provenance,
-};
+use page::{Kind, Page};
 
 use crate::Device;
 use crate::device::Costs;
@@ -102,68 +99,6 @@ fn normal_equations(samples: &[Sample]) -> ([Features; 3 + KINDS.len()], Feature
     (gram, moments)
 }
 
-/// The pages to be loaded for a calibration: of each kind few and many, small and large objects; documents
-/// alone. None of them is a page that anything is judged by.
-pub fn pages() -> Vec<Page> {
-    let kinds = [Kind::Stylesheet, Kind::Script, Kind::Image, Kind::Font];
-    let shapes = [(4, 1_000), (4, 100_000), (30, 1_000), (30, 12_000)];
-    let documents = [2_000, 60_000, 300_000].map(|bytes| (bytes, Kind::Image, 0, 0));
-    let others = kinds.iter().flat_map(|kind| shapes.map(|(n, bytes)| (6_000, *kind, n, bytes)));
-    let all = documents.into_iter().chain(others).enumerate();
-    all.map(|(number, (document, kind, n, bytes))| page(number, document, kind, n, bytes)).collect()
-}
-
-/// A document and `count` objects that it refers to at equal distances, on a host of the page's own.
-fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) -> Page {
-    let host = Host {
-        name: format!("page{number}.calibration.test"),
-        extra_rtt: Estimate::default(),
-        recorded_protocol: None,
-        recorded_tls: true,
-    };
-    let mut page = Page {
-        name: format!("calibration:{document_bytes}+{count}x{bytes}-{kind:?}"),
-        origin: "generated: for a device's calibration".to_owned(),
-        hosts: vec![host],
-        objects: vec![object(number, 0, Kind::Document, document_bytes, Vec::new())],
-        skipped: Vec::new(),
-    };
-    for index in 1..=count {
-        let at = document_bytes * u64::from(index) / u64::from(count + 1);
-        let edge = Edge {
-            object: ObjectId(0),
-            after: After::Bytes(at),
-            compute: Estimate::default(),
-            provenance: Provenance::Defaulted,
-        };
-        page.objects.push(object(number, index, kind, bytes, vec![edge]));
-    }
-    page
-}
-
-fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<Edge>) -> Object {
-    let path = format!("/{index}");
-    Object {
-        url: format!("https://page{page}.calibration.test{path}"),
-        host: HostId(0),
-        path,
-        method: "GET".to_owned(),
-        kind,
-        status: 200,
-        request_header_bytes: 400,
-        request_body_bytes: 0,
-        response_header_bytes: 300,
-        header_provenance: Provenance::Defaulted,
-        body_bytes,
-        body_source: BodySource::Specified,
-        think: Estimate::default(),
-        waits_for,
-        priority: Priority::Low,
-        blocks_load: true,
-        cacheable: false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +106,7 @@ mod tests {
     /// Loads that take exactly what these costs say, and a little more or less.
     fn loads(costs: &Features, noise: f64) -> Vec<Sample> {
         let mut sign = 1.0;
-        let pages = pages();
+        let pages = page::calibration_pages();
         let loads = pages.iter().flat_map(|page| [(page, 1), (page, 6)]);
         loads
             .map(|(page, connections)| {
@@ -197,13 +132,5 @@ mod tests {
             "{noisy:?}"
         );
         assert!(noisy.iter().all(|cost| *cost >= 0.0));
-    }
-
-    #[test]
-    fn the_pages_are_pages() {
-        for page in pages() {
-            assert_eq!(page.check(), Ok(()));
-            assert_eq!(page::browsable(&page).unwrap().notes, [""; 0], "{}", page.name);
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use page::Kind;
 use serde::Deserialize;
+use thiserror::Error;
 
 use crate::named::{Table, UnknownName};
 
@@ -45,6 +46,30 @@ pub(crate) struct Costs {
     pub(crate) other_us_per_kb: u64,
 }
 
+/// Why there is no such device.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// No profile is called that.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// The file cannot be read.
+    #[error("cannot read the device {path}: {why}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What the system says.
+        why: String,
+    },
+    /// The file is no device.
+    #[error("{path} is not one device as `farlink calibrate` writes it: {why}")]
+    Malformed {
+        /// Its path.
+        path: String,
+        /// What is wrong, and where.
+        why: String,
+    },
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -58,6 +83,27 @@ impl Device {
     /// If there is none; the message lists those that exist.
     pub fn named(name: &str) -> Result<Device, UnknownName> {
         TABLE.find(name)
+    }
+
+    /// The device that `spec` names: a profile, or a TOML file of one device as [`Device::to_toml`] writes it.
+    ///
+    /// # Errors
+    /// If there is none of that name, or the file holds none.
+    pub fn open(spec: &str) -> Result<Device, DeviceError> {
+        if !spec.ends_with(".toml") {
+            return Ok(Device::named(spec)?);
+        }
+        let path = || spec.to_owned();
+        let text = std::fs::read_to_string(spec)
+            .map_err(|error| DeviceError::Unreadable { path: path(), why: error.to_string() })?;
+        let malformed = |why: String| DeviceError::Malformed { path: path(), why };
+        let mut devices: BTreeMap<String, Device> =
+            toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        match (devices.pop_first(), devices.len()) {
+            (Some((_, device)), 0) => Ok(Device { slowdown: 1.0, ..device }),
+            (None, _) => Err(malformed("it holds none".to_owned())),
+            (Some(_), others) => Err(malformed(format!("it holds {}", others + 1))),
+        }
     }
 
     /// All devices by name.
@@ -160,6 +206,27 @@ mod tests {
         desktop.slowdown = 4.0;
         assert_eq!(desktop.work(Kind::Document, 10_000), once * 4);
         assert_eq!(desktop.recorded(Duration::from_millis(5)), Duration::from_millis(20));
+    }
+
+    #[test]
+    fn a_device_from_a_file_is_the_one_that_was_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let nexus7 = Device::named("nexus7").unwrap();
+        let text = nexus7.to_toml("mine");
+        assert_eq!(Device::open(&file("mine.toml", &text)).unwrap(), nexus7);
+        assert_eq!(Device::open("nexus7").unwrap(), nexus7);
+        let refused = |path: &str| Device::open(path).unwrap_err().to_string();
+        let two = text.clone() + &nexus7.to_toml("other");
+        assert!(refused(&file("two.toml", &two)).ends_with("it holds 2"));
+        assert!(refused(&file("none.toml", "")).ends_with("it holds none"));
+        let wrong = text.replace("object_us", "objekt_us");
+        assert!(refused(&file("wrong.toml", &wrong)).contains("objekt_us"));
+        assert!(refused("nowhere.toml").starts_with("cannot read the device nowhere.toml"));
     }
 
     #[test]

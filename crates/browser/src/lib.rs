@@ -21,7 +21,7 @@ mod thread;
 mod timeline;
 
 pub use cache::Cache;
-pub use device::Device;
+pub use device::{Device, DeviceError};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};

@@ -26,7 +26,7 @@ const UNLIMITED: &str = "rtt=0ms,down=10gbit,up=10gbit,queue=100000pkt";
 #[ignore = "minutes of Chromium on a machine that does nothing else: run it by name, with --nocapture"]
 fn a_device_explains_this_machine() {
     let Some(chromium) = chromium::installed() else { return };
-    let pages = calibrate::pages();
+    let pages = page::calibration_pages();
     let mut loads: Vec<(&Page, Protocol, Duration)> = Vec::new();
     let mut samples = Vec::new();
     for protocol in [Protocol::H1, Protocol::H2] {

@@ -30,6 +30,8 @@ pub enum Command {
     Runs(Runs),
     /// Hold the simulation against the emulation, and the loader against Chromium.
     Validate(Validate),
+    /// Measure what Chromium's computing costs on this machine, as a device for `--device`.
+    Calibrate(Calibrate),
     /// Pages: list, show, write to disk.
     #[command(subcommand)]
     Pages(Pages),
@@ -112,6 +114,12 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub screenshot: Option<PathBuf>,
 
+    /// Write the filmstrip of the median load of each arm as HTML, and film all loads for it, which costs the
+    /// browser time and gives each load a Speed Index (--client chromium only; with several arms, the arm's name
+    /// goes before the extension).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub film: Option<PathBuf>,
+
     /// Print one JSON object a visit, one a line, instead of the table.
     #[arg(long)]
     pub json: bool,
@@ -141,6 +149,11 @@ pub struct How {
     /// over the same links, emulated; Linux only, needs no root).
     #[arg(long, default_value = "sim", help_heading = "World")]
     pub world: String,
+
+    /// How the emulated world hands packets over: single (each when it is due, as on a wire) or coalesced
+    /// (neighbours together, up to 0.4 ms early or late, for less processor time).
+    #[arg(long, default_value = "single", help_heading = "World")]
+    pub release: String,
 
     /// What loads the page: loader (farlink's own) or chromium (a real one; world emu only).
     #[arg(long, default_value = "loader", help_heading = "Client")]
@@ -296,6 +309,11 @@ pub struct Validate {
     #[arg(long)]
     pub again: bool,
 
+    /// The device that farlink's loader computes as, in all scenarios: a profile or a file that `farlink calibrate` has
+    /// written (default: the suite's).
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub device: Option<String>,
+
     /// Do without Chromium.
     #[arg(long)]
     pub without_chromium: bool,
@@ -303,6 +321,17 @@ pub struct Validate {
     /// Emulated loads that go on side by side (default: the suite's). Browsers load one at a time.
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Args)]
+pub struct Calibrate {
+    /// The TOML file to write: a device, which `--device` and `client.device` take by its path.
+    #[arg(short, long, default_value = "device.toml", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Loads of each page over each protocol; the least time counts.
+    #[arg(short = 'n', long, default_value_t = 5, value_name = "REPS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repetitions: u32,
 }
 
 #[derive(Subcommand)]

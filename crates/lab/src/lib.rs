@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod calibration;
 pub mod csv_export;
 pub mod early;
 pub mod emulate;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use browser::chromium::Chromium;
+
 use crate::emulate::Emulation;
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult};
@@ -18,12 +20,13 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// All worlds; `program` is farlink, which starts itself anew in the sandboxes of the emulated one.
-    pub fn new(program: PathBuf) -> Worlds {
+    /// All worlds; `program` is farlink, which starts itself anew in the sandboxes of the emulated one, `chromium` the browser that is
+    /// installed, or why there is none.
+    pub fn new(program: PathBuf, chromium: Result<Chromium, String>) -> Worlds {
         let library = Arc::new(Library::default());
         Worlds {
             simulator: Simulator::new(Arc::clone(&library)),
-            emulation: Emulation::new(Arc::clone(&library), program),
+            emulation: Emulation::new(Arc::clone(&library), program, chromium),
             library,
         }
     }
@@ -32,6 +35,12 @@ impl Worlds {
     #[must_use]
     pub fn watching(self) -> Worlds {
         Worlds { emulation: self.emulation.watching(), ..self }
+    }
+
+    /// The same, in which real browsers are filmed, too; that costs them time.
+    #[must_use]
+    pub fn filming(self) -> Worlds {
+        Worlds { emulation: self.emulation.filming(), ..self }
     }
 
     /// The pages and networks that scenarios name.

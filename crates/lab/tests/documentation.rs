@@ -22,8 +22,8 @@ impl Catalogue for Anything {
     fn network(&self, _: &NetworkSpec) -> Result<Option<String>, Refusal> {
         Ok(None)
     }
-    fn device(&self, _: &str) -> Result<(), Refusal> {
-        Ok(())
+    fn device(&self, _: &str) -> Result<Option<String>, Refusal> {
+        Ok(None)
     }
     fn browser(&self, _: &str) -> Result<(), Refusal> {
         Ok(())

@@ -19,6 +19,7 @@ pub mod write;
 
 pub use browsable::{Browsable, Content, browsable};
 pub use error::Error;
+pub use generate::calibration_pages;
 pub use graph::{
     After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
     Provenance, SkipReason, Skipped,

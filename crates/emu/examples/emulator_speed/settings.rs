@@ -61,7 +61,7 @@ pub const SETTINGS: [Setting; 6] = [
         delay_ms: 10,
         queue: 200,
         has_flow: true,
-        release: Some(Release::Coalesced { quantum: Duration::from_micros(750) }),
+        release: Some(Release::THRIFTY),
         mahimahi: "(Mahimahi: 1.6 CPU-s a Gbit)",
     },
     Setting {

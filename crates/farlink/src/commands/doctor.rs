@@ -117,10 +117,13 @@ fn emulation() -> Finding {
 }
 
 fn chromium() -> Finding {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
+    const REMEDY: &str = "sudo apt-get install chromium";
     Finding {
         what: "Chromium".to_owned(),
-        outcome: version_of(&names, "sudo apt-get install chromium"),
+        outcome: match super::chromium() {
+            Ok(chromium) => version_of(&chromium.program().to_string_lossy(), REMEDY),
+            Err(error) => missing(error, REMEDY),
+        },
         purpose: "loads pages in emulated networks (`--client chromium`)".to_owned(),
     }
 }
@@ -128,21 +131,21 @@ fn chromium() -> Finding {
 fn tshark() -> Finding {
     Finding {
         what: "tshark".to_owned(),
-        outcome: version_of(&["tshark"], "sudo apt-get install tshark"),
+        outcome: version_of("tshark", "sudo apt-get install tshark"),
         purpose: "reads captures (`load --pcap`)".to_owned(),
     }
 }
 
-/// The first of these programs that says its version.
-fn version_of(names: &[&str], remedy: &str) -> Outcome {
-    let version = |name: &&str| {
-        let output = Command::new(name).arg("--version").stdin(Stdio::null()).output().ok()?;
+/// What a program says of its version.
+fn version_of(program: &str, remedy: &str) -> Outcome {
+    let version = || {
+        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
         let line = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
         output.status.success().then_some(line)
     };
-    match names.iter().find_map(version) {
+    match version() {
         Some(version) => Outcome::Works(version),
-        None => missing(format!("no `{}` that runs is on PATH", names.join("`, `")), remedy),
+        None => missing(format!("no `{program}` that runs is on PATH"), remedy),
     }
 }
 

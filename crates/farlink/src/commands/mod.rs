@@ -1,5 +1,6 @@
 //! One module a command, and what they share.
 
+mod calibrate;
 mod completions;
 mod doctor;
 mod emulated;
@@ -22,6 +23,8 @@ mod validate;
 use std::num::NonZeroUsize;
 use std::process;
 
+use browser::chromium::{Chromium, ChromiumError};
+use lab::experiment::Refusal;
 use lab::har_export::HarVisit;
 use lab::worlds::Worlds;
 
@@ -36,6 +39,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => runs::run(&runs),
         Command::Validate(validate) => validate::run(&validate),
+        Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
         Command::Link(link) => link::run(&link),
@@ -53,7 +57,18 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 fn worlds() -> Result<Worlds, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
-    Ok(Worlds::new(program))
+    Ok(Worlds::new(program, chromium().map_err(|error| error.to_string())))
+}
+
+/// The browser that is installed.
+fn chromium() -> Result<Chromium, ChromiumError> {
+    let (named, path) = (std::env::var_os("FARLINK_CHROMIUM"), std::env::var_os("PATH"));
+    Chromium::find(named.as_deref(), path.as_deref())
+}
+
+/// A name or a scenario that is refused, as a failure.
+fn refused(Refusal { message, hint }: Refusal) -> Failure {
+    Failure::bad_input(message).hint(hint)
 }
 
 /// How many journeys to compute at once: what was asked for, or one a core.

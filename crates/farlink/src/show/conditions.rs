@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lab::scenario::{Nuisance, Origins, Program, Scenario, View};
+use lab::scenario::{Nuisance, Origins, Program, Release, Scenario, View};
 use net::{Network, QueueLimit};
 
 use super::units::span;
@@ -72,6 +72,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
+    tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

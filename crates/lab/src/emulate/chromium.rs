@@ -5,17 +5,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
 use chance::Source;
+use kernel::diag::Follower;
+use kernel::{Connection, Motion};
 use page::Page;
 use record::VisitRecord;
 use units::Time;
-use world::real;
+use world::real::{self, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
@@ -24,7 +24,8 @@ use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
 use crate::scenario::{Nuisance, Scenario, View};
 use crate::tour::{
-    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, VISIT_LIMIT, Witness,
+    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, Png, Shown, VISIT_LIMIT,
+    Witness,
 };
 
 /// Makes the journey.
@@ -34,15 +35,16 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
         let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
-        Ok((ready, topology, find()?))
+        let named = order.chromium.as_ref().map(|program| program.as_os_str());
+        let chromium = Chromium::find(named, None).map_err(|error| error.to_string())?;
+        Ok((ready, topology, chromium))
     });
     let (ready, topology, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
     let plan = ready.load_plan(scenario);
 
     let Settle { files } = supervisor.receive()?;
     let profile = files.expect("the supervisor gives a browser a place for its files");
-    let watched = order.detail == Detail::Packets;
-    let launch = launch(chromium, profile, &ready.page, &plan, watched);
+    let launch = launch(chromium, profile, &ready.page, &plan, order.detail.is_watched());
     let started = launch.start(|mut command| command.spawn()).map_err(|error| error.to_string());
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
@@ -51,24 +53,41 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
-    let journey = Journey { watched, scenario: scenario.clone(), plan, began, witness };
+    let look = Look {
+        screenshot: order.detail.is_watched(),
+        film: order.detail == Detail::Film,
+        ..Look::default()
+    };
+    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness };
+    let follower = order
+        .detail
+        .is_watched()
+        .then(|| Follower::start(Sampling::default().every, Duration::from_nanos(begin.began_ns)));
+    let follower = follower.transpose()?;
     let made = real::run(config, async { journey.make(&mut running).await })??;
+    let motions = follower.map(Follower::finish).transpose()?.unwrap_or_default();
     running.close();
-    let Made { visits, mut notes, screenshots } = made;
+    let Made { visits, mut notes, shown } = made;
     notes.dedup();
-    told.finish(FromClient::Done { visits, endpoints: Vec::new(), notes, screenshots })
+    let endpoints = motions.into_iter().filter_map(endpoint).collect();
+    told.finish(FromClient::Done { visits, endpoints, notes, shown })
 }
 
-/// Why there is no Chromium here, if there is none.
-pub(super) fn missing() -> Option<String> {
-    find().err()
-}
-
-/// The program; the environment may name another than the one on the path.
-fn find() -> Result<Chromium, String> {
-    let named = std::env::var_os("FARLINK_CHROMIUM");
-    let path = std::env::var_os("PATH");
-    Chromium::find(named.as_deref(), path.as_deref()).map_err(|error| error.to_string())
+/// The browser's end of a connection, as the kernel tells of it from outside. It opened all that have another end.
+fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
+    let (first, last) = (motion.samples.first()?, motion.samples.last()?);
+    Some(Endpoint {
+        local: connection.local,
+        peer: connection.peer,
+        active: true,
+        // When it was first looked at: within a look's pause of its SYN.
+        opened_at: first.at,
+        closed_at: None,
+        stats: Some(last.stats.clone()),
+        retransmits: Vec::new(),
+        series: motion.samples,
+        held: Vec::new(),
+    })
 }
 
 fn launch(
@@ -93,7 +112,7 @@ fn launch(
 
 /// A journey by a browser that runs.
 struct Journey {
-    watched: bool,
+    look: Look,
     scenario: Scenario,
     plan: Arc<LoadPlan>,
     began: Duration,
@@ -105,7 +124,7 @@ struct Journey {
 struct Made {
     visits: Vec<VisitRecord>,
     notes: Vec<String>,
-    screenshots: Vec<String>,
+    shown: Vec<Shown>,
 }
 
 impl Journey {
@@ -138,13 +157,14 @@ impl Journey {
             began: self.began,
             limit: VISIT_LIMIT,
             slowdown: self.scenario.client.cpu_multiplier,
-            look: Look { screenshot: self.watched, ..Look::default() },
+            look: self.look,
         };
         let witness = Watching(&self.witness);
         let account = Account::open(&witness);
         let visit = context.visit(&self.plan, &settings)?;
         made.notes.extend(notes(&visit));
-        made.screenshots.extend(visit.screenshot.map(|png| STANDARD.encode(png)));
+        let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
+        made.shown.push(Shown { screenshot: visit.screenshot.map(Png), film: film.collect() });
         let record = account.close(view, visit.visited, &witness);
         let index = made.visits.len() as u32;
         made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });

@@ -42,8 +42,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let detail = order.detail;
     let done = real::run(config, async move {
         let visits = tour::tour(browser, scenario, plan, witness).await;
-        let endpoints = if detail == Detail::Packets { super::endpoints() } else { Vec::new() };
-        FromClient::Done { visits, endpoints, notes: Vec::new(), screenshots: Vec::new() }
+        let endpoints = if detail.is_watched() { super::endpoints() } else { Vec::new() };
+        FromClient::Done { visits, endpoints, notes: Vec::new(), shown: Vec::new() }
     })?;
     told.finish(done)
 }

@@ -52,6 +52,9 @@ pub(super) enum NodeError {
     /// The browser.
     #[error(transparent)]
     Chromium(#[from] ChromiumError),
+    /// The kernel tells nothing of the browser's connections.
+    #[error(transparent)]
+    Follower(#[from] kernel::Error),
     /// The kernel refused a socket.
     #[error("failed to listen or to run: {0}")]
     Io(#[from] io::Error),

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use browser::chromium::Chromium;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
+use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
-use super::{Role, chromium};
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Program, Scenario};
@@ -26,21 +25,36 @@ pub struct Emulation {
     library: Arc<Library>,
     /// This executable.
     program: PathBuf,
+    /// The browser that is installed, or why there is none.
+    chromium: Result<Chromium, String>,
+    /// How much is kept of a journey.
+    detail: Detail,
     /// Journeys with everything that crossed their wires, if somebody wants to look at them.
-    watched: Option<Mutex<Vec<Observed>>>,
+    watched: Mutex<Vec<Observed>>,
     /// Whether this machine can do it, once somebody has asked.
     able: OnceLock<Result<(), Refusal>>,
 }
 
 impl Emulation {
     /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
-    pub fn new(library: Arc<Library>, program: PathBuf) -> Emulation {
-        Emulation { library, program, watched: None, able: OnceLock::new() }
+    /// `chromium` is the browser that is installed, or why there is none.
+    pub fn new(
+        library: Arc<Library>,
+        program: PathBuf,
+        chromium: Result<Chromium, String>,
+    ) -> Emulation {
+        let (watched, able) = (Mutex::default(), OnceLock::new());
+        Emulation { library, program, chromium, detail: Detail::Records, watched, able }
     }
 
     /// The same, which keeps what crosses the wires of its journeys.
     pub fn watching(self) -> Emulation {
-        Emulation { watched: Some(Mutex::default()), ..self }
+        Emulation { detail: Detail::Packets, ..self }
+    }
+
+    /// The same, which also films what a real browser shows.
+    pub fn filming(self) -> Emulation {
+        Emulation { detail: Detail::Film, ..self }
     }
 
     /// Checks that this machine can emulate the scenario.
@@ -50,9 +64,9 @@ impl Emulation {
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.able.get_or_init(able).clone()?;
         if scenario.client.program == Program::Chromium
-            && let Some(message) = chromium::missing()
+            && let Err(message) = &self.chromium
         {
-            return Err(Refusal { message, hint: None });
+            return Err(Refusal { message: message.clone(), hint: None });
         }
         let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
             message: format!("{side}: {refusal}"),
@@ -73,22 +87,15 @@ impl Emulation {
     /// If there is none.
     pub fn observed(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
         let is_it = |journey: &Observed| journey.seed == seed && *journey.scenario == *scenario;
-        let watched =
-            self.watched.as_ref().map(|w| w.lock().unwrap_or_else(PoisonError::into_inner));
-        let found = watched.and_then(|mut journeys| {
-            let place = journeys.iter().position(is_it)?;
-            Some(journeys.swap_remove(place))
-        });
+        let mut journeys = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = journeys.iter().position(is_it);
+        let found = place.map(|place| journeys.swap_remove(place));
         found.ok_or_else(|| format!("no journey with the seed {seed} was watched"))
     }
 
-    fn run(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        detail: Detail,
-    ) -> Result<(JourneyResult, Traffic), String> {
-        let order = Order { scenario: scenario.clone(), seed, detail };
+    fn run(&self, scenario: &Scenario, seed: u64) -> Result<(JourneyResult, Traffic), String> {
+        let chromium = self.chromium.as_ref().ok().map(|found| found.program().to_owned());
+        let order = Order { scenario: scenario.clone(), seed, detail: self.detail, chromium };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
             let emulated = self.emulate(&order)?;
@@ -122,11 +129,13 @@ impl Emulation {
 
     /// Keeps a journey that is watched.
     fn keep(&self, journey: &JourneyPlan, result: &JourneyResult, traffic: Traffic) {
-        let Some(watched) = &self.watched else { return };
+        if !self.detail.is_watched() {
+            return;
+        }
         let Ok(page) = self.library.page_of(&journey.scenario) else { return };
         let scenario = Arc::clone(&journey.scenario);
         let observed = Observed::new(scenario, journey.seed, result.clone(), &page, traffic);
-        watched.lock().unwrap_or_else(PoisonError::into_inner).push(observed);
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(observed);
     }
 
     fn result(
@@ -148,9 +157,7 @@ impl Emulation {
         let mut notes = tour::notes(scenario, &network, &ready);
         notes.extend(emulated.notes);
         let packets = Packets::Emulated(emulated.frames);
-        let screenshots = emulated.screenshots.iter().filter_map(|text| STANDARD.decode(text).ok());
-        let screenshots = screenshots.collect();
-        let traffic = Traffic { packets, endpoints: emulated.endpoints, screenshots };
+        let traffic = Traffic { packets, endpoints: emulated.endpoints, shown: emulated.shown };
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
 }
@@ -174,8 +181,7 @@ fn able() -> Result<(), Refusal> {
 
 impl Execute for Emulation {
     fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
-        let detail = if self.watched.is_some() { Detail::Packets } else { Detail::Records };
-        match self.run(&journey.scenario, journey.seed, detail) {
+        match self.run(&journey.scenario, journey.seed) {
             Ok((result, traffic)) => {
                 self.keep(journey, &result, traffic);
                 result

@@ -11,7 +11,7 @@ use world::report::Endpoint;
 use super::capture::Frame;
 use super::packets::SentAgain;
 use crate::scenario::Scenario;
-use crate::tour::Detail;
+use crate::tour::{Detail, Shown};
 
 /// What every process is told first: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +19,8 @@ pub(super) struct Order {
     pub(super) scenario: Scenario,
     pub(super) seed: u64,
     pub(super) detail: Detail,
+    /// The browser's program, if there is one.
+    pub(super) chromium: Option<PathBuf>,
 }
 
 /// What the supervisor answers to farlink in the end.
@@ -42,7 +44,7 @@ pub(super) struct Emulated {
     /// Its packets, if they were asked for.
     pub(super) frames: Vec<Frame>,
     pub(super) notes: Vec<String>,
-    pub(super) screenshots: Vec<String>,
+    pub(super) shown: Vec<Shown>,
 }
 
 /// What a node tells the supervisor when it has read the page, and the client also when it has settled.
@@ -84,8 +86,8 @@ pub(super) enum FromClient {
         endpoints: Vec<Endpoint>,
         /// What a reader must know: what the browser did not load, what it complained of.
         notes: Vec<String>,
-        /// A picture of the page a visit, PNG in Base64, if a real browser loaded it and it was asked for.
-        screenshots: Vec<String>,
+        /// What a real browser showed, by visit, if one loaded the page.
+        shown: Vec<Shown>,
     },
     /// It cannot go on.
     Failed(String),

@@ -151,7 +151,7 @@ fn endpoints() -> Vec<Endpoint> {
 fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
     let recording = match detail {
         Detail::Records => Recording::Endpoints,
-        Detail::Packets => Recording::Series(Sampling::default()),
+        Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),
     };
     let began = Some(Duration::from_nanos(begin.began_ns));
     real::Config { began, recording, ..real::Config::new(source) }

@@ -23,8 +23,8 @@ use super::messages::{
 };
 use super::packets::SharedPassages;
 use super::{EmulationError, Role};
-use crate::scenario::{Program, Tcp, Transport};
-use crate::tour::{Detail, Library};
+use crate::scenario::{Program, Release, Tcp, Transport};
+use crate::tour::Library;
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
 pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
@@ -62,7 +62,7 @@ fn emulate(
     servers.send(&begin)?;
     let Listening = servers.receive()?;
     client.send(&begin)?;
-    let watched = order.detail == Detail::Packets;
+    let watched = order.detail.is_watched();
     let journey = attend(&mut client, &mut servers, &emulation, watched)?;
     emulation.finish(journey)
 }
@@ -94,18 +94,12 @@ fn attend(
                 let servers = servers.receive()?;
                 client.send(&NetworkReport { links, drops, sent_again, servers })?;
             }
-            FromClient::Done { visits, mut endpoints, notes, screenshots } => {
+            FromClient::Done { visits, mut endpoints, notes, shown } => {
                 if watched {
                     servers.send(&AskServers)?;
                     endpoints.extend(servers.receive::<ServerReport>()?.endpoints);
                 }
-                return Ok(Emulated {
-                    visits,
-                    endpoints,
-                    notes,
-                    screenshots,
-                    ..Emulated::default()
-                });
+                return Ok(Emulated { visits, endpoints, notes, shown, ..Emulated::default() });
             }
             FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
         }
@@ -176,13 +170,18 @@ impl Emulation {
         testbed: &Testbed,
     ) -> Result<Emulation, EmulationError> {
         let source = Source::new(order.seed, 0);
-        let watched = order.detail == Detail::Packets;
+        let watched = order.detail.is_watched();
         let passages = SharedPassages::default();
         let watching = passages.clone();
+        let release = match order.scenario.release {
+            Release::Single => emu::Release::Exact,
+            Release::Coalesced => emu::Release::THRIFTY,
+        };
         let (ready, started) = mpsc::channel();
         let thread = testbed.middle().spawn(move || {
             let observer = (watching, watched.then(Capture::default));
-            let emulator = Emulator::new(topology, &source)?.observed_by(observer);
+            let emulator =
+                Emulator::new(topology, &source)?.releasing(release).observed_by(observer);
             // Whoever waits for it gives up only when this thread ends.
             let _ = ready.send((emulator.control(), emulator.clock().began()));
             let account = emulator.run()?;

@@ -8,8 +8,8 @@ pub trait Catalogue {
     fn page(&self, spec: &str) -> Result<Option<String>, Refusal>;
     /// Checks that the network is complete and known. One from a file has the digest of its contents.
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal>;
-    /// Checks that the device profile is known.
-    fn device(&self, name: &str) -> Result<(), Refusal>;
+    /// Checks that the device profile is known. One from a file has the digest of its contents.
+    fn device(&self, name: &str) -> Result<Option<String>, Refusal>;
     /// Checks that the browser policy is known.
     fn browser(&self, name: &str) -> Result<(), Refusal>;
 }

@@ -23,6 +23,7 @@ pub struct RawExperiment {
     pub order: Option<Spanned<Scalar>>,
     nuisance: Varied,
     world: Varied,
+    release: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -42,6 +43,7 @@ pub struct RawExperiment {
 pub struct RawGrid {
     pub nuisance: Varied,
     pub world: Varied,
+    pub release: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -55,9 +57,18 @@ impl RawExperiment {
     /// lose their places.
     pub fn into_grid(self) -> RawGrid {
         let RawExperiment {
-            nuisance, world, page, network, stack, transport, client, server, ..
+            nuisance,
+            world,
+            release,
+            page,
+            network,
+            stack,
+            transport,
+            client,
+            server,
+            ..
         } = self;
-        RawGrid { nuisance, world, page, network, stack, transport, client, server }
+        RawGrid { nuisance, world, release, page, network, stack, transport, client, server }
     }
 }
 

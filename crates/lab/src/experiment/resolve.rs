@@ -79,6 +79,7 @@ pub(crate) fn cells(
     vary_client(&mut grid, &raw.client, catalogue)?;
     grid.vary("nuisance", &raw.nuisance, choice("nuisance"), |s, v| s.nuisance = v)?;
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
+    grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     let mut cells = grid.into_cells();
@@ -91,8 +92,13 @@ pub(crate) fn cells(
 fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<(), ExperimentError> {
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
-    let problem = Problem::Refused { key: "client.program".into(), refusal };
-    let span = raw.client.program.as_ref().map(Spanned::span).unwrap_or_default();
+    let typed =
+        [("release", &raw.release), ("client.program", &raw.client.program), ("world", &raw.world)];
+    let (key, span) = typed
+        .into_iter()
+        .find_map(|(key, typed)| Some((key, typed.as_ref()?.span())))
+        .unwrap_or_default();
+    let problem = Problem::Refused { key: key.into(), refusal };
     Err(ExperimentError::at(source, span, problem))
 }
 
@@ -228,7 +234,7 @@ fn vary_client(
     let device = |scalar: &Scalar| {
         let name = text("client.device")(scalar)?;
         let refused = |refusal| Problem::Refused { key: "client.device".into(), refusal };
-        catalogue.device(&name).map_err(refused).map(|()| name)
+        catalogue.device(&name).map_err(refused).map(|digest| (name, digest))
     };
     let browser = |scalar: &Scalar| {
         let name = text("client.browser")(scalar)?;
@@ -238,7 +244,9 @@ fn vary_client(
     grid.vary("client.program", &raw.program, choice("client.program"), |s, v| {
         s.client.program = v;
     })?;
-    grid.vary("client.device", &raw.device, device, |s, v| s.client.device = v)?;
+    grid.vary("client.device", &raw.device, device, |s, v| {
+        (s.client.device, s.client.device_digest) = v;
+    })?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
     grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;

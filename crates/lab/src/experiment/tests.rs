@@ -35,8 +35,8 @@ impl Catalogue for Names {
         }
     }
 
-    fn device(&self, name: &str) -> Result<(), Refusal> {
-        known("device", name, &["zero", "desktop"])
+    fn device(&self, name: &str) -> Result<Option<String>, Refusal> {
+        known("device", name, &["zero", "desktop"]).map(|()| None)
     }
 
     fn browser(&self, name: &str) -> Result<(), Refusal> {

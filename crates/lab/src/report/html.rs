@@ -21,6 +21,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         header(summary),
         answer(summary, &answers),
         what_was_run(summary),
+        emulation(summary),
         figures(summary),
         curves(summary),
         boxes(),
@@ -93,6 +94,20 @@ fn what_was_run(summary: &Summary) -> String {
         tables::facts(measured),
         tables::long_facts(varied),
         tables::facts(fixed),
+    )
+}
+
+/// Whether emulated times are the network's.
+fn emulation(summary: &Summary) -> String {
+    let facts = summary.punctuality.facts();
+    if facts.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section><h2>Emulation</h2>{}\
+         <p class=\"small\">A journey with packets that were later than its network says is thrown away and \
+         emulated again; if that does not help it has failed.</p></section>\n",
+        tables::facts(facts),
     )
 }
 
@@ -202,10 +217,19 @@ fn again(summary: &Summary) -> String {
         ("digest of the plan", run.plan_digest.clone()),
     ];
     identity.extend(run.digest.clone().map(|digest| ("digest of the results", digest)));
+    let repeats = match summary.punctuality.facts().is_empty() {
+        true => {
+            "The same experiment, seed and version give the same digest of the results, on any machine and with \
+             any number of workers."
+        }
+        false => {
+            "Emulated journeys take real time: the same experiment, seed and version draw the same losses and think \
+             times, and no two results are equal to the bit."
+        }
+    };
     format!(
         "<section><h2>Run it again</h2><pre class=\"command\">{}</pre>{experiment}{}\
-         <p class=\"small\">The same experiment, seed and version give the same digest of the \
-         results, on any machine and with any number of workers.</p></section>\n",
+         <p class=\"small\">{repeats}</p></section>\n",
         html(&run.command),
         tables::facts(identity),
     )

@@ -42,7 +42,7 @@ struct Keys(Vec<Key>);
 
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, server, nuisance, world, .. } = scenario;
+        let Scenario { page, network, client, server, nuisance, world, release, .. } = scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -73,6 +73,7 @@ impl Keys {
         self.quantity("service time", Some(server.service_time_ns as f64 / 1e6), "ms");
         self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
         self.name("world", role, world.name(), world.to_string());
+        self.name("release", role, release.name(), format!("{release} packets"));
     }
 
     fn arms(&mut self, scenario: &Scenario) {

@@ -12,6 +12,7 @@ pub(crate) mod frame;
 mod html;
 mod keys;
 pub(crate) mod number;
+mod punctuality;
 mod summary;
 mod tables;
 mod verdicts;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::scenario::World;
 use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey};
 
 use super::ReportError;
 use super::cells::Cell;
 use super::keys::{self, Key, Role};
+use super::punctuality::Punctuality;
 
 /// A run in the terms of its question.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct Summary {
     pub notes: Vec<(String, u64)>,
     /// Why visits and journeys failed, each with how often.
     pub failures: Vec<(String, u64)>,
+    /// How far emulators were on time.
+    pub punctuality: Punctuality,
 }
 
 /// The circumstances of a comparison.
@@ -74,6 +78,7 @@ impl Summary {
             cells,
             notes: tally.notes.into_iter().collect(),
             failures: tally.failures.into_iter().collect(),
+            punctuality: tally.punctuality,
         })
     }
 
@@ -96,11 +101,12 @@ impl Summary {
     }
 }
 
-/// Sentences, counted.
+/// Sentences, counted; and what emulators were like.
 #[derive(Default)]
 struct Tally {
     notes: BTreeMap<String, u64>,
     failures: BTreeMap<String, u64>,
+    punctuality: Punctuality,
 }
 
 impl Tally {
@@ -131,6 +137,11 @@ fn gather_cells(
     for visit in store.visits(run)? {
         tally.failure(visit.failure.as_deref());
         let Some(journey) = by_position.get(&visit.key.journey) else { continue };
+        if journey.scenario.world == World::Emu
+            && let Some(emulation) = store.emulation(visit.key)?
+        {
+            tally.punctuality.take(&emulation);
+        }
         cells
             .entry((journey.cell, visit.key.visit))
             .or_insert_with(|| Cell::new(journey, &visit.view))

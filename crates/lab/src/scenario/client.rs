@@ -44,8 +44,11 @@ choice! {
 /// The client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// What its CPU costs: the name of a device profile.
+    /// What its CPU costs: the name of a device profile, or the path of a file that holds one.
     pub device: String,
+    /// Digest of that file, so that a changed one is another cell. Left out of the text where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_digest: Option<String>,
     /// Every cost of the device times this.
     pub cpu_multiplier: f64,
     /// The name of a browser policy.
@@ -80,6 +83,7 @@ impl Default for Client {
     fn default() -> Client {
         Client {
             device: "desktop".to_owned(),
+            device_digest: None,
             cpu_multiplier: 1.0,
             browser: "chrome".to_owned(),
             view: View::Cold,

@@ -16,4 +16,4 @@ pub use client::{Client, Origins, Program, Server, View};
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};
-pub use whole::{Nuisance, PageRef, Scenario, World};
+pub use whole::{Nuisance, PageRef, Release, Scenario, World};

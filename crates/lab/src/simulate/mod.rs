@@ -99,10 +99,10 @@ fn report() -> world::report::Report {
 fn traffic(detail: Detail) -> Traffic {
     match detail {
         Detail::Records => Traffic::default(),
-        Detail::Packets => Traffic {
+        Detail::Packets | Detail::Film => Traffic {
             packets: Packets::Simulated(sim::take_sightings()),
             endpoints: report().endpoints,
-            screenshots: Vec::new(),
+            shown: Vec::new(),
         },
     }
 }

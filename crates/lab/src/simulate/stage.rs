@@ -35,7 +35,7 @@ impl Stage {
         detail: Detail,
     ) -> Stage {
         let mut plan = Plan::new(source);
-        if detail == Detail::Packets {
+        if detail.is_watched() {
             plan.capture();
             plan.record_series();
         }

@@ -23,9 +23,9 @@ impl Catalogue for Library {
         Ok(network_digest(network, &opened))
     }
 
-    fn device(&self, name: &str) -> Result<(), Refusal> {
+    fn device(&self, name: &str) -> Result<Option<String>, Refusal> {
         let known = Device::all();
-        Device::named(name).map(drop).map_err(|error| Refusal {
+        Device::open(name).map(|_| device_digest(name)).map_err(|error| Refusal {
             message: error.to_string(),
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
@@ -43,6 +43,12 @@ impl Catalogue for Library {
 /// The digest of the file that `spec` names a page in; `None` for a page that its name determines.
 pub fn page_digest(spec: &str) -> Option<String> {
     file_digest(spec).or_else(|| file_digest(spec.rsplit_once('#')?.0))
+}
+
+/// The digest of the file that holds a device; `None` of a profile.
+pub fn device_digest(spec: &str) -> Option<String> {
+    // A profile's name is not a file's, even if there is one of that name.
+    spec.ends_with(".toml").then(|| file_digest(spec)).flatten()
 }
 
 /// The digest of all files that a network was read from, which `spec` describes: the one that names it, traces, lists of

@@ -46,7 +46,7 @@ pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
 pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     let client = &scenario.client;
     let mut policy = Policy::named(&client.browser).map_err(|error| error.to_string())?;
-    let mut device = Device::named(&client.device).map_err(|error| error.to_string())?;
+    let mut device = Device::open(&client.device).map_err(|error| error.to_string())?;
     device.slowdown = client.cpu_multiplier;
     let stack = &scenario.stack;
     if let Some(limit) = stack.connections_per_host {

@@ -39,7 +39,7 @@ impl Limits {
             Program::Loader => scenario.client.device.as_str(),
             Program::Chromium => "zero",
         };
-        let mut device = Device::named(name).map_err(|e| e.to_string())?;
+        let mut device = Device::open(name).map_err(|e| e.to_string())?;
         device.slowdown = scenario.client.cpu_multiplier;
         let source = Source::new(seed, 0);
         let think = factors(scenario, ready, source.stream("origin/think"));

@@ -24,7 +24,7 @@ use record::VisitRecord;
 use units::Time;
 
 pub(crate) use self::account::{Account, Witness};
-pub use self::catalogue::{network_digest, page_digest};
+pub use self::catalogue::{device_digest, network_digest, page_digest};
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, CLIENT, DOWN, UP, browser, extra_delay, link_names, origin_address, origins,
     varied,
@@ -32,7 +32,7 @@ pub(crate) use self::ends::{
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::observed::{Detail, Packets, Traffic};
-pub use self::observed::{Observed, ObservedVisit};
+pub use self::observed::{Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::ready::Ready;
 use crate::scenario::{Nuisance, Scenario, Tcp, View};
 

@@ -7,6 +7,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use chance::Source;
 use http_stack::tls;
 use page::Page;
@@ -28,14 +30,23 @@ pub(crate) enum Detail {
     Records,
     /// Its packets and the series of its connections, too, the same to the byte each time.
     Packets,
+    /// The same, and what a real browser shows on its way, which costs it time.
+    Film,
 }
 
 impl Detail {
+    /// Whether packets and series are kept.
+    pub(crate) fn is_watched(self) -> bool {
+        self != Detail::Records
+    }
+
     /// The TLS settings of one end, which draws from a stream of its own.
     pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
         let randomness = match self {
             Detail::Records => tls::Randomness::System,
-            Detail::Packets => tls::Randomness::Seeded(source.stream(&format!("tls/{end}"))),
+            Detail::Packets | Detail::Film => {
+                tls::Randomness::Seeded(source.stream(&format!("tls/{end}")))
+            }
         };
         tls::Settings { randomness, ..tls::Settings::default() }
     }
@@ -46,8 +57,34 @@ impl Detail {
 pub(crate) struct Traffic {
     pub(crate) packets: Packets,
     pub(crate) endpoints: Vec<Endpoint>,
-    /// The page at the end of each visit, PNG, if a real browser loaded it.
-    pub(crate) screenshots: Vec<Vec<u8>>,
+    /// What a real browser showed, by visit; empty if none loaded the page.
+    pub(crate) shown: Vec<Shown>,
+}
+
+/// What a real browser showed during a visit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The page at the end.
+    pub screenshot: Option<Png>,
+    /// On the way there, if it was filmed: spans since navigation start, in nanoseconds, and pictures.
+    pub film: Vec<(u64, Png)>,
+}
+
+/// A picture's file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Png(pub Vec<u8>);
+
+impl Serialize for Png {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Png {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Png, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map(Png).map_err(serde::de::Error::custom)
+    }
 }
 
 /// Every packet at the interfaces of its sender and its receiver.
@@ -133,10 +170,9 @@ impl<'a> ObservedVisit<'a> {
         &self.journey.traffic.packets
     }
 
-    /// The page at the end, PNG, if a real browser loaded it.
-    pub fn screenshot(&self) -> Option<&'a [u8]> {
-        let screenshots = &self.journey.traffic.screenshots;
-        screenshots.get(self.record.index as usize).map(Vec::as_slice)
+    /// What a real browser showed, if one loaded the page.
+    pub fn shown(&self) -> Option<&'a Shown> {
+        self.journey.traffic.shown.get(self.record.index as usize)
     }
 
     /// When the visit is over, or the next one begins.

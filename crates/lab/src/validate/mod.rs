@@ -22,7 +22,8 @@ pub use cell::{Cell, Measured, gather};
 pub use estimate::{Estimate, estimate};
 pub use figure::{Better, DIFFERS, Figure, percent};
 pub use judge::{
-    Bias, BrowserCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS, SubjectResult, judge,
+    Bias, BrowserCell, CoalescedCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS,
+    SubjectResult, coalesced_difference, judge,
 };
 pub use shipped::Shipped;
 pub use suite::{Loads, Needs, Part, PartPlan, Suite};

@@ -53,6 +53,7 @@ pub struct RawPart {
     pub name: Typed,
     pub sim_loads: Typed,
     pub emu_loads: Typed,
+    pub coalesced_loads: Typed,
     pub chromium_loads: Typed,
     pub nuisance: Varied,
     #[serde(default)]
@@ -73,6 +74,16 @@ impl RawPart {
     /// What of it spans the grid; the world is not for a part to say.
     pub fn into_grid(self) -> RawGrid {
         let RawPart { nuisance, page, network, stack, transport, client, server, .. } = self;
-        RawGrid { nuisance, world: None, page, network, stack, transport, client, server }
+        RawGrid {
+            nuisance,
+            world: None,
+            release: None,
+            page,
+            network,
+            stack,
+            transport,
+            client,
+            server,
+        }
     }
 }

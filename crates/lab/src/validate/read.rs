@@ -83,6 +83,7 @@ fn part(source: &Source, raw: RawPart, catalogue: &dyn Catalogue) -> Result<Part
     let loads = Loads {
         sim: count("part.sim_loads", &raw.sim_loads)?,
         emu: count("part.emu_loads", &raw.emu_loads)?,
+        coalesced: count("part.coalesced_loads", &raw.coalesced_loads)?,
         chromium: count("part.chromium_loads", &raw.chromium_loads)?,
     };
     if let Some(program) = &raw.client.program {

@@ -46,6 +46,8 @@ pub struct Loads {
     pub sim: u32,
     /// In emulation, by farlink's loader.
     pub emu: u32,
+    /// In emulation, by farlink's loader, packets released together.
+    pub coalesced: u32,
     /// In emulation, by Chromium.
     pub chromium: u32,
 }
@@ -84,6 +86,7 @@ impl Loads {
         match way {
             Way::Sim => self.sim,
             Way::Emu => self.emu,
+            Way::Coalesced => self.coalesced,
             Way::Chromium => self.chromium,
         }
     }

@@ -1,6 +1,6 @@
 //! The ways in which a cell of a suite is measured.
 
-use crate::scenario::{Program, Scenario, World};
+use crate::scenario::{Program, Release, Scenario, World};
 
 /// A clock, a network and a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,6 +9,8 @@ pub enum Way {
     Sim,
     /// The machine's time, the kernel's TCP, farlink's loader.
     Emu,
+    /// The same with packets that the emulator releases together, to save processor time.
+    Coalesced,
     /// The machine's time, the kernel's TCP, a real Chromium.
     Chromium,
 }
@@ -16,13 +18,14 @@ pub enum Way {
 impl Way {
     /// All of them, in the order in which they are measured: what is quick comes first and says how long
     /// the rest will take.
-    pub const ALL: [Way; 3] = [Way::Sim, Way::Emu, Way::Chromium];
+    pub const ALL: [Way; 4] = [Way::Sim, Way::Emu, Way::Coalesced, Way::Chromium];
 
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
             Way::Sim => "sim",
             Way::Emu => "emu",
+            Way::Coalesced => "emu, coalesced",
             Way::Chromium => "chromium",
         }
     }
@@ -30,10 +33,11 @@ impl Way {
     /// `cell` measured this way.
     pub fn of(self, cell: &Scenario) -> Scenario {
         let mut scenario = cell.clone();
-        (scenario.world, scenario.client.program) = match self {
-            Way::Sim => (World::Sim, Program::Loader),
-            Way::Emu => (World::Emu, Program::Loader),
-            Way::Chromium => (World::Emu, Program::Chromium),
+        (scenario.world, scenario.release, scenario.client.program) = match self {
+            Way::Sim => (World::Sim, Release::Single, Program::Loader),
+            Way::Emu => (World::Emu, Release::Single, Program::Loader),
+            Way::Coalesced => (World::Emu, Release::Coalesced, Program::Loader),
+            Way::Chromium => (World::Emu, Release::Single, Program::Chromium),
         };
         scenario
     }

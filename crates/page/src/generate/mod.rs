@@ -5,9 +5,11 @@
 //! where a page's name gives bytes.
 
 mod builder;
+mod calibration;
 mod studies;
 mod synthetic;
 
+pub use calibration::calibration_pages;
 pub use studies::{STUDY_PAGES, StudyPage};
 pub use synthetic::{MOST_OBJECTS, Synthetic};
 
@@ -17,6 +19,9 @@ use crate::{Error, Page};
 pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     if let Some(parameters) = spec.strip_prefix("synthetic:") {
         return Synthetic::parse(spec, parameters).map(|synthetic| Some(synthetic.page()));
+    }
+    if let Some(page) = calibration::from_name(spec)? {
+        return Ok(Some(page));
     }
     let name = spec.strip_suffix(".html").unwrap_or(spec);
     if let Some(page) = studies::kallio(name) {

@@ -10,12 +10,11 @@ mod traces;
 use std::sync::atomic::Ordering;
 
 use lab::Plan;
-use lab::experiment::Refusal;
 use lab::scenario::nearest;
 use lab::worlds::Worlds;
 
 use self::traces::Traces;
-use super::{files, interrupt, workers};
+use super::{files, interrupt, refused, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
@@ -23,6 +22,7 @@ use crate::show::arms;
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(load)?;
     let worlds = match traces.are_wanted() {
+        true if traces.films() => super::worlds()?.filming(),
         true => super::worlds()?.watching(),
         false => super::worlds()?,
     };
@@ -79,8 +79,4 @@ fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failur
             Err(Failure::bad_input(message).hint(hint))
         }
     }
-}
-
-fn refused(Refusal { message, hint }: Refusal) -> Failure {
-    Failure::bad_input(message).hint(hint)
 }

@@ -59,8 +59,10 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
     scenario.transport = transport(how)?;
     scenario.world = choice(&how.world)?;
+    scenario.release = choice(&how.release)?;
     scenario.client.program = choice(&how.client)?;
     scenario.client.device.clone_from(&how.device);
+    scenario.client.device_digest = lab::tour::device_digest(&how.device);
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;

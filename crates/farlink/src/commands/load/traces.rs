@@ -1,14 +1,14 @@
-//! `farlink load --pcap` and `--trace`: the median load of each arm, packet by packet.
+//! `farlink load --pcap`, `--trace`, `--screenshot` and `--film`: the median load of each arm, packet by packet and picture by picture.
 //!
-//! A load is a pure function of scenario and seed, so the one that turns out to be the median is simply run again and
-//! watched.
+//! A simulated load is a pure function of scenario and seed, so the one that turns out to be the median is simply run again and
+//! watched; emulated ones are all watched as they happen.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::scenario::{Program, nearest};
 use lab::tour::ObservedVisit;
-use lab::traces::{Side, pcapng, tcp_lines};
+use lab::traces::{Side, filmstrip, pcapng, tcp_lines};
 use lab::worlds::Worlds;
 
 use crate::args;
@@ -25,27 +25,28 @@ pub struct Traces {
     pcap: Option<PathBuf>,
     tcp: Option<PathBuf>,
     screenshot: Option<PathBuf>,
+    film: Option<PathBuf>,
 }
 
 impl Traces {
     /// What was asked for, if it can be written.
     pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
         let tcp = load.trace.as_deref().map(kind_and_place).transpose()?;
-        if load.screenshot.is_some() && load.how.client != Program::Chromium.name() {
-            return Err(Failure::bad_input("--screenshot: farlink's own loader paints nothing")
-                .hint("add --world emu --client chromium".to_owned()));
-        }
-        let screenshot = load.screenshot.clone();
-        let traces = Traces { pcap: load.pcap.clone(), tcp, screenshot };
+        check_painted(load, "--screenshot", &load.screenshot)?;
+        check_painted(load, "--film", &load.film)?;
+        let (screenshot, film) = (load.screenshot.clone(), load.film.clone());
+        let traces = Traces { pcap: load.pcap.clone(), tcp, screenshot, film };
         let mut places = BTreeSet::new();
-        for place in
-            [&traces.pcap, &traces.tcp, &traces.screenshot, &load.har].into_iter().flatten()
+        for place in [&traces.pcap, &traces.tcp, &traces.screenshot, &traces.film, &load.har]
+            .into_iter()
+            .flatten()
         {
             files::check_place(place)?;
             if !places.insert(place) {
                 let message = format!("{} is to hold two different things", place.display());
-                return Err(Failure::bad_input(message)
-                    .hint("give --har, --pcap, --trace and --screenshot a file each".to_owned()));
+                return Err(Failure::bad_input(message).hint(
+                    "give --har, --pcap, --trace, --screenshot and --film a file each".to_owned(),
+                ));
             }
         }
         Ok(traces)
@@ -53,7 +54,12 @@ impl Traces {
 
     /// Whether there is anything to write.
     pub fn are_wanted(&self) -> bool {
-        self.pcap.is_some() || self.tcp.is_some() || self.screenshot.is_some()
+        self.pcap.is_some() || self.tcp.is_some() || self.screenshot.is_some() || self.films()
+    }
+
+    /// Whether loads are to be filmed.
+    pub fn films(&self) -> bool {
+        self.film.is_some()
     }
 
     /// Writes the median load of each arm; where none succeeded, the first.
@@ -90,11 +96,24 @@ impl Traces {
         if let Some(path) = &self.tcp {
             files::write_whole(&place(path), tcp_lines(&visit).as_bytes())?;
         }
-        if let (Some(path), Some(png)) = (&self.screenshot, visit.screenshot()) {
-            files::write_whole(&place(path), png)?;
+        let screenshot = visit.shown().and_then(|shown| shown.screenshot.as_ref());
+        if let (Some(path), Some(png)) = (&self.screenshot, screenshot) {
+            files::write_whole(&place(path), &png.0)?;
+        }
+        if let (Some(path), Some(strip)) = (&self.film, filmstrip(&visit)) {
+            files::write_whole(&place(path), strip.as_bytes())?;
         }
         Ok(())
     }
+}
+
+/// Pictures are a real browser's.
+fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Result<(), Failure> {
+    if place.is_none() || load.how.client == Program::Chromium.name() {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!("{option}: farlink's own loader paints nothing"))
+        .hint("add --world emu --client chromium".to_owned()))
 }
 
 /// The client's side where it was asked for, the servers' beside it.

@@ -10,7 +10,7 @@ use lab::worlds::Worlds;
 
 use crate::args::Validate;
 use crate::commands::run::{now, progress_bar};
-use crate::commands::{interrupt, shell, stores, workers};
+use crate::commands::{interrupt, refused, shell, stores, workers};
 use crate::failure::Failure;
 use crate::show::units::counted;
 
@@ -43,9 +43,7 @@ impl Measurement<'_> {
     /// Refuses before anything is measured what this machine cannot do.
     fn check(&self, plans: &[PartPlan]) -> Result<(), Failure> {
         for cell in plans.iter().flat_map(|plan| plan.plan.cells()) {
-            self.worlds
-                .prepare(cell)
-                .map_err(|refusal| Failure::bad_input(refusal.message).hint(refusal.hint))?;
+            self.worlds.prepare(cell).map_err(refused)?;
         }
         Ok(())
     }
@@ -114,7 +112,7 @@ impl Measurement<'_> {
         let suites = self.suite.side_by_side as usize;
         match way {
             Way::Sim => workers(None),
-            Way::Emu => self.args.jobs.map_or(suites, NonZeroUsize::get),
+            Way::Emu | Way::Coalesced => self.args.jobs.map_or(suites, NonZeroUsize::get),
             // The browser's own work is what disturbs a browser most.
             Way::Chromium => 1,
         }

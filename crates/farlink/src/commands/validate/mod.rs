@@ -4,8 +4,9 @@ mod measure;
 mod text;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use lab::experiment::Source;
+use lab::experiment::{Catalogue, Source};
 use lab::runner::Ended;
 use lab::store::Store;
 use lab::validate::report::{self, Facts};
@@ -50,6 +51,13 @@ fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, Failure> {
     if args.without_chromium {
         suite.parts.iter_mut().for_each(|part| part.loads.chromium = 0);
         suite.targets.retain(|target| target.gauge != Gauge::Chromium);
+    }
+    if let Some(device) = &args.device {
+        let digest = worlds.library().device(device).map_err(super::refused)?;
+        for cell in suite.parts.iter_mut().flat_map(|part| &mut part.cells) {
+            let client = &mut Arc::make_mut(cell).client;
+            (client.device, client.device_digest) = (device.clone(), digest.clone());
+        }
     }
     Ok(suite)
 }

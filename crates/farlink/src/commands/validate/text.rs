@@ -1,15 +1,16 @@
 //! A judgement as tables for a terminal.
 
 use lab::statistics::Sample;
-use lab::validate::{Cell, Judgement, Outcome, Way, percent};
+use lab::validate::{Cell, Judgement, Outcome, Way, coalesced_difference, percent};
 
 use crate::show::table::Table;
-use crate::show::units::span_f64;
+use crate::show::units::{counted, span_f64};
 
 /// Cells, ratios, figures and verdicts.
 pub fn all(judgement: &Judgement, cells: &[Cell]) -> String {
     let tables = [loads(cells), ratios(judgement, cells), figures(judgement), verdicts(judgement)];
-    tables.map(|table| format!("{table}\n\n")).concat().trim_end().to_owned() + "\n"
+    let tables = tables.map(|table| format!("{table}\n\n")).concat();
+    tables.trim_end().to_owned() + "\n" + &coalesced(judgement)
 }
 
 /// Median page load times.
@@ -65,6 +66,19 @@ fn figures(judgement: &Judgement) -> Table {
         ]);
     }
     table
+}
+
+/// How far packets that are released together lead astray, if that was measured.
+fn coalesced(judgement: &Judgement) -> String {
+    let Some([median, p95]) = coalesced_difference(&judgement.coalesced) else {
+        return String::new();
+    };
+    format!(
+        "\nan emulator that releases packets together changes PLTs by {} at the median, {} at p95 ({})\n",
+        percent(median),
+        percent(p95),
+        counted(judgement.coalesced.len(), "cell"),
+    )
 }
 
 fn verdicts(judgement: &Judgement) -> Table {

@@ -6,16 +6,19 @@
 
 mod bias;
 mod browser;
+mod coalesced;
 mod comparison;
 mod halves;
 
 pub use bias::Bias;
 pub use browser::{BrowserCell, NETWORK_RULES};
+pub use coalesced::{CoalescedCell, coalesced_difference};
 pub use comparison::{Pair, Subject};
 pub use halves::{LogQuartiles, SPLITS};
 
 use self::bias::biases;
 use self::browser::{browser_cells, median_error};
+use self::coalesced::coalesced_cells;
 use self::comparison::{Comparison, ratio};
 use self::halves::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
 use super::cell::Cell;
@@ -40,6 +43,8 @@ pub struct Judgement {
     pub biases: Vec<Bias>,
     /// Loader against Chromium.
     pub browser: Vec<BrowserCell>,
+    /// Packets released together against packets released one by one.
+    pub coalesced: Vec<CoalescedCell>,
 }
 
 /// A figure for every model.
@@ -110,6 +115,7 @@ pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
         pairs: evidence.pair_results(),
         biases: biases(&sim, |subject| &cells[evidence.subjects[subject].cell].scenario),
         browser,
+        coalesced: coalesced_cells(cells),
         rows,
     }
 }

@@ -135,6 +135,24 @@ fn the_browser_counts_where_the_network_rules() {
 }
 
 #[test]
+fn coalesced_packets_stand_beside_single_ones() {
+    let emulated = |network, single: &[f64], coalesced: &[f64]| {
+        cell(network, Protocol::H2, &[(Way::Emu, single), (Way::Coalesced, coalesced)])
+    };
+    let cells = [
+        emulated("3g", &[1000.0; 3], &[1020.0; 3]),
+        cell("4g", Protocol::H2, &[(Way::Emu, &[500.0])]),
+        emulated("cable", &[100.0; 3], &[90.0; 3]),
+    ];
+    let judgement = judge(&suite(&[]), &cells);
+    assert_eq!(judgement.coalesced.iter().map(|c| c.cell).collect::<Vec<_>>(), [0, 2]);
+    let [median, p95] = coalesced_difference(&judgement.coalesced).unwrap();
+    close(Some(median), 0.06);
+    close(Some(p95), 0.02 + 0.95 * 0.08);
+    assert_eq!(coalesced_difference(&[]), None);
+}
+
+#[test]
 fn nothing_measured_is_no_verdict() {
     let judgement = judge(&suite(&[(Gauge::Figure(Figure::RatioSign), 0.95)]), &[]);
     assert_eq!(judgement.verdicts[0].outcome, Outcome::TooFew);

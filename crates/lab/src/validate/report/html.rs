@@ -8,7 +8,8 @@ use crate::VERSION;
 use crate::report::escape::{html as escaped, script_json};
 use crate::report::frame::{Frame, frame};
 use crate::validate::cell::{Cell, Measured};
-use crate::validate::judge::{Judgement, NETWORK_RULES, SPLITS};
+use crate::validate::figure::percent;
+use crate::validate::judge::{Judgement, NETWORK_RULES, SPLITS, coalesced_difference};
 use crate::validate::suite::Suite;
 use crate::validate::target::Outcome;
 use crate::validate::way::Way;
@@ -36,6 +37,7 @@ pub fn html(suite: &Suite, cells: &[Cell], judgement: &Judgement, facts: &Facts)
         ratios(judgement, cells),
         errors(),
         browser(judgement, cells),
+        coalesced(judgement, cells),
         counts(cells),
         again(suite, facts),
     ]
@@ -126,6 +128,20 @@ fn browser(judgement: &Judgement, cells: &[Cell]) -> String {
          {NETWORK_RULES} times as long as over a network that takes no time; below that the browser's own work \
          is measured, and its share is shown.</p></section>\n<section>{}</section>\n",
         tables::browser(&judgement.browser, cells),
+    )
+}
+
+fn coalesced(judgement: &Judgement, cells: &[Cell]) -> String {
+    let Some([median, p95]) = coalesced_difference(&judgement.coalesced) else {
+        return String::new();
+    };
+    format!(
+        "<section><h2>Packets released together</h2><p>An emulator that saves processor time by releasing \
+         neighbouring packets together changes median PLTs by {} at the median and {} at the 95th percentile. \
+         All other figures are of packets that left one by one.</p>{}</section>\n",
+        percent(median),
+        percent(p95),
+        tables::coalesced(&judgement.coalesced, cells),
     )
 }
 

@@ -6,7 +6,7 @@ use crate::report::escape::html;
 use crate::report::number::ms;
 use crate::validate::cell::Cell;
 use crate::validate::figure::percent;
-use crate::validate::judge::{Bias, BrowserCell, Judgement, Row, SubjectResult};
+use crate::validate::judge::{Bias, BrowserCell, CoalescedCell, Judgement, Row, SubjectResult};
 use crate::validate::target::{Outcome, Verdict};
 use crate::validate::way::Way;
 
@@ -158,6 +158,29 @@ pub fn browser(browser: &[BrowserCell], cells: &[Cell]) -> String {
             number(&signed(row.deviation())),
             number(&or_dash(row.browser_share().map(percent))),
             if row.counts { "yes" } else { "no" },
+        );
+    }
+    end(table)
+}
+
+/// One row a cell that was emulated both ways, the one that differs most first.
+pub fn coalesced(coalesced: &[CoalescedCell], cells: &[Cell]) -> String {
+    let mut table = head(&[
+        ("cell", false),
+        ("one by one<br>ms", true),
+        ("together<br>ms", true),
+        ("difference", true),
+    ]);
+    let mut rows: Vec<&CoalescedCell> = coalesced.iter().collect();
+    rows.sort_by(|a, b| b.deviation().abs().total_cmp(&a.deviation().abs()));
+    for row in rows {
+        let _ = write!(
+            table,
+            "<tr><th scope=\"row\">{}</th>{}{}{}</tr>",
+            html(&cells[row.cell].label()),
+            number(&ms(row.single_ms)),
+            number(&ms(row.coalesced_ms)),
+            number(&signed(row.deviation())),
         );
     }
     end(table)

@@ -1,0 +1,80 @@
+//! `farlink calibrate`: a device that computes as Chromium does on this machine.
+
+use std::sync::atomic::Ordering;
+
+use lab::batch::collect;
+use lab::calibration::{self, CalibrationError};
+use lab::statistics::Sample;
+use lab::{JourneyPlan, JourneyResult};
+
+use super::{files, interrupt, output, refused, workers};
+use crate::args::Calibrate;
+use crate::failure::{ExitCode, Failure};
+use crate::show::table::Table;
+use crate::show::units::span;
+
+/// What the device is called in its file.
+const NAME: &str = "calibrated";
+
+/// A profile to compare with.
+const USUAL: &str = "desktop";
+
+pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
+    files::check_place(&args.output)?;
+    let path = args.output.to_str().filter(|path| path.ends_with(".toml"));
+    let Some(path) = path else {
+        let message = format!("--output {}: a device's file ends in .toml", args.output.display());
+        return Err(Failure::bad_input(message));
+    };
+    let worlds = super::worlds()?;
+    let plan = calibration::plan(args.repetitions);
+    for cell in plan.cells() {
+        worlds.prepare(cell).map_err(refused)?;
+    }
+    let cancel = interrupt::flag()?;
+    anstream::eprintln!("{} loads by Chromium, one at a time", plan.journey_count());
+    let results = collect(&plan, &worlds, 1, &cancel);
+    if cancel.load(Ordering::Relaxed) {
+        anstream::eprintln!("interrupted: nothing was written");
+        return Ok(ExitCode::Interrupted);
+    }
+    let summary = "Chromium on the machine that it was measured on";
+    let device = calibration::device(&results, worlds.library(), summary).map_err(failed)?;
+    files::write_whole(&args.output, device.to_toml(NAME).as_bytes())?;
+    let simulated = |device| collect(&calibration::check(device), &worlds, workers(None), &cancel);
+    tell(&results, &simulated(path), &simulated(USUAL))?;
+    output::line(format!("\nfarlink validate full --device {path}"))?;
+    Ok(ExitCode::Success)
+}
+
+type Results = [(JourneyPlan, JourneyResult)];
+
+/// How well the device explains what it was fitted to.
+fn tell(measured: &Results, fitted: &Results, usual: &Results) -> Result<(), Failure> {
+    let times = |results| calibration::page_load_times(results).map_err(failed);
+    let (measured, fitted, usual) = (times(measured)?, times(fitted)?, times(usual)?);
+    let mut table = Table::new(&["page", "protocol", "Chromium", "calibrated", USUAL]);
+    table.left(1);
+    let mut errors = [Vec::new(), Vec::new()];
+    for ((measured, fitted), usual) in measured.iter().zip(&fitted).zip(&usual) {
+        let (scenario, plt) = measured;
+        let error =
+            |other: &std::time::Duration| (other.as_secs_f64() / plt.as_secs_f64() - 1.0).abs();
+        errors[0].push(error(&fitted.1));
+        errors[1].push(error(&usual.1));
+        let spans = [plt, &fitted.1, &usual.1].map(|plt| span(plt.as_nanos() as u64));
+        let named = [scenario.page.spec.clone(), scenario.stack.protocol.to_string()];
+        table.row(named.into_iter().chain(spans));
+    }
+    output::line(table)?;
+    for (name, errors) in [NAME, USUAL].into_iter().zip(errors) {
+        let errors = Sample::new(errors).expect("pages were loaded");
+        let percent = |q| format!("{:.0} %", errors.quantile(q) * 100.0);
+        output::line(format!("{name}: median error {}, p90 {}", percent(0.5), percent(0.9)))?;
+    }
+    Ok(())
+}
+
+fn failed(error: CalibrationError) -> Failure {
+    Failure::machine(error)
+}
