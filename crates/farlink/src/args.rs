@@ -128,7 +128,7 @@ pub struct Load {
     #[arg(long)]
     pub waterfall: bool,
 
-    /// How many loads to compute at once (default: one a core).
+    /// How many loads to make at once (default: one a core; one of Chromium's).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
@@ -248,7 +248,7 @@ pub struct Run {
     #[arg(long)]
     pub again: bool,
 
-    /// How many loads to compute at once (default: one a core).
+    /// How many loads to make at once (default: one a core; one of Chromium's).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }

@@ -33,7 +33,7 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
     }
     let cancel = interrupt::flag()?;
     anstream::eprintln!("{} loads by Chromium, one at a time", plan.journey_count());
-    let results = collect(&plan, &worlds, 1, &cancel);
+    let results = collect(&plan, &worlds, workers(None, &plan), &cancel);
     if cancel.load(Ordering::Relaxed) {
         anstream::eprintln!("interrupted: nothing was written");
         return Ok(ExitCode::Interrupted);
@@ -41,7 +41,10 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
     let summary = "Chromium on the machine that it was measured on";
     let device = calibration::device(&results, worlds.library(), summary).map_err(failed)?;
     files::write_whole(&args.output, device.to_toml(NAME).as_bytes())?;
-    let simulated = |device| collect(&calibration::check(device), &worlds, workers(None), &cancel);
+    let simulated = |device| {
+        let plan = calibration::check(device);
+        collect(&plan, &worlds, workers(None, &plan), &cancel)
+    };
     tell(&results, &simulated(path), &simulated(USUAL))?;
     output::line(format!("\nfarlink validate full --device {path}"))?;
     Ok(ExitCode::Success)

@@ -24,8 +24,10 @@ use std::num::NonZeroUsize;
 use std::process;
 
 use browser::chromium::{Chromium, ChromiumError};
+use lab::Plan;
 use lab::experiment::Refusal;
 use lab::har_export::HarVisit;
+use lab::scenario::Program;
 use lab::worlds::Worlds;
 
 use crate::args::{Cli, Command};
@@ -71,10 +73,18 @@ fn refused(Refusal { message, hint }: Refusal) -> Failure {
     Failure::bad_input(message).hint(hint)
 }
 
-/// How many journeys to compute at once: what was asked for, or one a core.
-fn workers(jobs: Option<NonZeroUsize>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    jobs.map_or_else(cores, NonZeroUsize::get)
+/// How many journeys of a plan to make at once: what was asked for, or one a core; of real browsers, which disturb each other most, one.
+fn workers(jobs: Option<NonZeroUsize>, plan: &Plan) -> usize {
+    let browsers = plan.cells().iter().any(|cell| cell.client.program == Program::Chromium);
+    match jobs {
+        Some(jobs) => jobs.get(),
+        None if browsers => 1,
+        None => cores(),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Visits as the text of a HAR file.

@@ -20,7 +20,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
     _held = stores::hold(&run.store)?;
-    let workers = workers(run.jobs);
+    let workers = workers(run.jobs, &plan);
     let id = match begin(run, &mut store, &plan, &facts(&source, workers))? {
         Begun::Already(id) => return tell_complete(run, &store, id, 0),
         Begun::ToDo(id) => id,

@@ -183,28 +183,80 @@ impl Arm {
         Some(Sample::new(self.visits().filter_map(value))?.median())
     }
 
-    fn row(&self) -> Vec<String> {
-        let some = |value: Option<f64>, show: &dyn Fn(f64) -> String| {
-            value.map_or_else(|| "-".to_owned(), show)
-        };
+    fn row(&self, sights: &[Sight]) -> Vec<String> {
         let plt = self.plt();
         let floor = |v: &MeasuredVisit| v.floors.map(|f| f.graph_ns as f64);
-        let early = |v: &MeasuredVisit| EarlyMetrics::of(&v.record);
-        let byte_index = |v: &MeasuredVisit| Some(early(v)?.byte_index.as_nanos() as f64);
-        let render = |v: &MeasuredVisit| Some(early(v)?.first_render.as_nanos() as f64);
-        vec![
+        let mut row = vec![
             self.name.clone(),
             some(plt.as_ref().map(Sample::median), &span_f64),
             some(plt.as_ref().map(|s| s.quantile(0.9)), &span_f64),
             some(self.median_of(floor), &span_f64),
             some(self.over_floor(), &|ratio| format!("{ratio:.2}")),
             some(self.median_of(|v| v.record.ttfb_ns.map(|ns| ns as f64)), &span_f64),
-            some(self.median_of(render), &span_f64),
-            some(self.median_of(byte_index), &span_f64),
+        ];
+        row.extend(sights.iter().map(|sight| some(self.median_of(sight.of), &span_f64)));
+        row.extend([
             some(self.median_of(|v| Some(v.record.connections.len() as f64)), &count),
             some(self.median_of(|v| Some(v.record.wire_bytes_down as f64)), &bytes),
             some(self.median_of(|v| Some(v.record.retransmits() as f64)), &count),
-        ]
+        ]);
+        row
+    }
+}
+
+fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+/// When a reader of the page sees something: a column of the table.
+struct Sight {
+    column: &'static str,
+    of: fn(&MeasuredVisit) -> Option<f64>,
+}
+
+/// By models, where nothing is painted.
+const MODELLED: [Sight; 2] = [
+    Sight {
+        column: "render*",
+        of: |v| Some(EarlyMetrics::of(&v.record)?.first_render.as_nanos() as f64),
+    },
+    Sight {
+        column: "ByteIndex*",
+        of: |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64),
+    },
+];
+
+/// As a real browser tells.
+const PAINTED: [Sight; 3] = [
+    Sight { column: "FCP", of: |v| Some(v.record.paint?.first_contentful_paint_ns? as f64) },
+    Sight { column: "LCP", of: |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64) },
+    Sight { column: "Speed Index", of: |v| Some(v.record.paint?.speed_index_ns? as f64) },
+];
+
+/// Whether a real browser loaded any of it.
+fn is_painted(arms: &[Arm]) -> bool {
+    arms.iter().flat_map(Arm::visits).any(|visit| visit.record.paint.is_some())
+}
+
+/// What the table's columns stand for, where they do not say so.
+pub fn legend(arms: &[Arm]) -> &'static str {
+    match is_painted(arms) {
+        true => "FCP, LCP: first and largest contentful paint.",
+        false => {
+            "* Models: when what blocks rendering is there, and the mean arrival of a byte. Nothing is painted."
+        }
+    }
+}
+
+fn sights(arms: &[Arm]) -> &'static [Sight] {
+    if !is_painted(arms) {
+        return &MODELLED;
+    }
+    let [.., speed_index] = &PAINTED;
+    match arms.iter().flat_map(Arm::visits).any(|visit| (speed_index.of)(visit).is_some()) {
+        true => &PAINTED,
+        // It was not filmed.
+        false => &PAINTED[..2],
     }
 }
 
@@ -214,19 +266,10 @@ fn count(n: f64) -> String {
 
 /// The table of all arms; failures have a column where there are any.
 pub fn table(arms: &[Arm]) -> Table {
-    let mut columns = vec![
-        "",
-        "median PLT",
-        "p90",
-        "floor",
-        "PLT/floor",
-        "TTFB",
-        "render*",
-        "ByteIndex*",
-        "conns",
-        "bytes",
-        "retrans",
-    ];
+    let sights = sights(arms);
+    let mut columns = vec!["", "median PLT", "p90", "floor", "PLT/floor", "TTFB"];
+    columns.extend(sights.iter().map(|sight| sight.column));
+    columns.extend(["conns", "bytes", "retrans"]);
     let tells_failures = arms.iter().any(|arm| arm.failed() > 0);
     if tells_failures {
         columns.push("failed");
@@ -234,7 +277,7 @@ pub fn table(arms: &[Arm]) -> Table {
     let mut table = Table::new(&columns);
     for arm in arms {
         let failed = tells_failures.then(|| arm.failed().to_string());
-        table.row(arm.row().into_iter().chain(failed));
+        table.row(arm.row(sights).into_iter().chain(failed));
     }
     table
 }

@@ -35,7 +35,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         files::check_place(path)?;
     }
     let cancel = interrupt::flag()?;
-    let results = lab::batch::collect(&plan, &worlds, workers(load.jobs), &cancel);
+    let results = lab::batch::collect(&plan, &worlds, workers(load.jobs, &plan), &cancel);
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {
         json::print(&results, &worlds)?;

@@ -43,7 +43,7 @@ pub fn run(
         };
         let cells = plan.cells().iter().map(with_queue).collect();
         let plan = Plan::new("load", plan.seed(), plan.repetitions(), plan.order(), cells);
-        let results = lab::batch::collect(&plan, worlds, workers(load.jobs), cancel);
+        let results = lab::batch::collect(&plan, worlds, workers(load.jobs, &plan), cancel);
         if cancel.load(Ordering::Relaxed) {
             break;
         }

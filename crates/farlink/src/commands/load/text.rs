@@ -40,9 +40,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     }
     output::line("")?;
     output::line(arms::table(arms))?;
-    output::line(
-        "* Models: when what blocks rendering is there, and the mean arrival of a byte. Nothing is painted.",
-    )?;
+    output::line(arms::legend(arms))?;
     for note in notes(arms) {
         output::line(wrapped(&format!("note: {note}")))?;
     }

@@ -10,7 +10,7 @@ use lab::worlds::Worlds;
 
 use crate::args::Validate;
 use crate::commands::run::{now, progress_bar};
-use crate::commands::{interrupt, refused, shell, stores, workers};
+use crate::commands::{cores, interrupt, refused, shell, stores};
 use crate::failure::Failure;
 use crate::show::units::counted;
 
@@ -111,7 +111,7 @@ impl Measurement<'_> {
     fn at_once(&self, way: Way) -> usize {
         let suites = self.suite.side_by_side as usize;
         match way {
-            Way::Sim => workers(None),
+            Way::Sim => cores(),
             Way::Emu | Way::Coalesced => self.args.jobs.map_or(suites, NonZeroUsize::get),
             // The browser's own work is what disturbs a browser most.
             Way::Chromium => 1,
