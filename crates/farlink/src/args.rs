@@ -309,8 +309,8 @@ pub struct Validate {
     #[arg(long)]
     pub again: bool,
 
-    /// The device that farlink's loader computes as, in all scenarios: a profile or a file that `farlink calibrate` has
-    /// written (default: the suite's).
+    /// The device that farlink's loader computes as where it is held against Chromium: a file that `farlink calibrate`
+    /// has written, or a profile (default: the scenarios' own).
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
     pub device: Option<String>,
 

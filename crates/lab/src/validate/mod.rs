@@ -26,6 +26,6 @@ pub use judge::{
     SubjectResult, coalesced_difference, judge,
 };
 pub use shipped::Shipped;
-pub use suite::{Loads, Needs, Part, PartPlan, Suite};
+pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
 pub use target::{Gauge, Outcome, Target, Verdict};
 pub use way::Way;

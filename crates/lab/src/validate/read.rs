@@ -37,6 +37,7 @@ impl Suite {
             side_by_side: count("side_by_side", &raw.side_by_side, 4)?,
             needs: needs(source, &raw.needs)?,
             targets,
+            calibrated: None,
             parts: Vec::new(),
             text: source.text().to_owned(),
         };

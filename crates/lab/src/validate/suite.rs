@@ -18,6 +18,8 @@ pub struct Suite {
     pub seed: u64,
     /// Emulated loads of farlink's loader that go on at the same time.
     pub side_by_side: u32,
+    /// The device that stands in for Chromium; without one the scenarios' own does.
+    pub calibrated: Option<Calibrated>,
     /// What is measured.
     pub parts: Vec<Part>,
     /// What is demanded.
@@ -26,6 +28,15 @@ pub struct Suite {
     pub needs: Needs,
     /// The text it was read from.
     pub text: String,
+}
+
+/// A device that was calibrated to Chromium.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibrated {
+    /// A profile, or a file.
+    pub device: String,
+    /// The file's digest.
+    pub digest: Option<String>,
 }
 
 /// Scenarios that are measured equally often.
@@ -87,7 +98,8 @@ impl Loads {
             Way::Sim => self.sim,
             Way::Emu => self.emu,
             Way::Coalesced => self.coalesced,
-            Way::Chromium => self.chromium,
+            // The loader is to show whether it can stand in for the browser.
+            Way::Calibrated | Way::Chromium => self.chromium,
         }
     }
 }
@@ -104,12 +116,23 @@ impl Suite {
         let repetitions = part.loads.of(way);
         let cells: Vec<usize> =
             (0..part.cells.len()).filter(|cell| way.can(&part.cells[*cell])).collect();
-        if repetitions == 0 || cells.is_empty() {
+        let lacks_device = way == Way::Calibrated && self.calibrated.is_none();
+        if repetitions == 0 || cells.is_empty() || lacks_device {
             return None;
         }
         let name = format!("{}: {}, {}", self.name, part.name, way.name());
-        let scenarios = cells.iter().map(|cell| way.of(&part.cells[*cell])).collect();
+        let scenarios = cells.iter().map(|cell| self.scenario(&part.cells[*cell], way)).collect();
         let plan = Plan::new(name, self.seed, repetitions, Order::Alternated, scenarios);
         Some(PartPlan { part: index, way, cells, plan })
+    }
+
+    /// `cell` measured this way.
+    fn scenario(&self, cell: &Scenario, way: Way) -> Scenario {
+        let mut scenario = way.of(cell);
+        if let (Way::Calibrated, Some(calibrated)) = (way, &self.calibrated) {
+            let Calibrated { device, digest } = calibrated.clone();
+            (scenario.client.device, scenario.client.device_digest) = (device, digest);
+        }
+        scenario
     }
 }

@@ -112,7 +112,9 @@ impl Measurement<'_> {
         let suites = self.suite.side_by_side as usize;
         match way {
             Way::Sim => cores(),
-            Way::Emu | Way::Coalesced => self.args.jobs.map_or(suites, NonZeroUsize::get),
+            Way::Emu | Way::Coalesced | Way::Calibrated => {
+                self.args.jobs.map_or(suites, NonZeroUsize::get)
+            }
             // The browser's own work is what disturbs a browser most.
             Way::Chromium => 1,
         }

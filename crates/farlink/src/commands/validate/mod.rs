@@ -4,13 +4,12 @@ mod measure;
 mod text;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use lab::experiment::{Catalogue, Source};
 use lab::runner::Ended;
 use lab::store::Store;
 use lab::validate::report::{self, Facts};
-use lab::validate::{Gauge, Outcome, Shipped, Suite, gather, judge};
+use lab::validate::{Calibrated, Gauge, Outcome, Shipped, Suite, gather, judge};
 use lab::worlds::Worlds;
 
 use self::measure::Measurement;
@@ -54,10 +53,7 @@ fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, Failure> {
     }
     if let Some(device) = &args.device {
         let digest = worlds.library().device(device).map_err(super::refused)?;
-        for cell in suite.parts.iter_mut().flat_map(|part| &mut part.cells) {
-            let client = &mut Arc::make_mut(cell).client;
-            (client.device, client.device_digest) = (device.clone(), digest.clone());
-        }
+        suite.calibrated = Some(Calibrated { device: device.clone(), digest });
     }
     Ok(suite)
 }

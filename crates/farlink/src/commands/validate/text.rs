@@ -8,16 +8,22 @@ use crate::show::units::{counted, span_f64};
 
 /// Cells, ratios, figures and verdicts.
 pub fn all(judgement: &Judgement, cells: &[Cell]) -> String {
-    let tables = [loads(cells), ratios(judgement, cells), figures(judgement), verdicts(judgement)];
+    let tables = [
+        loads(judgement, cells),
+        ratios(judgement, cells),
+        figures(judgement),
+        verdicts(judgement),
+    ];
     let tables = tables.map(|table| format!("{table}\n\n")).concat();
     tables.trim_end().to_owned() + "\n" + &coalesced(judgement)
 }
 
 /// Median page load times.
-fn loads(cells: &[Cell]) -> Table {
+fn loads(judgement: &Judgement, cells: &[Cell]) -> Table {
     let mut table =
-        Table::new(&["cell", "sim", "emu", "sim/emu", "chromium", "emu/chromium", "toy"]);
-    for cell in cells {
+        Table::new(&["cell", "sim", "emu", "sim/emu", "chromium", "loader/chromium", "toy"]);
+    for (index, cell) in cells.iter().enumerate() {
+        let browser = judgement.browser.iter().find(|browser| browser.cell == index);
         let median = |way| cell.plt(way).map(Sample::median);
         let (sim, emu, chromium) = (median(Way::Sim), median(Way::Emu), median(Way::Chromium));
         let ratio = |one: Option<f64>, other: Option<f64>| {
@@ -29,7 +35,7 @@ fn loads(cells: &[Cell]) -> Table {
             or_dash(emu.map(ms)),
             ratio(sim, emu),
             or_dash(chromium.map(ms)),
-            ratio(emu, chromium),
+            or_dash(browser.map(|browser| format!("{:.3}", 1.0 + browser.deviation()))),
             ms(cell.toy_ms),
         ]);
     }

@@ -17,6 +17,8 @@ pub const NETWORK_RULES: f64 = 5.0;
 pub struct BrowserCell {
     /// Which of the suite's cells it is.
     pub cell: usize,
+    /// How farlink's loader computes: as a calibrated device where there is one.
+    pub way: Way,
     /// Median PLT of farlink's loader, in ms.
     pub loader_ms: f64,
     /// Median PLT of Chromium, in ms.
@@ -50,11 +52,14 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
     let chromium_ms = median(cell, Way::Chromium)?;
     let unlimited = cells.iter().find(|other| other.unlimited && same_load(other, cell));
     let unlimited_ms = unlimited.and_then(|other| median(other, Way::Chromium));
+    let calibrated = cell.plt(Way::Calibrated).is_some();
+    let way = if calibrated { Way::Calibrated } else { Way::Emu };
     let enough = cell.loads(Way::Chromium) >= needs.chromium
-        && cell.loads(Way::Emu) >= needs.chromium.min(needs.emu_lossless);
+        && cell.loads(way) >= needs.chromium.min(needs.emu_lossless);
     Some(BrowserCell {
         cell: index,
-        loader_ms: median(cell, Way::Emu)?,
+        way,
+        loader_ms: median(cell, way)?,
         chromium_ms,
         unlimited_ms,
         counts: enough && unlimited_ms.is_some_and(|ms| chromium_ms > NETWORK_RULES * ms),

@@ -16,6 +16,7 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
         name: "test".to_owned(),
         seed: 1,
         side_by_side: 1,
+        calibrated: None,
         parts: Vec::new(),
         targets: targets.iter().map(target).collect(),
         needs: NEEDS,
@@ -125,6 +126,7 @@ fn the_browser_counts_where_the_network_rules() {
         browsed("cable", &[880.0; 3], &[800.0; 3]),
     ];
     let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
+    assert!(judgement.browser.iter().all(|cell| cell.way == Way::Emu));
     let counts: Vec<bool> = judgement.browser.iter().map(|b| b.counts).collect();
     assert_eq!(counts, [true, false, true]);
     assert_eq!(judgement.browser[1].browser_share(), Some(0.25));
@@ -132,6 +134,18 @@ fn the_browser_counts_where_the_network_rules() {
     close(judgement.verdicts[0].value, 0.075);
     assert_eq!(judgement.verdicts[0].outcome, Outcome::Met);
     assert!(judgement.subjects.is_empty(), "nothing was simulated");
+}
+
+#[test]
+fn a_calibrated_loader_stands_in_for_the_browser() {
+    let loads: [(Way, &[f64]); 3] =
+        [(Way::Emu, &[500.0; 3]), (Way::Calibrated, &[990.0; 3]), (Way::Chromium, &[1000.0; 3])];
+    let none: [(Way, &[f64]); 1] = [(Way::Chromium, &[100.0; 3])];
+    let cells = [cell("loopback", Protocol::H2, &none), cell("3g", Protocol::H2, &loads)];
+    let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
+    assert_eq!(judgement.browser[0].way, Way::Calibrated);
+    close(Some(judgement.browser[0].deviation()), -0.01);
+    assert!(judgement.browser[0].counts);
 }
 
 #[test]

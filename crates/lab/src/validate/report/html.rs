@@ -36,7 +36,7 @@ pub fn html(suite: &Suite, cells: &[Cell], judgement: &Judgement, facts: &Facts)
         loads(judgement, cells),
         ratios(judgement, cells),
         errors(),
-        browser(judgement, cells),
+        browser(suite, judgement, cells),
         coalesced(judgement, cells),
         counts(cells),
         again(suite, facts),
@@ -117,16 +117,20 @@ fn errors() -> String {
         .to_owned()
 }
 
-fn browser(judgement: &Judgement, cells: &[Cell]) -> String {
+fn browser(suite: &Suite, judgement: &Judgement, cells: &[Cell]) -> String {
     if judgement.browser.is_empty() {
         return String::new();
     }
+    let loader = suite.calibrated.as_ref().map_or(String::new(), |calibrated| {
+        format!("; the loader computes as {}", escaped(&calibrated.device))
+    });
     format!(
         "<section class=\"chart\"><h2>farlink's loader against Chromium</h2>\
          <div id=\"browser\" class=\"charts\"></div>\
-         <p class=\"small\">Both over the emulated network. A cell counts if Chromium takes over \
+         <p class=\"small\">Both over the emulated network{}. A cell counts if Chromium takes over \
          {NETWORK_RULES} times as long as over a network that takes no time; below that the browser's own work \
          is measured, and its share is shown.</p></section>\n<section>{}</section>\n",
+        loader,
         tables::browser(&judgement.browser, cells),
     )
 }
