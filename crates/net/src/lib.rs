@@ -42,8 +42,8 @@ pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Drx, Energy, Fach, Lte, Passed, Power, Radio, RadioConfig, RadioState, SchedulingRequest, Stay, Technology,
-    Transition, Umts, Way, Wifi,
+    Cause, Drx, Energy, Fach, Lte, Passed, Power, Preset, Radio, RadioConfig, RadioState,
+    SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi, radios,
 };
 pub use rate::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting};

@@ -8,7 +8,7 @@
 //!
 //! Like a link, a radio is told the time and never asks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use chance::Source;
@@ -16,22 +16,27 @@ use units::Time;
 
 use crate::Packet;
 
+mod fields;
 mod journal;
 mod lte;
 mod power;
+mod presets;
 mod umts;
 mod wifi;
 
 pub use journal::{Cause, RadioState, Stay, Transition};
 pub use lte::{Drx, Lte, SchedulingRequest};
-pub use power::{Energy, Power};
+pub use power::{Energy, Power, StateEnergy};
+pub use presets::{Preset, radios};
 pub use umts::{Fach, Umts};
 pub use wifi::Wifi;
 
 use journal::Journal;
 
 /// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// From the device.
@@ -48,6 +53,10 @@ impl Way {
 /// A radio as a profile or a person states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
+    /// The name of the preset that it is, or was made from.
+    pub name: String,
+    /// What was changed of that, as typed.
+    pub changes: BTreeMap<String, String>,
     /// Its states.
     pub technology: Technology,
     /// What they cost.
@@ -215,7 +224,8 @@ impl<P> Radio<P> {
 
     fn release(&mut self, at: Time, way: Way) {
         let lane = &mut self.lanes[way as usize];
-        let (_, packet, body) = lane.waiting.pop_front().expect("a lane that is released holds a packet");
+        let (_, packet, body) =
+            lane.waiting.pop_front().expect("a lane that is released holds a packet");
         lane.ready = at;
         let state = self.machine.left(at, way, packet.wire_bytes);
         self.journal.carry(at, way, packet.wire_bytes);

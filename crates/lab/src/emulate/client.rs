@@ -95,6 +95,7 @@ impl Asking {
                     stats,
                 })
                 .collect(),
+            radios: Vec::new(),
             drops: network.drops.into_iter().map(Into::into).collect(),
             endpoints,
         }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
-use net::{DropCause, LinkStats, Rate};
+use net::{Cause, DropCause, LinkStats, Rate, Transition, Way};
 use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, Report};
@@ -117,6 +117,11 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
         let link = &report.links[drop.link].name;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
+    for change in report.radios.iter().flat_map(|radio| &radio.transitions) {
+        if change.at >= visited.started {
+            events.push(event(change.at, EventKind::Radio, radio_change(change)));
+        }
+    }
     for (index, used) in visited.connections.iter().enumerate() {
         let its =
             |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
@@ -135,6 +140,21 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     });
     events.sort_by_key(|event| event.at_ns);
     events
+}
+
+/// The new state, and the packet that brought it about.
+fn radio_change(change: &Transition) -> String {
+    let state = change.to.name();
+    match change.cause {
+        None => format!("{state}, by a timer"),
+        Some(Cause { way, wire_bytes }) => {
+            let way = match way {
+                Way::Up => "up",
+                Way::Down => "down",
+            };
+            format!("{state}, by a packet of {wire_bytes} bytes {way}")
+        }
+    }
 }
 
 /// Why, and whether it turned out to be needless.

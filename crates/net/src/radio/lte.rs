@@ -99,11 +99,19 @@ impl Lte {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Idle,
-    Promoting { until: Time },
+    Promoting {
+        until: Time,
+    },
     /// Since the last packet.
-    Continuous { active: Time },
-    Short { began: Time },
-    Long { began: Time },
+    Continuous {
+        active: Time,
+    },
+    Short {
+        began: Time,
+    },
+    Long {
+        began: Time,
+    },
 }
 
 pub(super) struct LteMachine {

@@ -7,7 +7,7 @@ fn ms(millis: u64) -> Time {
 }
 
 fn radio(technology: Technology) -> Radio<u32> {
-    let config = RadioConfig { technology, power: Power::default() };
+    let config = RadioConfig { technology, ..RadioConfig::named("umts").unwrap() };
     Radio::new(&config, &Source::new(1, 0), "test")
 }
 
@@ -92,7 +92,10 @@ fn little_passes_the_shared_channel_and_much_asks_for_a_dedicated_one() {
     assert_eq!(left, [(0, 2000), (1, 8194), (4, 10_500), (2, 10_500), (3, 10_500)]);
     use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
     let states = states(&radio);
-    assert_eq!(states[..5].iter().map(|(_, s)| *s).collect::<Vec<_>>(), [IdleToDch, Dch, Fach, FachToDch, Dch]);
+    assert_eq!(
+        states[..5].iter().map(|(_, s)| *s).collect::<Vec<_>>(),
+        [IdleToDch, Dch, Fach, FachToDch, Dch]
+    );
     assert_eq!(states[3], (9000, FachToDch));
     assert_eq!(states.last().unwrap().1, Idle);
     assert_eq!(radio.transitions()[3].cause.unwrap().way, Way::Down);
@@ -102,8 +105,12 @@ fn little_passes_the_shared_channel_and_much_asks_for_a_dedicated_one() {
 fn a_shared_channels_queue_drains_one_after_the_other() {
     let mut radio = umts();
     // 100 bytes down: 20 ms each; three of them are 300 bytes, below the threshold.
-    let packets =
-        [(0, Way::Up, 1500), (8000, Way::Down, 100), (8000, Way::Down, 100), (8000, Way::Down, 100)];
+    let packets = [
+        (0, Way::Up, 1500),
+        (8000, Way::Down, 100),
+        (8000, Way::Down, 100),
+        (8000, Way::Down, 100),
+    ];
     let left = through(&mut radio, &packets);
     assert_eq!(left[1..], [(1, 8020), (2, 8040), (3, 8060)]);
     // Five are 500: above it.
@@ -161,7 +168,8 @@ fn repetitions_delay_and_keep_the_order() {
 fn a_dozing_station_waits_for_a_beacon() {
     let mut radio = radio(Technology::Wifi(Wifi::default()));
     // Beacons every 102.4 ms.
-    let left = through(&mut radio, &[(50, Way::Down, 100), (150, Way::Down, 100), (400, Way::Up, 100)]);
+    let left =
+        through(&mut radio, &[(50, Way::Down, 100), (150, Way::Down, 100), (400, Way::Up, 100)]);
     assert_eq!(left, [(0, 102), (1, 150), (2, 400)]);
     use RadioState::{Awake, Doze};
     assert_eq!(states(&radio), [(102, Awake), (350, Doze), (400, Awake), (600, Doze)]);
@@ -170,19 +178,8 @@ fn a_dozing_station_waits_for_a_beacon() {
 /// `network.md` 11.10: a download of 10 s at 5 Mbit/s from idle, to idle again.
 #[test]
 fn an_lte_downloads_energy_by_hand() {
-    let lte = Lte { harq_failure: 0.0, ..Lte::default() };
-    let watts = [
-        (RadioState::IdleToConnected, 1.21),
-        (RadioState::Continuous, 1.288),
-        (RadioState::ShortDrx, 1.06),
-        (RadioState::LongDrx, 1.06),
-    ];
-    let power = Power {
-        watts: watts.into_iter().collect(),
-        joules_per_mbit_up: 0.43839,
-        joules_per_mbit_down: 0.05197,
-    };
-    let config = RadioConfig { technology: Technology::Lte(lte), power };
+    let mut config = RadioConfig::named("lte").unwrap();
+    config.set("harq_failure", "0%").unwrap();
     let mut radio = Radio::new(&config, &Source::new(1, 0), "test");
     radio.handle(Time::ZERO, Way::Up, Packet::new(52), 0);
     let mut at = ms(260);
