@@ -86,6 +86,14 @@ impl Asking {
             own.into_iter().chain(network.servers.endpoints).collect();
         packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
+        let radios = self.topology.radio().into_iter().zip(network.radio).map(
+            |(config, (transitions, energy))| RadioReport {
+                name: tour::RADIO.to_owned(),
+                config: config.clone(),
+                transitions,
+                energy,
+            },
+        );
         Report {
             digest: None,
             links: links
@@ -95,7 +103,7 @@ impl Asking {
                     stats,
                 })
                 .collect(),
-            radios: Vec::new(),
+            radios: radios.collect(),
             drops: network.drops.into_iter().map(Into::into).collect(),
             endpoints,
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use net::{DropCause, LinkStats};
+use net::{DropCause, Energy, LinkStats, Transition};
 use record::{EmulationRecord, VisitRecord};
 use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
@@ -98,6 +98,8 @@ pub(super) enum FromClient {
 pub(super) struct NetworkReport {
     /// In the order of the topology's links.
     pub(super) links: Vec<LinkStats>,
+    /// The client's radio: its changes of state, what it has spent.
+    pub(super) radio: Option<(Vec<Transition>, Energy)>,
     pub(super) drops: Vec<Dropped>,
     pub(super) sent_again: Vec<SentAgain>,
     pub(super) servers: ServerReport,
@@ -136,6 +138,7 @@ impl NetworkReport {
     pub(super) fn of_idle(links: usize) -> NetworkReport {
         NetworkReport {
             links: vec![LinkStats::default(); links],
+            radio: None,
             drops: Vec::new(),
             sent_again: Vec::new(),
             servers: ServerReport::default(),

@@ -92,7 +92,8 @@ fn attend(
                 let drops = drops.into_iter().map(Dropped::from).collect();
                 let sent_again = emulation.passages.sent_again();
                 let servers = servers.receive()?;
-                client.send(&NetworkReport { links, drops, sent_again, servers })?;
+                let radio = snapshot.radio.map(|radio| (radio.transitions, radio.energy));
+                client.send(&NetworkReport { links, radio, drops, sent_again, servers })?;
             }
             FromClient::Done { visits, mut endpoints, notes, shown } => {
                 if watched {

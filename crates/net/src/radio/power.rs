@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 use super::journal::Journal;
@@ -22,7 +23,7 @@ pub struct Power {
 }
 
 /// What was spent, in joules.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Energy {
     /// In each state, and for how many seconds.
     pub states: BTreeMap<RadioState, StateEnergy>,
@@ -33,7 +34,7 @@ pub struct Energy {
 }
 
 /// A state's share.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct StateEnergy {
     /// How long it lasted in all.
     pub seconds: f64,
