@@ -11,7 +11,7 @@ use emu::Topology;
 use http_stack::tls::ClientSessions;
 use units::Time;
 use world::real;
-use world::report::{Drop, Endpoint, LinkReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::channel::{Channel, ChannelError};
 use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
