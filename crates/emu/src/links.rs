@@ -46,6 +46,8 @@ pub struct RadioReport {
     pub transitions: Vec<Transition>,
     /// What it has spent.
     pub energy: Energy,
+    /// What it will spend until it has come to rest, if no packet comes.
+    pub tail: Energy,
 }
 
 /// A packet that has crossed all of its links.
@@ -217,7 +219,8 @@ impl<B: Clone + Send + 'static> Links<B> {
     pub(crate) fn radio_report(&self, now: Time) -> Option<RadioReport> {
         let radio = &self.gate.as_ref()?.radio;
         let transitions = radio.transitions().to_vec();
-        Some(RadioReport { transitions, energy: radio.energy(Time::ZERO, now) })
+        let (energy, tail) = (radio.energy(Time::ZERO, now), radio.tail(now));
+        Some(RadioReport { transitions, energy, tail })
     }
 
     /// A packet comes to the next link of its way, or to the radio in front of it. When that was.

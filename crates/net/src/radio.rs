@@ -113,6 +113,9 @@ trait Machine: Send {
 
     /// It does: `now` is what [`timer`](Machine::timer) said.
     fn fire(&mut self, now: Time) -> RadioState;
+
+    /// A machine in the same state.
+    fn twin(&self) -> Box<dyn Machine>;
 }
 
 /// A radio carrying packets whose bodies `P` it never looks at.
@@ -196,6 +199,20 @@ impl<P> Radio<P> {
     /// What the radio has spent from `since` until `until`, and where.
     pub fn energy(&self, since: Time, until: Time) -> Energy {
         self.power.spent(&self.journal, since, until)
+    }
+
+    /// What the radio will spend from `now` on until it has come to rest, if no packet comes: its tail. What it costs at rest is not
+    /// counted.
+    pub fn tail(&self, now: Time) -> Energy {
+        let mut machine = self.machine.twin();
+        let mut journal = Journal::new(machine.state());
+        let mut end = now;
+        while let Some(at) = machine.timer() {
+            end = at.max(end);
+            let state = machine.fire(end);
+            journal.note(end, state, None);
+        }
+        self.power.spent(&journal, now, end)
     }
 
     /// Does what is due.

@@ -81,6 +81,8 @@ pub struct RadioReport {
     pub transitions: Vec<Transition>,
     /// What it has spent so far.
     pub energy: Energy,
+    /// What it will spend until it has come to rest, if no packet comes.
+    pub tail: Energy,
 }
 
 /// An account of what happened so far.

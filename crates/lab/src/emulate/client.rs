@@ -14,7 +14,7 @@ use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::channel::{Channel, ChannelError};
-use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
+use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, RadioDone, Settle};
 use super::{NodeError, packets};
 use crate::tour::{self, Detail, Library, Witness};
 
@@ -87,11 +87,12 @@ impl Asking {
         packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
         let radios = self.topology.radio().into_iter().zip(network.radio).map(
-            |(config, (transitions, energy))| RadioReport {
+            |(config, RadioDone { transitions, energy, tail })| RadioReport {
                 name: tour::RADIO.to_owned(),
                 config: config.clone(),
                 transitions,
                 energy,
+                tail,
             },
         );
         Report {

@@ -98,11 +98,18 @@ pub(super) enum FromClient {
 pub(super) struct NetworkReport {
     /// In the order of the topology's links.
     pub(super) links: Vec<LinkStats>,
-    /// The client's radio: its changes of state, what it has spent.
-    pub(super) radio: Option<(Vec<Transition>, Energy)>,
+    pub(super) radio: Option<RadioDone>,
     pub(super) drops: Vec<Dropped>,
     pub(super) sent_again: Vec<SentAgain>,
     pub(super) servers: ServerReport,
+}
+
+/// What the client's radio did.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RadioDone {
+    pub(super) transitions: Vec<Transition>,
+    pub(super) energy: Energy,
+    pub(super) tail: Energy,
 }
 
 /// A packet that did not arrive.

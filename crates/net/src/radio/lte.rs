@@ -114,6 +114,7 @@ enum Place {
     },
 }
 
+#[derive(Clone)]
 pub(super) struct LteMachine {
     config: Lte,
     paging: Stream,
@@ -204,5 +205,9 @@ impl Machine for LteMachine {
             Place::Long { .. } | Place::Idle => Place::Idle,
         };
         self.state()
+    }
+
+    fn twin(&self) -> Box<dyn Machine> {
+        Box::new(self.clone())
     }
 }

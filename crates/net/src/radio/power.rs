@@ -64,6 +64,21 @@ impl Power {
 }
 
 impl Energy {
+    /// What was spent since `before`, which was spent then.
+    pub fn since(&self, before: &Energy) -> Energy {
+        let earlier = |state| before.states.get(state).copied().unwrap_or_default();
+        let states = self.states.iter().map(|(state, now)| {
+            let then = earlier(state);
+            let (seconds, joules) = (now.seconds - then.seconds, now.joules - then.joules);
+            (*state, StateEnergy { seconds, joules })
+        });
+        Energy {
+            states: states.filter(|(_, spent)| spent.seconds > 0.0).collect(),
+            up_joules: self.up_joules - before.up_joules,
+            down_joules: self.down_joules - before.down_joules,
+        }
+    }
+
     /// All of it.
     pub fn joules(&self) -> f64 {
         let states: f64 = self.states.values().map(|state| state.joules).sum();

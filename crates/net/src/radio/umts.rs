@@ -127,6 +127,7 @@ struct FachQueue {
     last: Time,
 }
 
+#[derive(Clone)]
 pub(super) struct UmtsMachine {
     config: Umts,
     paging: Stream,
@@ -235,5 +236,9 @@ impl Machine for UmtsMachine {
             Place::Fach { .. } | Place::Idle => Place::Idle,
         };
         self.state()
+    }
+
+    fn twin(&self) -> Box<dyn Machine> {
+        Box::new(self.clone())
     }
 }

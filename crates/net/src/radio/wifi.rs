@@ -36,6 +36,7 @@ impl Wifi {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct WifiMachine {
     config: Wifi,
     /// When the last packet passed, while it is awake.
@@ -80,5 +81,9 @@ impl Machine for WifiMachine {
     fn fire(&mut self, _now: Time) -> RadioState {
         self.awake_since = None;
         RadioState::Doze
+    }
+
+    fn twin(&self) -> Box<dyn Machine> {
+        Box::new(self.clone())
     }
 }

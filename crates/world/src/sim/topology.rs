@@ -365,6 +365,7 @@ impl Topology {
             config: gate.config.clone(),
             transitions: gate.radio.transitions().to_vec(),
             energy: gate.radio.energy(Time::ZERO, now),
+            tail: gate.radio.tail(now),
         };
         self.radios.iter().map(report).collect()
     }
