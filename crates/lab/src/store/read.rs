@@ -96,6 +96,7 @@ impl Store {
             trace_digest: row.trace_digest,
             emulation: self.emulation(key)?,
             paint: self.paint(key)?,
+            radio: self.radio(key)?,
         })
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
 use net::{Cause, DropCause, LinkStats, Rate, Transition, Way};
-use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
+use record::{
+    ConnectionRecord, Event, EventKind, Outcome, RadioRecord, RadioStateRecord, VisitRecord,
+};
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, Report};
 
@@ -64,6 +66,7 @@ impl Account {
             trace_digest: after.digest,
             emulation: None,
             paint: None,
+            radio: radio(&self.before, &after),
             objects: visited.objects,
         }
     }
@@ -140,6 +143,31 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     });
     events.sort_by_key(|event| event.at_ns);
     events
+}
+
+/// What the radio did since the visit began.
+fn radio(before: &Report, after: &Report) -> Option<RadioRecord> {
+    let now = after.radios.first()?;
+    let then = before.radios.iter().find(|radio| radio.name == now.name);
+    let seen = then.map_or(0, |then| then.transitions.len());
+    let spent = then.map_or_else(|| now.energy.clone(), |then| now.energy.since(&then.energy));
+    let microjoules = |joules: f64| (joules * 1e6).round() as u64;
+    let states = spent.states.iter().map(|(state, of)| RadioStateRecord {
+        state: state.name().to_owned(),
+        span_ns: (of.seconds * 1e9).round() as u64,
+        energy_uj: microjoules(of.joules),
+    });
+    let mut states: Vec<RadioStateRecord> = states.collect();
+    states.sort_by(|one, other| one.state.cmp(&other.state));
+    Some(RadioRecord {
+        radio: now.config.to_string(),
+        promotions: now.transitions[seen..].iter().filter(|t| t.to.is_promotion()).count() as u32,
+        energy_uj: microjoules(spent.joules()),
+        up_uj: microjoules(spent.up_joules),
+        down_uj: microjoules(spent.down_joules),
+        tail_uj: microjoules(now.tail.joules()),
+        states,
+    })
 }
 
 /// The new state, and the packet that brought it about.
