@@ -4,7 +4,11 @@
 
 mod common;
 
-use common::Desk;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::remains::{Traces, assert_gone, traces};
+use common::{Desk, journeys};
 use serde_json::Value;
 
 /// Everything here takes as long as it says, on an idle machine.
@@ -76,5 +80,135 @@ mod real_time {
         assert_eq!(visit["connections"], 1);
         assert!(visit["bytes_down"].as_u64().unwrap() > 200_000, "{visit}");
         assert!(visit["trace_digest"].is_null());
+    }
+
+    /// Two arms over one network, in real time.
+    fn experiment(repetitions: u32) -> String {
+        format!(
+            "format = 1\nname = \"emulated\"\nrepetitions = {repetitions}\nworld = \"emu\"\n\n\
+             [page]\nname = \"synthetic:4x2KB\"\n\n\
+             [network]\ndown = \"10mbit\"\nup = \"5mbit\"\nrtt = \"20ms\"\nqueue = \"100pkt\"\n\n\
+             [stack]\nprotocol = [\"h1\", \"h2\"]\n"
+        )
+    }
+
+    /// `farlink ARGUMENTS`, its temporary files beside the desk's own, all its processes marked.
+    fn marked(desk: &Desk, arguments: &str, marker: &str) -> Command {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let mut command = desk.command(&arguments);
+        std::fs::create_dir_all(desk.path("tmp")).unwrap();
+        command.env("TMPDIR", desk.path("tmp")).env("FARLINK_TEST_MARKER", marker);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn assert_nothing_left(desk: &Desk, marker: &str, before: &Traces) {
+        assert_gone(marker, before);
+        let files: Vec<_> = std::fs::read_dir(desk.path("tmp")).unwrap().flatten().collect();
+        assert!(files.is_empty(), "temporary files: {files:?}");
+    }
+
+    /// The store can be read and everything in it is whole: a journey with its visits, a visit with its emulation.
+    fn assert_whole(desk: &Desk) {
+        let store = desk.sqlite("farlink.sqlite");
+        let text = |sql: &str| store.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        let count = |sql: &str| store.query_row(sql, [], |row| row.get::<_, u64>(0)).unwrap();
+        assert_eq!(text("PRAGMA integrity_check"), "ok");
+        let journeys = count("SELECT count(*) FROM journey WHERE failure IS NULL");
+        assert_eq!(count("SELECT count(*) FROM visit"), journeys);
+        assert_eq!(count("SELECT count(*) FROM emulation"), journeys);
+    }
+
+    /// Kills a run again and again, at times that look like chance, and lets it come to its end.
+    fn killed(times: u32, repetitions: u32) {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        desk.put("e.toml", experiment(repetitions));
+        let marker = format!("farlink-run-killed-{}-{times}", std::process::id());
+        let before = traces(&marker);
+        let mut seen = 0;
+        for round in 0..times {
+            let mut run = marked(&desk, "run e.toml -j 2", &marker).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(u64::from(round * 7919 % 1500)));
+            seen += traces(&marker).processes;
+            // It may have come to its end.
+            let _ = run.kill();
+            run.wait().unwrap();
+            assert_nothing_left(&desk, &marker, &before);
+            if desk.path("farlink.sqlite").exists() {
+                assert_whole(&desk);
+            }
+        }
+        assert!(seen > times as usize, "what is left would have been seen: {seen}");
+        assert_eq!(desk.farlink("run e.toml -j 2").code, 0);
+        assert_whole(&desk);
+        assert_eq!(journeys(&desk.path("farlink.sqlite")), 2 * u64::from(repetitions));
+    }
+
+    #[test]
+    fn a_killed_run_leaves_nothing_and_a_whole_store() {
+        killed(4, 5);
+    }
+
+    #[test]
+    #[ignore = "the same, at 20 times"]
+    fn a_run_killed_at_many_times_leaves_nothing_and_a_whole_store() {
+        killed(20, 40);
+    }
+
+    fn in_a_row(times: usize) {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let marker = format!("farlink-load-in-a-row-{}-{times}", std::process::id());
+        let before = traces(&marker);
+        let load =
+            format!("load synthetic:4x2KB --network {NETWORK} --world emu -n 1 --protocol h2");
+        for _ in 0..times {
+            assert!(marked(&desk, &load, &marker).status().unwrap().success());
+            assert_nothing_left(&desk, &marker, &before);
+        }
+    }
+
+    #[test]
+    fn three_loads_in_a_row_leave_nothing() {
+        in_a_row(3);
+    }
+
+    #[test]
+    #[ignore = "the same, a hundred times"]
+    fn a_hundred_loads_in_a_row_leave_nothing() {
+        in_a_row(100);
+    }
+
+    #[test]
+    fn an_interrupted_run_ends_in_order_leaves_nothing_and_goes_on() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        desk.put("e.toml", experiment(6));
+        let marker = format!("farlink-run-interrupted-{}", std::process::id());
+        let before = traces(&marker);
+        let mut run = marked(&desk, "run e.toml -j 1", &marker).spawn().unwrap();
+        while journeys(&desk.path("farlink.sqlite")) < 2 {
+            assert_eq!(run.try_wait().unwrap(), None, "it ended before it was stopped");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let kill = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+        assert!(kill.expect("there is a kill command").success());
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        assert_nothing_left(&desk, &marker, &before);
+        assert_whole(&desk);
+        let stored = journeys(&desk.path("farlink.sqlite"));
+        assert!((2..12).contains(&stored), "{stored}");
+        let ran = desk.farlink("run e.toml");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let said = format!("going on with run 1: {stored} of 12 journeys are stored");
+        assert!(ran.err.contains(&said), "{}", ran.err);
+        assert_whole(&desk);
     }
 }

@@ -24,6 +24,8 @@ const HEAD: f64 = 40.0;
 
 /// Most changes of a window that a curve shows: more than the pixels it has.
 const POINTS: usize = 500;
+/// Curves of a panel: more of them cannot be told apart.
+const CURVES: usize = 5;
 
 /// Writes `cwnd-NAME.svg`.
 pub fn write(directory: &Path, congestion: &str, rows: &[Row]) -> Result<(), String> {
@@ -94,8 +96,9 @@ fn panel(svg: &mut String, (left, top): (f64, f64), axes: &Axes, traces: &[Trace
         axes.seconds,
     );
     let opacity = if traces.len() > 1 { 0.45 } else { 1.0 };
-    for trace in traces {
-        let points = steps(trace).into_iter().map(|(seconds, segments)| {
+    let shown = &traces[..traces.len().min(CURVES)];
+    for trace in shown {
+        let points = steps(trace, POINTS / shown.len()).into_iter().map(|(seconds, segments)| {
             let x = left + WIDTH * seconds / axes.seconds;
             let y = bottom - HEIGHT * segments / axes.segments;
             format!("{x:.1},{y:.1}")
@@ -110,10 +113,10 @@ fn panel(svg: &mut String, (left, top): (f64, f64), axes: &Axes, traces: &[Trace
 }
 
 /// The window as a staircase, thinned out evenly where it changes more often than can be seen.
-fn steps(trace: &Trace) -> Vec<(f64, f64)> {
+fn steps(trace: &Trace, most: usize) -> Vec<(f64, f64)> {
     let changes = trace.acknowledgements.windows(2).filter(|pair| pair[0].cwnd != pair[1].cwnd);
     let changes: Vec<_> = changes.collect();
-    let every = changes.len().div_ceil(POINTS).max(1);
+    let every = changes.len().div_ceil(most).max(1);
     let mut steps = Vec::new();
     let first = trace.acknowledgements.first();
     steps.extend(first.map(|ack| (ack.at.as_secs_f64(), f64::from(ack.cwnd))));

@@ -3,6 +3,8 @@
 // Each test file is a program of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod remains;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

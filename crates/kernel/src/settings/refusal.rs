@@ -22,6 +22,9 @@ impl fmt::Display for Refused {
     }
 }
 
+/// More than so many are of an older generation, which differs in much: nobody reads them all.
+const SHOWN: usize = 3;
+
 /// All knobs of a transport that the kernel lacks, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Refusal(pub Vec<Refused>);
@@ -29,10 +32,16 @@ pub struct Refusal(pub Vec<Refused>);
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the kernel's TCP cannot be set so; use `--world sim`, which can, or leave out")?;
-        for (index, refused) in self.0.iter().enumerate() {
+        for (index, refused) in self.0.iter().take(SHOWN).enumerate() {
             let separator = if index == 0 { " " } else { "; " };
             write!(f, "{separator}{refused}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(
+                f,
+                "; and {more} more: it is the TCP of another generation (docs/transports.md)"
+            ),
+        }
     }
 }

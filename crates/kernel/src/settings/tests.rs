@@ -126,7 +126,13 @@ fn a_refusal_says_why_and_what_to_do() {
         "the kernel's TCP cannot be set so; use `--world sim`, which can, or leave out `reset-rtt-after-idle=on`: no kernel forgets the round trip \
          (`min-rto=3s` has its effect after idleness, and at all other times, too)"
     );
-    let Refusal(refused) = settings("linux-3.0").unwrap_err();
+    let refusal = settings("linux-3.0").unwrap_err();
+    let message = refusal.to_string();
+    assert!(
+        message.ends_with("it is the TCP of another generation (docs/transports.md)"),
+        "{message}"
+    );
+    let Refusal(refused) = refusal;
     assert!(refused.len() > 10, "an older generation differs in much: {refused:?}");
 }
 

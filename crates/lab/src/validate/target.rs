@@ -71,6 +71,8 @@ impl Gauge {
     pub fn show(self, value: f64) -> String {
         match self {
             Gauge::Figure(figure) => figure.show(value),
+            // No error at all, or next to none.
+            Gauge::BetterThanToy(_) if value > 9999.0 => "over 9999 times".to_owned(),
             Gauge::BetterThanToy(_) => format!("{value:.1} times"),
             Gauge::Chromium => percent(value),
         }

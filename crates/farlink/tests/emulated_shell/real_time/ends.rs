@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::{desk, signal, started};
 use crate::NETWORK;
 use crate::common::Desk;
+use crate::common::remains::{assert_gone, traces};
 
 #[test]
 fn signals_reach_the_command() {
@@ -34,41 +35,6 @@ fn commands_that_do_not_heed_a_signal_are_ended() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
-/// What the machine would have of a sandbox: its processes, here those with `marker` among their arguments, and mounts. Namespaces
-/// without either do not exist (namespaces(7)).
-#[derive(Debug, PartialEq, Eq)]
-struct Traces {
-    processes: usize,
-    mounts: usize,
-}
-
-fn traces(marker: &str) -> Traces {
-    let is_marked = |process: &std::fs::DirEntry| {
-        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|argument| argument == marker.as_bytes())
-    };
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    Traces {
-        processes: std::fs::read_dir("/proc").unwrap().flatten().filter(is_marked).count(),
-        mounts: mounts.lines().count(),
-    }
-}
-
-/// Waits until nothing is left. A scan of `/proc` misses a process that is forked meanwhile, so one that finds nothing does not count yet.
-#[track_caller]
-fn assert_gone(desk: &Desk, marker: &str, before: &Traces) {
-    const SCANS: usize = 5;
-    let began = Instant::now();
-    let mut clean = 0;
-    while clean < SCANS {
-        let now = traces(marker);
-        clean = if now == *before { clean + 1 } else { 0 };
-        assert!(began.elapsed() < Duration::from_secs(10), "left: {now:?}, before: {before:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(desk.names().is_empty(), "no temporary files: {:?}", desk.names());
-}
-
 /// `farlink shell` with this script, whose temporary files would be on the desk.
 fn marked(desk: &Desk, script: &str, marker: &str) -> Command {
     let arguments = ["shell", "--network", NETWORK, "--", "sh", "-c", script, marker];
@@ -88,7 +54,8 @@ fn killed(times: u64) {
         std::thread::sleep(Duration::from_millis(round * 200 / times));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
-        assert_gone(&desk, &marker, &before);
+        assert_gone(&marker, &before);
+        assert!(desk.names().is_empty(), "no temporary files: {:?}", desk.names());
     }
 }
 
@@ -110,7 +77,8 @@ fn in_a_row(times: u64) {
     let before = traces(&marker);
     for _ in 0..times {
         assert!(marked(&desk, "sleep 300 &", &marker).status().unwrap().success());
-        assert_gone(&desk, &marker, &before);
+        assert_gone(&marker, &before);
+        assert!(desk.names().is_empty(), "no temporary files: {:?}", desk.names());
     }
 }
 
