@@ -2,13 +2,16 @@
 //!
 //! In real time, so nothing else should run beside them. Where namespaces cannot be made they are skipped visibly, but fail in CI.
 
+#![expect(clippy::disallowed_methods, reason = "processes run and end in the machine's own time")]
+
 mod common;
+mod remains;
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::remains::{Traces, assert_gone, traces};
 use common::{Desk, journeys};
+use remains::{Traces, assert_gone, traces};
 use serde_json::Value;
 
 /// Everything here takes as long as it says, on an idle machine.
@@ -21,7 +24,6 @@ mod real_time {
     const PAGE: &str = "synthetic:20x10KB";
 
     /// Whether this machine can emulate at all.
-    #[expect(clippy::disallowed_methods, reason = "CI says by it that nothing may be missing")]
     fn possible() -> bool {
         let possible = emu::diagnosis::missing().is_empty();
         if !possible {

@@ -125,7 +125,10 @@ fn steps(trace: &Trace, most: usize) -> Vec<(f64, f64)> {
         steps.push((at, steps.last().map_or(0.0, |(_, segments)| *segments)));
         steps.push((at, f64::from(pair[1].cwnd)));
     }
-    let last = trace.acknowledgements.last();
-    steps.extend(last.map(|ack| (ack.at.as_secs_f64(), f64::from(ack.cwnd))));
+    if let Some(last) = trace.acknowledgements.last() {
+        let at = last.at.as_secs_f64();
+        steps.push((at, steps.last().map_or(0.0, |(_, segments)| *segments)));
+        steps.push((at, f64::from(last.cwnd)));
+    }
     steps
 }

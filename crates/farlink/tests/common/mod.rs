@@ -3,8 +3,6 @@
 // Each test file is a program of its own and uses a part of this.
 #![allow(dead_code)]
 
-pub mod remains;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

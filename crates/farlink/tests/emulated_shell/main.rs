@@ -6,6 +6,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod real_time;
+#[path = "../remains/mod.rs"]
+mod remains;
 
 use common::Desk;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{desk, signal, started};
 use crate::NETWORK;
 use crate::common::Desk;
-use crate::common::remains::{assert_gone, traces};
+use crate::remains::{assert_gone, traces};
 
 #[test]
 fn signals_reach_the_command() {
