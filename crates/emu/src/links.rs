@@ -132,10 +132,9 @@ pub(crate) struct Links<B> {
 impl<B: Clone + Send + 'static> Links<B> {
     pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
         let lookahead = topology.lookahead();
-        let gate = topology.radio().map(|config| Gate {
-            radio: Radio::new(config, source, RADIO),
-            reached: Time::ZERO,
-        });
+        let gate = topology
+            .radio()
+            .map(|config| Gate { radio: Radio::new(config, source, RADIO), reached: Time::ZERO });
         let (links, routes, own) = topology.into_parts();
         let line = |NamedLink { name, config, drops }| Line {
             path: Path::new(&name, config.clone(), drops, source),

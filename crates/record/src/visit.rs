@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord};
+use crate::{
+    ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord,
+};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

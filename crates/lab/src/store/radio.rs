@@ -94,7 +94,12 @@ pub(super) fn insert(
     for one in &radio.states {
         let mut row: Vec<&dyn ToSql> = vec![&key.run.0, &key.journey, &key.visit];
         row.extend(state::of(one));
-        columns::insert(transaction, "radio_state", &format!("run_id, {}", digested_states()), &row)?;
+        columns::insert(
+            transaction,
+            "radio_state",
+            &format!("run_id, {}", digested_states()),
+            &row,
+        )?;
     }
     Ok(())
 }
