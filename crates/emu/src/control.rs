@@ -8,7 +8,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
 use crate::drop_log::DropPart;
-use crate::{Drop, Error, LinkReport, Punctuality};
+use crate::{Drop, Error, LinkReport, Punctuality, RadioReport};
 
 /// What an emulator has done so far.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct Snapshot {
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
     pub links: Vec<LinkReport>,
+    /// The client's radio, if there is one.
+    pub radio: Option<RadioReport>,
     /// Packets that links dropped, of all causes: the length of the drop log.
     pub dropped: u64,
     /// How late packets were delivered.

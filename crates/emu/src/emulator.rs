@@ -290,6 +290,7 @@ impl<O: Observer> Emulator<O> {
         Ok(Snapshot {
             at: self.clock.now(),
             links: self.links.reports(),
+            radio: self.links.radio_report(self.clock.now()),
             dropped: self.ledger.drops.total(),
             punctuality: self.ledger.lateness.punctuality(),
             overruns: self.ledger.overruns,

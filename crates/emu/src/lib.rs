@@ -43,7 +43,7 @@ pub use error::Error;
 pub use headers::TcpNumbers;
 pub use isolate::{Privilege, isolated};
 pub use lateness::Punctuality;
-pub use links::{Drop, LinkReport};
+pub use links::{Drop, LinkReport, RadioReport};
 pub use log::{Fate, Passage, Passages};
 pub use namespace::NetNamespace;
 pub use observer::{Observer, Sighting};

@@ -1,4 +1,4 @@
-//! All links of a topology, and who is on which. Time is an argument: nothing here knows that it is real.
+//! All links of a topology, the radio in front of them, and who is on which. Time is an argument: nothing here knows that it is real.
 //!
 //! Events are carried out in the order of the links' time. A packet enters its next link when it leaves the one before, to the nanosecond; in
 //! each link nothing enters or leaves before what entered or left last, so that a packet which is read too late enters late.
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use net::{DropCause, LinkConfig, LinkStats, Packet, Verdict};
+use net::{DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Verdict, Way};
 use units::Time;
 
 use crate::topology::{NamedLink, Route};
@@ -37,6 +37,17 @@ pub struct LinkReport {
     pub stats: LinkStats,
     /// Packets inside.
     pub inside: usize,
+}
+
+/// What the client's radio did.
+#[derive(Clone, Debug)]
+pub struct RadioReport {
+    /// Its changes of state, in time's order. It begins idle.
+    pub transitions: Vec<Transition>,
+    /// What it has spent.
+    pub energy: Energy,
+    /// What it will spend until it has come to rest, if no packet comes.
+    pub tail: Energy,
 }
 
 /// A packet that has crossed all of its links.
@@ -84,7 +95,28 @@ struct Line<B> {
     reached: Time,
 }
 
+/// The radio in front of the first link of each direction.
+struct Gate<B> {
+    radio: Radio<Traveller<B>>,
+    /// Nothing enters or leaves before what entered or left last.
+    reached: Time,
+}
+
+/// The links behind the radio, by their places in every topology: `up` and `down`.
+const BEHIND_RADIO: [(usize, Way); 2] = [(0, Way::Up), (1, Way::Down)];
+
+/// The radio's name: it keys its random streams, as in simulation.
+const RADIO: &str = "client";
+
+/// Where something happens next.
+#[derive(Clone, Copy)]
+enum Place {
+    Radio,
+    Link(usize),
+}
+
 pub(crate) struct Links<B> {
+    gate: Option<Gate<B>>,
     lines: Vec<Line<B>>,
     /// Of each line; [`Time::NEVER`] if nothing will happen.
     deadlines: Vec<Time>,
@@ -100,6 +132,9 @@ pub(crate) struct Links<B> {
 impl<B: Clone + Send + 'static> Links<B> {
     pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
         let lookahead = topology.lookahead();
+        let gate = topology
+            .radio()
+            .map(|config| Gate { radio: Radio::new(config, source, RADIO), reached: Time::ZERO });
         let (links, routes, own) = topology.into_parts();
         let line = |NamedLink { name, config, drops }| Line {
             path: Path::new(&name, config.clone(), drops, source),
@@ -109,7 +144,8 @@ impl<B: Clone + Send + 'static> Links<B> {
         };
         let lines: Vec<_> = links.into_iter().map(line).collect();
         let deadlines = vec![Time::NEVER; lines.len()];
-        Links { lines, deadlines, routes, lookahead, own, entered: 0, dropped: VecDeque::new() }
+        let dropped = VecDeque::new();
+        Links { gate, lines, deadlines, routes, lookahead, own, entered: 0, dropped }
     }
 
     /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
@@ -121,7 +157,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let payload_bytes = payload_bytes as u32;
         let traveller =
             Traveller { number, from, route, hop: 0, packet, payload_bytes, marked: false, body };
-        (number, self.enter(at, traveller))
+        (number, self.admit(at, traveller))
     }
 
     /// No packet takes less than twice this.
@@ -137,10 +173,14 @@ impl<B: Clone + Send + 'static> Links<B> {
     /// The next packet that has reached the far end of its way by `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Arrival<B>> {
         loop {
-            let (link, due) = self.next();
+            let (place, due) = self.next();
             if due > now || due == Time::NEVER {
                 return None;
             }
+            let Place::Link(link) = place else {
+                self.pass(due);
+                continue;
+            };
             let line = &mut self.lines[link];
             line.reached = line.reached.max(due);
             // A managed queue may only have been served.
@@ -155,7 +195,7 @@ impl<B: Clone + Send + 'static> Links<B> {
                 let Traveller { number, from, marked, body, .. } = traveller;
                 return Some(Arrival { due, from, number, marked, body });
             }
-            self.enter(due, traveller);
+            self.admit(due, traveller);
         }
     }
 
@@ -174,9 +214,43 @@ impl<B: Clone + Send + 'static> Links<B> {
         self.lines.iter().map(report).collect()
     }
 
+    /// What the radio did up to `now`, if there is one.
+    pub(crate) fn radio_report(&self, now: Time) -> Option<RadioReport> {
+        let radio = &self.gate.as_ref()?.radio;
+        let transitions = radio.transitions().to_vec();
+        let (energy, tail) = (radio.energy(Time::ZERO, now), radio.tail(now));
+        Some(RadioReport { transitions, energy, tail })
+    }
+
+    /// A packet comes to the next link of its way, or to the radio in front of it. When that was.
+    fn admit(&mut self, at: Time, traveller: Traveller<B>) -> Time {
+        let link = self.link_of(&traveller);
+        let way = BEHIND_RADIO.iter().find(|(behind, _)| *behind == link).map(|(_, way)| *way);
+        let (Some(gate), Some(way)) = (&mut self.gate, way) else {
+            return self.enter(at, traveller);
+        };
+        gate.reached = gate.reached.max(at);
+        let now = gate.reached;
+        gate.radio.handle(now, way, traveller.packet, traveller);
+        self.pass(now);
+        now
+    }
+
+    /// Takes what may leave the radio by `now` to its link.
+    fn pass(&mut self, now: Time) {
+        while let Some(gate) = &mut self.gate {
+            gate.reached = gate.reached.max(now);
+            let Some(passed) = gate.radio.poll(gate.reached) else { return };
+            self.enter(passed.at, passed.body);
+        }
+    }
+
+    fn link_of(&self, traveller: &Traveller<B>) -> usize {
+        self.routes[traveller.route as usize].from(traveller.from)[traveller.hop as usize]
+    }
+
     fn enter(&mut self, at: Time, traveller: Traveller<B>) -> Time {
-        let route = self.routes[traveller.route as usize].from(traveller.from);
-        let link = route[traveller.hop as usize];
+        let link = self.link_of(&traveller);
         let line = &mut self.lines[link];
         line.reached = line.reached.max(at);
         let now = line.reached;
@@ -200,10 +274,15 @@ impl<B: Clone + Send + 'static> Links<B> {
         self.deadlines[link] = path.deadline().unwrap_or(Time::NEVER);
     }
 
-    /// The link where something happens next, and when; of several the first.
-    fn next(&self) -> (usize, Time) {
+    /// Where something happens next, and when; of several the first.
+    fn next(&self) -> (Place, Time) {
         let deadlines = self.deadlines.iter().copied().enumerate();
-        deadlines.min_by_key(|(_, due)| *due).expect("a topology has links")
+        let (link, due) = deadlines.min_by_key(|(_, due)| *due).expect("a topology has links");
+        let radio = self.gate.as_ref().and_then(|gate| gate.radio.deadline());
+        match radio.filter(|at| *at <= due) {
+            Some(at) => (Place::Radio, at),
+            None => (Place::Link(link), due),
+        }
     }
 }
 

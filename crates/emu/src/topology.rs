@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use net::{Emulator, JitterShape, LinkConfig, Network, Reorder};
+use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
 use crate::{Drops, Side};
@@ -29,6 +29,8 @@ pub struct Topology {
     common: Route,
     /// For servers that have links of their own.
     farther: BTreeMap<IpAddr, Route>,
+    /// In front of `up` and `down`.
+    radio: Option<RadioConfig>,
 }
 
 /// One link.
@@ -62,8 +64,8 @@ impl Route {
 impl Topology {
     /// One link each way, called `up` and `down`.
     pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
-        let mut topology =
-            Topology { links: Vec::new(), common: Route::default(), farther: BTreeMap::new() };
+        let (common, farther) = (Route::default(), BTreeMap::new());
+        let mut topology = Topology { links: Vec::new(), common, farther, radio: None };
         topology.common.up.push(topology.links.len());
         topology.add("up", up);
         topology.common.down.push(topology.links.len());
@@ -71,9 +73,10 @@ impl Topology {
         topology
     }
 
-    /// The links of a network: `up`, `down`, and for each farther hop `hop/1/up`, `hop/1/down` and so on.
+    /// The links of a network: `up`, `down`, and for each farther hop `hop/1/up`, `hop/1/down` and so on; its radio, if it has one.
     pub fn of(network: &Network) -> Topology {
         let nearest = Topology::between(network.up.clone(), network.down.clone());
+        let nearest = Topology { radio: network.radio.clone(), ..nearest };
         network
             .beyond
             .iter()
@@ -114,6 +117,11 @@ impl Topology {
         let link = self.links.iter_mut().find(|link| link.name == name);
         link.unwrap_or_else(|| panic!("the topology has no link `{name}`")).drops = drops;
         self
+    }
+
+    /// The client's radio, in front of `up` and `down`.
+    pub fn radio(&self) -> Option<&RadioConfig> {
+        self.radio.as_ref()
     }
 
     /// The largest packet that all links carry.

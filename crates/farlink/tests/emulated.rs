@@ -63,6 +63,50 @@ mod real_time {
         }
     }
 
+    /// Promotions of two and of 0.26 seconds, and small packets that wait for a sleeping receiver.
+    #[test]
+    fn radios_are_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        for radio in ["umts", "lte"] {
+            let network = format!("{NETWORK},radio={radio}");
+            let load = |world: &str, n: &str| {
+                let fixed = [
+                    "load",
+                    PAGE,
+                    "--device",
+                    "zero",
+                    "--no-nuisance",
+                    "--json",
+                    "--protocol",
+                    "h2",
+                ];
+                let own = ["--network", &network, "--world", world, "-n", n];
+                let arguments: Vec<&str> = fixed.iter().chain(&own).copied().collect();
+                let ran = desk.run(&arguments);
+                assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+                let visits = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
+                visits.collect::<Vec<Value>>()
+            };
+            let (sim, emu) = (load("sim", "1"), load("emu", "3"));
+            let mut times = plts(&emu);
+            times.sort_by(f64::total_cmp);
+            let error = (times[1] / plts(&sim)[0] - 1.0).abs();
+            assert!(error < 0.1, "{radio}: simulated {:?} ms, emulated {times:?}", plts(&sim));
+            assert!(emu.iter().all(|visit| visit["radio"]["promotions"] == 1), "{emu:?}");
+            let joules = |visit: &Value| visit["radio"]["energy_uj"].as_f64().unwrap();
+            let error = (joules(&emu[0]) / joules(&sim[0]) - 1.0).abs();
+            assert!(
+                error < 0.1,
+                "{radio}: simulated {} uJ, emulated {}",
+                joules(&sim[0]),
+                joules(&emu[0])
+            );
+        }
+    }
+
     #[test]
     fn an_emulated_visit_tells_what_a_simulated_one_does() {
         if !possible() {

@@ -292,3 +292,26 @@ fn a_reader_that_goes_away_is_no_error() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), said.as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn a_radio_stands_in_front_of_the_link() {
+    let desk = Desk::new();
+    let load = "load synthetic:4x2KB --no-nuisance -n 1 --protocol h2 --json --network ";
+    let visit = |network: &str| -> Value {
+        serde_json::from_str(&desk.farlink(&format!("{load}{network}")).ok()).unwrap()
+    };
+    let (plain, radio) = (visit("3g"), visit("3g,radio=umts"));
+    assert!(plain["radio"].is_null());
+    let later = radio["plt_ms"].as_f64().unwrap() - plain["plt_ms"].as_f64().unwrap();
+    assert!((1990.0..2010.0).contains(&later), "a promotion of two seconds: {later} ms");
+    let record = &radio["radio"];
+    assert_eq!((&record["promotions"], &record["radio"]), (&1.into(), &"radio=umts".into()));
+    // The tail: 5 s of CELL_DCH at 0.7 W, less what is over of them, and 12 s of CELL_FACH at 0.35 W.
+    let tail = record["tail_uj"].as_f64().unwrap() / 1e6;
+    assert!((7.3..=7.7).contains(&tail), "{tail}");
+    let shown = desk.farlink("networks show 3g,radio=umts").ok();
+    assert!(shown.contains("radio=umts, in front of both directions: erman2013"), "{shown}");
+    desk.farlink(&format!("{load}3g,radio=utms")).refused(&["did you mean `umts`?"]);
+    desk.farlink(&format!("{load}3g,radio=umts,radio.dch_inactivity=fast"))
+        .refused(&["dch_inactivity"]);
+}

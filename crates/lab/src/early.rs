@@ -112,6 +112,7 @@ mod tests {
             trace_digest: None,
             emulation: None,
             paint: None,
+            radio: None,
         };
         let early = EarlyMetrics::of(&visit).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));

@@ -224,6 +224,18 @@ fn record(
             kernel: "toy".to_owned(),
         }),
         paint: Some(record::Paint { first_paint_ns: Some(plt_ns / 3), ..record::Paint::default() }),
+        radio: Some(record::RadioRecord {
+            radio: "radio=umts".to_owned(),
+            promotions: 1,
+            energy_uj: plt_ns / 1000,
+            tail_uj: 6_000_000,
+            states: vec![record::RadioStateRecord {
+                state: "CELL_DCH".to_owned(),
+                span_ns: plt_ns,
+                energy_uj: plt_ns / 1000,
+            }],
+            ..record::RadioRecord::default()
+        }),
     }
 }
 

@@ -114,6 +114,28 @@ pub enum SpecError {
 /// Why a value does not fit its setting.
 #[derive(Debug, Error)]
 pub enum ValueError {
+    /// No radio is called that.
+    #[error("there is no radio `{name}`{} (radios: {known})", Suggestion(.nearest))]
+    UnknownRadio {
+        /// What was asked for.
+        name: String,
+        /// The name that looks most like it.
+        nearest: Option<String>,
+        /// All there are.
+        known: String,
+    },
+    /// Radios of this kind have no such setting.
+    #[error("the radio `{name}` has no setting `{key}`{} (settings: {known})", Suggestion(.nearest))]
+    UnknownRadioSetting {
+        /// The radio.
+        name: String,
+        /// What was set.
+        key: String,
+        /// The setting that looks most like it.
+        nearest: Option<String>,
+        /// All there are.
+        known: String,
+    },
     /// The quantity cannot be read.
     #[error(transparent)]
     Quantity(#[from] ParseError),

@@ -23,6 +23,7 @@ mod packet;
 mod profiles;
 mod propagation;
 mod queue;
+mod radio;
 mod rate;
 mod server;
 mod spec;
@@ -40,6 +41,10 @@ pub use loss::{DropList, DropListError, GilbertElliott, LossModel};
 pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
+pub use radio::{
+    Cause, Drx, Energy, Fach, Lte, Passed, Power, Preset, Radio, RadioConfig, RadioState,
+    SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi, radios,
+};
 pub use rate::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting};
 pub use stats::{LinkStats, Nanos, Spread};

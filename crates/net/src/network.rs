@@ -8,7 +8,7 @@ use units::BitsPerSec;
 use crate::error::ValueError;
 use crate::spec::{Links, Setting, Spec};
 use crate::toml_text::{Table, TomlText};
-use crate::{LinkConfig, LossModel, Place, QueueLimit, Rate, SpecError, profiles};
+use crate::{LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, profiles};
 
 mod text;
 
@@ -25,6 +25,8 @@ pub struct Network {
     pub down: LinkConfig,
     /// Farther hops, away from the client: a backhaul, the way to the server.
     pub beyond: Vec<Hop>,
+    /// The client's radio, in front of the hop next to it: packets pass it before they enter `up` and `down`.
+    pub radio: Option<RadioConfig>,
     /// What a reader of a result must know: values that the source does not give, and our choices.
     pub notes: Vec<String>,
 }
@@ -166,8 +168,8 @@ impl Network {
         let factor = take_bdp(&mut settings)?;
         let links = Spec::from_settings(&settings)?.resolve(&name)?;
         notes.extend(links.notes.iter().cloned());
-        let Links { up, down, beyond, .. } = links;
-        Ok(Network { name, source, up, down, beyond, notes }.with_queue(factor))
+        let Links { up, down, beyond, radio, .. } = links;
+        Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
     }
 
     fn from_file(path: &Path) -> Result<Network, SpecError> {
@@ -185,9 +187,9 @@ impl Network {
         let mut settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
         let factor = take_bdp(&mut settings)?;
         let links = Spec::from_settings(&settings)?.resolve("network")?;
-        let Links { up, down, beyond, notes } = links;
+        let Links { up, down, beyond, radio, notes } = links;
         let (name, source) = (String::new(), "as typed".to_owned());
-        let network = Network { name, source, up, down, beyond, notes };
+        let network = Network { name, source, up, down, beyond, radio, notes };
         let mut network = network.with_queue(factor);
         network.name = network.to_string();
         Ok(network)
@@ -202,13 +204,13 @@ impl Network {
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
         notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
-        let spec = Spec::from_settings(&settings)?.over(&self.up, &self.down, &self.beyond)?;
-        let Links { up, down, beyond, notes: assumed } = spec.resolve("network")?;
+        let spec = Spec::from_settings(&settings)?.over(&self)?;
+        let Links { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
         let is_new = |note: &String| !notes.contains(note);
         let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
         notes.extend(assumed);
         let (name, source) = (name.to_owned(), self.source);
-        Ok(Network { name, source, up, down, beyond, notes }.with_queue(factor))
+        Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
     }
 }
 

@@ -12,11 +12,13 @@ use units::parse;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
-use crate::{LinkConfig, Place, QueueLimit, Rate, SpecError};
+use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, SpecError};
 
+mod radio;
 mod side;
 mod values;
 
+use radio::RadioSpec;
 use side::Side;
 
 /// A key and its value, and where they stand.
@@ -37,6 +39,7 @@ pub(crate) struct Spec {
     name: Option<String>,
     /// Farther hops, by number, from 1.
     hops: BTreeMap<u32, Spec>,
+    radio: RadioSpec,
 }
 
 /// Complete links, and what was assumed.
@@ -44,6 +47,7 @@ pub(crate) struct Links {
     pub(crate) up: LinkConfig,
     pub(crate) down: LinkConfig,
     pub(crate) beyond: Vec<Hop>,
+    pub(crate) radio: Option<RadioConfig>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -76,7 +80,7 @@ pub fn is_setting(key: &str) -> bool {
         }
         None => false,
     };
-    is_own(key) || of_hop(key)
+    is_own(key) || of_hop(key) || radio::is_setting(key)
 }
 
 /// The setting that `key` was probably meant to be.
@@ -84,6 +88,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
     let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
     match of_hop {
         Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
+        None if key.starts_with("radio") => radio::nearest_setting(key),
         None => nearest_own(key),
     }
 }
@@ -92,7 +97,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
 pub fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
     format!(
-        "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt"
+        "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt; radio and its own settings as radio.dch_inactivity"
     )
 }
 
@@ -124,7 +129,12 @@ impl Spec {
 
     /// What was typed, over what is there: a setting replaces the base's own. A new `rtt` is split in
     /// halves even if the base's was not.
-    pub(crate) fn over(
+    pub(crate) fn over(mut self, base: &Network) -> Result<Spec, SpecError> {
+        self.radio.fill(base.radio.as_ref());
+        self.over_links(&base.up, &base.down, &base.beyond)
+    }
+
+    fn over_links(
         mut self,
         up: &LinkConfig,
         down: &LinkConfig,
@@ -139,13 +149,13 @@ impl Spec {
         for (hop, number) in beyond.iter().zip(1..) {
             let mut changes = self.hops.remove(&number).unwrap_or_default();
             changes.name.get_or_insert_with(|| hop.name.clone());
-            self.hops.insert(number, changes.over(&hop.up, &hop.down, &[])?);
+            self.hops.insert(number, changes.over_links(&hop.up, &hop.down, &[])?);
         }
         Ok(self)
     }
 
     /// The links. `origin` names the text in the message about what is missing.
-    pub(crate) fn resolve(self, origin: &str) -> Result<Links, SpecError> {
+    pub(crate) fn resolve(mut self, origin: &str) -> Result<Links, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
         let delays = self.delays().ok_or_else(|| missing("rtt", "rtt=100ms"))?;
         let down_rate = self.down.rate(&self.both, Direction::Down)?;
@@ -153,6 +163,7 @@ impl Spec {
         let up_rate = self.up.rate(&self.both, Direction::Up)?;
         let up_rate = up_rate.ok_or_else(|| missing("up", "up=5mbit"))?;
         let mut links = self.links(origin, "", (up_rate, down_rate), delays)?;
+        links.radio = std::mem::take(&mut self.radio).resolve(origin)?;
         for ((number, hop), expected) in self.hops.into_iter().zip(1..) {
             if number != expected {
                 let origin = origin.to_owned();
@@ -205,7 +216,7 @@ impl Spec {
         let down = self.down.resolve(down_rate, down_delay, &self.both).map_err(conflict)?;
         notes.extend(self.queue_note(&up, &down));
         let notes = notes.into_iter().map(|note| format!("{label}{note}")).collect();
-        Ok(Links { up, down, beyond: Vec::new(), notes })
+        Ok(Links { up, down, beyond: Vec::new(), radio: None, notes })
     }
 
     fn queue_note(&self, up: &LinkConfig, down: &LinkConfig) -> Option<String> {
@@ -227,6 +238,9 @@ impl Spec {
     fn set(&mut self, setting: &Setting, key: &str) -> Result<(), SpecError> {
         if let Some(rest) = key.strip_prefix("hop.") {
             return self.set_hop(setting, rest);
+        }
+        if key == setting.key && self.radio.set(setting)? {
+            return Ok(());
         }
         if !is_own(key) {
             return Err(unknown(setting, key));

@@ -28,6 +28,8 @@ pub enum EventKind {
     Failure,
     /// A packet was dropped by a link's queue.
     QueueDrop,
+    /// The client's radio changed its state.
+    Radio,
     /// A packet was lost on a link.
     Loss,
     /// A segment was sent again; the detail says why.
@@ -42,6 +44,7 @@ impl EventKind {
             EventKind::Load => "load",
             EventKind::Failure => "failure",
             EventKind::QueueDrop => "queue-drop",
+            EventKind::Radio => "radio",
             EventKind::Loss => "loss",
             EventKind::Retransmit => "retransmit",
         }

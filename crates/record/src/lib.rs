@@ -12,6 +12,7 @@ mod event;
 mod link;
 mod object;
 mod paint;
+mod radio;
 mod visit;
 
 pub use connection::ConnectionRecord;
@@ -20,4 +21,5 @@ pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};
 pub use paint::Paint;
+pub use radio::{RadioRecord, RadioStateRecord};
 pub use visit::{Outcome, VisitRecord};

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint};
+use crate::{
+    ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord,
+};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,9 @@ pub struct VisitRecord {
     /// What the browser showed, and when (a real browser only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paint: Option<Paint>,
+    /// What the client's radio did (networks with a radio only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioRecord>,
 }
 
 /// How a visit ended.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use chance::Stream;
 use units::Time;
 
-use crate::config::{Config, HandshakeRtt, SynLossWindow};
+use crate::config::{Config, HandshakeRtt};
 use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::metrics::{CachedMetrics, Lesson};
@@ -181,8 +181,7 @@ impl Connection {
         }
         let echo = answer.timestamps.map(|timestamps| timestamps.echo);
         self.sender.retransmits.judge_acknowledged(&(0..1), echo);
-        let cautious = self.config.syn_loss_window == SynLossWindow::OneAfterTwo
-            && self.handshake.is_cautious(answer);
+        let cautious = self.handshake.is_cautious(self.config.syn_loss_window, answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
         if let Some(metrics) = self.recalled.take() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::config::{Clock, Config};
+use crate::config::{Clock, Config, SynLossWindow};
 use crate::segment::{Segment, SynOptions};
 
 /// Which end this is.
@@ -26,6 +26,8 @@ pub(crate) struct Handshake {
     first_sent: Option<Time>,
     last_sent: Time,
     transmissions: u32,
+    /// Those that the timer asked for; the others the peer's doubled SYNs.
+    timeouts: u32,
     rto: Duration,
     /// What the peer's SYN said.
     pub(crate) peer: Option<SynOptions>,
@@ -41,6 +43,7 @@ impl Handshake {
             first_sent: None,
             last_sent: Time::ZERO,
             transmissions: 0,
+            timeouts: 0,
             rto: config.initial_rto,
             peer: None,
             peer_timestamps: false,
@@ -77,6 +80,7 @@ impl Handshake {
         if self.transmissions > linear {
             self.rto = (self.rto * 2).min(config.max_rto);
         }
+        self.timeouts += 1;
         self.due = true;
         false
     }
@@ -90,12 +94,18 @@ impl Handshake {
         }
     }
 
-    /// Whether to begin with a window of one segment: more than one transmission was lost (RFC 5681
-    /// section 3.1, relaxed by RFC 6298), unless the answer is to the first (RFC 3522).
-    pub(crate) fn is_cautious(&self, answer: &Segment) -> bool {
-        let first_arrived = self.role == Role::Client
-            && answer.timestamps.is_some_and(|timestamps| Some(timestamps.echo) == self.first_sent);
-        self.transmissions > 2 && !first_arrived
+    /// Whether to begin with a window of one segment: more than one transmission seems lost (RFC 5681
+    /// section 3.1, relaxed by RFC 6298).
+    pub(crate) fn is_cautious(&self, window: SynLossWindow, answer: &Segment) -> bool {
+        let echo = answer.timestamps.map(|timestamps| timestamps.echo);
+        let first_arrived = echo.is_some() && echo == self.first_sent;
+        let seems_lost = self.transmissions > 2;
+        match window {
+            SynLossWindow::Keep => false,
+            SynLossWindow::OneAfterTwo => seems_lost,
+            // `undo_marker` is set by timeouts alone (`tcp_create_openreq_child`, `tcp_try_undo_spurious_syn`).
+            SynLossWindow::OneUnlessNeedless => seems_lost && self.timeouts > 0 && !first_arrived,
+        }
     }
 }
 

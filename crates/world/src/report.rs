@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use net::{DropCause, LinkConfig, LinkStats};
+use net::{DropCause, Energy, LinkConfig, LinkStats, RadioConfig, Transition};
 use serde::{Deserialize, Serialize};
 use units::Time;
 
@@ -70,6 +70,21 @@ pub struct LinkReport {
     pub stats: LinkStats,
 }
 
+/// A radio: what it was to be, and what it did.
+#[derive(Clone, Debug)]
+pub struct RadioReport {
+    /// Its name in the plan.
+    pub name: String,
+    /// How it was described.
+    pub config: RadioConfig,
+    /// Its changes of state so far, in time's order. It begins idle.
+    pub transitions: Vec<Transition>,
+    /// What it has spent so far.
+    pub energy: Energy,
+    /// What it will spend until it has come to rest, if no packet comes.
+    pub tail: Energy,
+}
+
 /// An account of what happened so far.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -78,6 +93,8 @@ pub struct Report {
     pub digest: Option<u64>,
     /// Each link, in the plan's order.
     pub links: Vec<LinkReport>,
+    /// Each radio, in the plan's order.
+    pub radios: Vec<RadioReport>,
     /// Packets that did not arrive, in time's order.
     pub drops: Vec<Drop>,
     /// Both ends of every connection: closed ones first.

@@ -1,6 +1,6 @@
 //! `farlink networks`.
 
-use net::{LinkConfig, Network, profiles};
+use net::{LinkConfig, Network, profiles, radios};
 
 use super::output;
 use crate::args::Networks;
@@ -56,6 +56,10 @@ fn show(text: &str) -> Result<(), Failure> {
     output::line(table)?;
     output::line(wrapped(&format!("\nin full: {network}")))?;
     output::line(wrapped(&format!("source: {}", network.source)))?;
+    if let Some(radio) = &network.radio {
+        let source = radios().get(&radio.name).map_or("", |preset| preset.source.as_str());
+        output::line(wrapped(&format!("{radio}, in front of both directions: {source}")))?;
+    }
     for note in &network.notes {
         output::line(wrapped(&format!("note: {note}")))?;
     }

@@ -79,7 +79,7 @@ const MAPPINGS: &[(&str, Mapping)] = &[
         Sysctl("ipv4/tcp_syn_linear_timeouts", |config| number(config.syn_linear_timeouts)),
     ),
     ("syn-ack-retries", Sysctl("ipv4/tcp_synack_retries", |config| number(config.syn_ack_retries))),
-    ("syn-loss-window", Fixed("one-after-two", OTHER_GENERATION)),
+    ("syn-loss-window", Fixed("one-unless-needless", OTHER_GENERATION)),
     ("handshake-rtt", Fixed("counts", OTHER_GENERATION)),
     ("retries", Sysctl("ipv4/tcp_retries2", |config| number(config.retries))),
     ("hz", Fixed("exact", "the kernel was built with its tick (`CONFIG_HZ`)")),

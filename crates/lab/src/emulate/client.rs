@@ -11,10 +11,10 @@ use emu::Topology;
 use http_stack::tls::ClientSessions;
 use units::Time;
 use world::real;
-use world::report::{Drop, Endpoint, LinkReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::channel::{Channel, ChannelError};
-use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, Settle};
+use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, RadioDone, Settle};
 use super::{NodeError, packets};
 use crate::tour::{self, Detail, Library, Witness};
 
@@ -86,6 +86,15 @@ impl Asking {
             own.into_iter().chain(network.servers.endpoints).collect();
         packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
+        let radios = self.topology.radio().into_iter().zip(network.radio).map(
+            |(config, RadioDone { transitions, energy, tail })| RadioReport {
+                name: tour::RADIO.to_owned(),
+                config: config.clone(),
+                transitions,
+                energy,
+                tail,
+            },
+        );
         Report {
             digest: None,
             links: links
@@ -95,6 +104,7 @@ impl Asking {
                     stats,
                 })
                 .collect(),
+            radios: radios.collect(),
             drops: network.drops.into_iter().map(Into::into).collect(),
             endpoints,
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use net::{DropCause, LinkStats};
+use net::{DropCause, Energy, LinkStats, Transition};
 use record::{EmulationRecord, VisitRecord};
 use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
@@ -98,9 +98,18 @@ pub(super) enum FromClient {
 pub(super) struct NetworkReport {
     /// In the order of the topology's links.
     pub(super) links: Vec<LinkStats>,
+    pub(super) radio: Option<RadioDone>,
     pub(super) drops: Vec<Dropped>,
     pub(super) sent_again: Vec<SentAgain>,
     pub(super) servers: ServerReport,
+}
+
+/// What the client's radio did.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RadioDone {
+    pub(super) transitions: Vec<Transition>,
+    pub(super) energy: Energy,
+    pub(super) tail: Energy,
 }
 
 /// A packet that did not arrive.
@@ -136,6 +145,7 @@ impl NetworkReport {
     pub(super) fn of_idle(links: usize) -> NetworkReport {
         NetworkReport {
             links: vec![LinkStats::default(); links],
+            radio: None,
             drops: Vec::new(),
             sent_again: Vec::new(),
             servers: ServerReport::default(),

@@ -19,7 +19,7 @@ use super::capture::{Capture, Frame};
 use super::channel::{Channel, ChannelError};
 use super::messages::{
     Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
-    Prepared, ServerReport, Settle,
+    Prepared, RadioDone, ServerReport, Settle,
 };
 use super::packets::SharedPassages;
 use super::{EmulationError, Role};
@@ -92,7 +92,11 @@ fn attend(
                 let drops = drops.into_iter().map(Dropped::from).collect();
                 let sent_again = emulation.passages.sent_again();
                 let servers = servers.receive()?;
-                client.send(&NetworkReport { links, drops, sent_again, servers })?;
+                let radio = snapshot.radio.map(|radio| {
+                    let emu::RadioReport { transitions, energy, tail } = radio;
+                    RadioDone { transitions, energy, tail }
+                });
+                client.send(&NetworkReport { links, radio, drops, sent_again, servers })?;
             }
             FromClient::Done { visits, mut endpoints, notes, shown } => {
                 if watched {

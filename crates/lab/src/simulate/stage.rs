@@ -11,7 +11,9 @@ use proxy::{Meters, origin};
 use world::sim::{LinkId, NodeId, Plan};
 
 use crate::scenario::{Nuisance, Scenario};
-use crate::tour::{self, CLIENT, DOWN, Detail, Ready, UP, extra_delay, link_names, origin_address};
+use crate::tour::{
+    self, CLIENT, DOWN, Detail, RADIO, Ready, UP, extra_delay, link_names, origin_address,
+};
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
 /// between a packet's delivery and the answer of farlink's own programs.
@@ -73,6 +75,9 @@ impl Stage {
 pub(crate) fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
     let mut ups = vec![plan.link(UP, network.up.clone())];
     let mut downs = vec![plan.link(DOWN, network.down.clone())];
+    if let Some(radio) = &network.radio {
+        plan.radio(RADIO, radio.clone(), ups[0], downs[0]);
+    }
     for (hop, number) in network.beyond.iter().zip(1..) {
         ups.push(plan.link(&format!("hop/{number}/up"), hop.up.clone()));
         downs.insert(0, plan.link(&format!("hop/{number}/down"), hop.down.clone()));

@@ -5,7 +5,7 @@
 
 use rusqlite::types::ValueRef;
 
-use super::{RunId, Store, StoreError, emulation, links, paint, timings};
+use super::{RunId, Store, StoreError, emulation, links, paint, radio, timings};
 
 /// The digest's own format, hashed first.
 const FORMAT: &str = "farlink run 1";
@@ -19,7 +19,7 @@ struct Part {
 }
 
 /// What counts. A column of the schema that is not listed here must be in the list that the test below excuses.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 10] = [
     Part {
         table: "run",
         key: "id",
@@ -74,6 +74,13 @@ const PARTS: [Part; 8] = [
         order: "journey, visit",
     },
     Part { table: "paint", key: "run_id", columns: paint::digested, order: "journey, visit" },
+    Part { table: "radio", key: "run_id", columns: radio::digested, order: "journey, visit" },
+    Part {
+        table: "radio_state",
+        key: "run_id",
+        columns: radio::digested_states,
+        order: "journey, visit, state",
+    },
 ];
 
 impl Store {

@@ -12,6 +12,7 @@ mod emulation;
 mod error;
 mod links;
 mod paint;
+mod radio;
 mod read;
 mod rows;
 mod schema;

@@ -96,6 +96,7 @@ impl Store {
             trace_digest: row.trace_digest,
             emulation: self.emulation(key)?,
             paint: self.paint(key)?,
+            radio: self.radio(key)?,
         })
     }
 
@@ -168,6 +169,8 @@ fn event(row: &Row<'_>) -> Result<Event, StoreError> {
 
 /// The kind with this name.
 fn event_kind(name: &str) -> Option<EventKind> {
-    use EventKind::{Failure, Load, Loss, QueueDrop, Retransmit, Start};
-    [Start, Load, Failure, QueueDrop, Loss, Retransmit].into_iter().find(|k| k.name() == name)
+    use EventKind::{Failure, Load, Loss, QueueDrop, Radio, Retransmit, Start};
+    [Start, Load, Failure, QueueDrop, Loss, Radio, Retransmit]
+        .into_iter()
+        .find(|k| k.name() == name)
 }

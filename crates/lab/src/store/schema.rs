@@ -11,8 +11,12 @@ use super::StoreError;
 pub const APPLICATION_ID: i32 = 0x6661_726c;
 
 /// The steps from format n to n + 1.
-const STEPS: &[&str] =
-    &[include_str!("format-1.sql"), include_str!("format-2.sql"), include_str!("format-3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("format-1.sql"),
+    include_str!("format-2.sql"),
+    include_str!("format-3.sql"),
+    include_str!("format-4.sql"),
+];
 
 /// The format that this version writes.
 pub const FORMAT: u32 = STEPS.len() as u32;

@@ -4,7 +4,7 @@ use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, timings,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, radio, timings,
 };
 use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Plan, VERSION};
@@ -120,6 +120,9 @@ fn insert_visit(
     }
     if let Some(record) = &record.paint {
         paint::insert(transaction, key, record)?;
+    }
+    if let Some(record) = &record.radio {
+        radio::insert(transaction, key, record)?;
     }
     for (sequence, event) in record.events.iter().enumerate() {
         insert_event(transaction, key, sequence, event)?;

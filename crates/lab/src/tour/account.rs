@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
-use net::{DropCause, LinkStats, Rate};
-use record::{ConnectionRecord, Event, EventKind, Outcome, VisitRecord};
+use net::{Cause, DropCause, LinkStats, Rate, Transition, Way};
+use record::{
+    ConnectionRecord, Event, EventKind, Outcome, RadioRecord, RadioStateRecord, VisitRecord,
+};
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, Report};
 
@@ -64,6 +66,7 @@ impl Account {
             trace_digest: after.digest,
             emulation: None,
             paint: None,
+            radio: radio(&self.before, &after),
             objects: visited.objects,
         }
     }
@@ -117,6 +120,11 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
         let link = &report.links[drop.link].name;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
+    for change in report.radios.iter().flat_map(|radio| &radio.transitions) {
+        if change.at >= visited.started {
+            events.push(event(change.at, EventKind::Radio, radio_change(change)));
+        }
+    }
     for (index, used) in visited.connections.iter().enumerate() {
         let its =
             |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
@@ -135,6 +143,46 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     });
     events.sort_by_key(|event| event.at_ns);
     events
+}
+
+/// What the radio did since the visit began.
+fn radio(before: &Report, after: &Report) -> Option<RadioRecord> {
+    let now = after.radios.first()?;
+    let then = before.radios.iter().find(|radio| radio.name == now.name);
+    let seen = then.map_or(0, |then| then.transitions.len());
+    let spent = then.map_or_else(|| now.energy.clone(), |then| now.energy.since(&then.energy));
+    let microjoules = |joules: f64| (joules * 1e6).round() as u64;
+    let states = spent.states.iter().map(|(state, of)| RadioStateRecord {
+        state: state.name().to_owned(),
+        span_ns: (of.seconds * 1e9).round() as u64,
+        energy_uj: microjoules(of.joules),
+    });
+    let mut states: Vec<RadioStateRecord> = states.collect();
+    states.sort_by(|one, other| one.state.cmp(&other.state));
+    Some(RadioRecord {
+        radio: now.config.to_string(),
+        promotions: now.transitions[seen..].iter().filter(|t| t.to.is_promotion()).count() as u32,
+        energy_uj: microjoules(spent.joules()),
+        up_uj: microjoules(spent.up_joules),
+        down_uj: microjoules(spent.down_joules),
+        tail_uj: microjoules(now.tail.joules()),
+        states,
+    })
+}
+
+/// The new state, and the packet that brought it about.
+fn radio_change(change: &Transition) -> String {
+    let state = change.to.name();
+    match change.cause {
+        None => format!("{state}, by a timer"),
+        Some(Cause { way, wire_bytes }) => {
+            let way = match way {
+                Way::Up => "up",
+                Way::Down => "down",
+            };
+            format!("{state}, by a packet of {wire_bytes} bytes {way}")
+        }
+    }
 }
 
 /// Why, and whether it turned out to be needless.

@@ -21,6 +21,9 @@ use crate::scenario::{Nuisance, Origins, Program, Scenario};
 pub(crate) const UP: &str = "up";
 pub(crate) const DOWN: &str = "down";
 
+/// The client's radio, by the name that keys its random streams.
+pub(crate) const RADIO: &str = "client";
+
 /// The client's address.
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 

@@ -26,8 +26,8 @@ use units::Time;
 pub(crate) use self::account::{Account, Witness};
 pub use self::catalogue::{device_digest, network_digest, page_digest};
 pub(crate) use self::ends::{
-    BROWSERS_IDENTITY, CLIENT, DOWN, UP, browser, extra_delay, link_names, origin_address, origins,
-    varied,
+    BROWSERS_IDENTITY, CLIENT, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address,
+    origins, varied,
 };
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;

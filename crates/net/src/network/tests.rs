@@ -309,7 +309,7 @@ proptest! {
     fn what_is_displayed_parses_back_to_the_same(up in link(), down in link(), far in link()) {
         let (name, source) = (String::new(), String::new());
         let beyond = vec![Hop { name: "far".to_owned(), up: far.clone(), down: far }];
-        let network = Network { name, source, up, down, beyond, notes: Vec::new() };
+        let network = Network { name, source, up, down, beyond, radio: None, notes: Vec::new() };
         let shown = network.to_string();
         let again = Network::parse(&shown).map_err(|e| TestCaseError::fail(format!("{shown}: {e}")))?;
         prop_assert_eq!(&again.up, &network.up, "{}", shown);
@@ -351,4 +351,20 @@ fn a_queue_may_be_given_in_bandwidth_delay_products() {
     let error = |text: &str| Network::parse(text).unwrap_err().to_string();
     assert!(error("cable,queue=0bdp").contains("write `2bdp`"));
     assert!(error("cable,queue=1bdp,queue=3pkt").contains("twice"));
+}
+
+#[test]
+fn a_network_has_a_radio_in_front() {
+    let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,radio=umts,radio.fach_inactivity=10s";
+    let network = Network::parse(text).unwrap();
+    assert_eq!(network.to_string(), text);
+    let again = Network::parse("3g,radio.dch_inactivity=4s,radio=umts").unwrap();
+    assert_eq!(again.radio.unwrap().to_string(), "radio=umts,radio.dch_inactivity=4s");
+    let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(refused("3g,radio=utms").contains("did you mean `umts`?"));
+    assert!(refused("3g,radio.dch_inactivity=4s").contains("`radio` is missing"));
+    assert!(refused("3g,radio=lte,radio.dch_inactivity=4s").contains("has no setting"));
+    assert!(refused("3g,hop.1.radio=lte").contains("no setting"));
+    assert_eq!(Network::parse("3g,radio=none").unwrap().radio, None);
+    assert!(crate::is_setting("radio.long_drx") && !crate::is_setting("radio.longdrx"));
 }

@@ -22,6 +22,7 @@ impl fmt::Display for Network {
             settings.push(format!("{prefix}name={}", hop.name));
             settings.extend(self::settings(&prefix, &hop.up, &hop.down));
         }
+        settings.extend(self.radio.iter().map(ToString::to_string));
         f.write_str(&settings.join(","))
     }
 }

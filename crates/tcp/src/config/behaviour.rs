@@ -137,11 +137,13 @@ names!(IdleRestart { AtWrite => "at-write", AfterFirstBurst => "after-first-burs
 pub enum SynLossWindow {
     /// Nothing (up to Linux 3.0).
     Keep,
-    /// A window of one segment after more than one loss (RFC 6298; since Linux 3.1).
+    /// A window of one segment after more than one retransmission (RFC 6298; Linux 3.1 to 5.1).
     OneAfterTwo,
+    /// The same, unless they were needless: the answer is to the first, or the peer's own doubled SYNs asked for them (since Linux 5.2).
+    OneUnlessNeedless,
 }
 
-names!(SynLossWindow { Keep => "keep", OneAfterTwo => "one-after-two" });
+names!(SynLossWindow { Keep => "keep", OneAfterTwo => "one-after-two", OneUnlessNeedless => "one-unless-needless" });
 
 /// What the handshake's round trip is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,7 +83,7 @@ fn linux_6() -> Config {
         syn_retries: 6,
         syn_linear_timeouts: 4,
         syn_ack_retries: 5,
-        syn_loss_window: SynLossWindow::OneAfterTwo,
+        syn_loss_window: SynLossWindow::OneUnlessNeedless,
         handshake_rtt: HandshakeRtt::Counts,
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(120),
@@ -122,6 +122,7 @@ fn linux_3_10() -> Config {
     Config {
         generation: Generation::Linux3_10,
         syn_linear_timeouts: 0,
+        syn_loss_window: SynLossWindow::OneAfterTwo,
         // The tick of the distributions of the time (Ubuntu 12.04 and 14.04).
         clock: Clock::ticks(250),
         rtt_sampling: RttSampling::Echo,

@@ -108,7 +108,7 @@ knobs! {
     "syn-retries" "COUNT" "retransmissions of a SYN" number(syn_retries 0..=127);
     "syn-linear-timeouts" "COUNT" "of these, before the timeout doubles" number(syn_linear_timeouts 0..=127);
     "syn-ack-retries" "COUNT" "retransmissions of a SYN-ACK" number(syn_ack_retries 0..=127);
-    "syn-loss-window" "keep|one-after-two" "initial window after lost SYNs" choice(syn_loss_window);
+    "syn-loss-window" "keep|one-after-two|one-unless-needless" "initial window after lost SYNs" choice(syn_loss_window);
     "handshake-rtt" "needs-timestamps|counts" "worth of the handshake's round trip" choice(handshake_rtt);
     "retries" "COUNT" "doublings of the smallest timeout until a peer is given up" number(retries 1..=100);
     "hz" "TICKS|exact" "ticks of the clock a second" own(

@@ -58,7 +58,7 @@ pub fn report() -> Option<Report> {
     with_if_any(|recorder| {
         let mut endpoints = recorder.closed.clone();
         endpoints.extend(recorder.open.values().map(Observed::account));
-        Report { digest: None, links: Vec::new(), drops: Vec::new(), endpoints }
+        Report { digest: None, links: Vec::new(), radios: Vec::new(), drops: Vec::new(), endpoints }
     })
 }
 

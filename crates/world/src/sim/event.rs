@@ -15,6 +15,8 @@ pub(super) enum Event {
     Timer { slot: u32, generation: u32 },
     /// A packet has reached the far end of a link.
     Link(u32),
+    /// A radio lets packets pass, or changes its state.
+    Radio(u32),
     /// A TCP connection has a timer due.
     Tcp { slot: u32, generation: u32 },
     /// A packet between two sockets of one node is due.

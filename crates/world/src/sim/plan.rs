@@ -104,6 +104,15 @@ impl Plan {
         self.topology.add_link(name, config, &self.source)
     }
 
+    /// A radio in front of two links: packets pass it before they enter them. Its name keys its random streams (`radio/NAME/paging`) and
+    /// its report.
+    ///
+    /// # Panics
+    /// If one of the links has a radio already.
+    pub fn radio(&mut self, name: &str, config: net::RadioConfig, up: LinkId, down: LinkId) {
+        self.topology.add_radio(name, config, [up, down], &self.source);
+    }
+
     /// Packets from one node to another cross these links in this order.
     pub fn route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
         self.topology.add_route(from, to, links);

@@ -86,6 +86,10 @@ impl State {
             }
             Event::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
             Event::Link(_) => {}
+            Event::Radio(radio) => {
+                let State { now, agenda, topology, trace, .. } = self;
+                topology.radio_due(*now, agenda, trace, radio);
+            }
             Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
             Event::Wake(node) => self.wakes.wake(node),
             Event::Local => {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chance::Source;
-use net::{Link, LinkConfig, Verdict};
+use net::{Link, LinkConfig, Radio, RadioConfig, Verdict, Way};
 use units::Time;
 
 use super::event::{Agenda, Event};
 use super::plan::{LinkId, NodeId};
 use super::trace::Trace;
-use crate::report::LinkReport;
+use crate::report::{LinkReport, RadioReport};
 
 /// An address and port, short enough to be a hash key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -91,6 +91,18 @@ struct Hop {
     link: Link<Packet>,
     /// When the agenda has this link's next arrival.
     armed: Option<Time>,
+    /// The radio that packets pass before they enter, and which way.
+    gate: Option<(u32, Way)>,
+}
+
+/// A radio in front of two links, one a direction.
+struct Gate {
+    name: String,
+    config: RadioConfig,
+    radio: Radio<Packet>,
+    links: [u32; 2],
+    /// When the agenda has the radio's next event, or one that was to be the next.
+    armed: Option<Time>,
 }
 
 #[derive(Default)]
@@ -98,6 +110,7 @@ pub(super) struct Topology {
     nodes: Vec<Node>,
     by_address: BTreeMap<IpAddr, NodeId>,
     links: Vec<Hop>,
+    radios: Vec<Gate>,
     routes: Vec<Vec<u32>>,
     by_ends: BTreeMap<(NodeId, NodeId), u32>,
     local: VecDeque<Packet>,
@@ -114,8 +127,25 @@ impl Topology {
 
     pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
         let link = Link::new(config.clone(), source, name);
-        self.links.push(Hop { name: name.to_owned(), config, link, armed: None });
+        self.links.push(Hop { name: name.to_owned(), config, link, armed: None, gate: None });
         LinkId((self.links.len() - 1) as u32)
+    }
+
+    pub(super) fn add_radio(
+        &mut self,
+        name: &str,
+        config: RadioConfig,
+        [up, down]: [LinkId; 2],
+        source: &Source,
+    ) {
+        let number = self.radios.len() as u32;
+        for (link, way) in [(up, Way::Up), (down, Way::Down)] {
+            let gate = &mut self.links[link.0 as usize].gate;
+            assert!(gate.is_none(), "a link has one radio in front of it");
+            *gate = Some((number, way));
+        }
+        let (name, radio) = (name.to_owned(), Radio::new(&config, source, name));
+        self.radios.push(Gate { name, config, radio, links: [up.0, down.0], armed: None });
     }
 
     pub(super) fn add_route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
@@ -211,12 +241,61 @@ impl Topology {
             agenda.plan(now, Event::Local);
             return;
         };
-        let hop = &mut self.links[link as usize];
-        let bytes = packet.body.wire_bytes();
         let ect = packet.body.takes_marks();
-        let entering = net::Packet { wire_bytes: bytes, flow: packet.flow(), ect };
+        let entering =
+            net::Packet { wire_bytes: packet.body.wire_bytes(), flow: packet.flow(), ect };
+        match self.links[link as usize].gate {
+            None => self.enter(now, agenda, trace, link, entering, packet),
+            Some((radio, way)) => {
+                self.radios[radio as usize].radio.handle(now, way, entering, packet);
+                self.pass(now, agenda, trace, radio);
+            }
+        }
+    }
+
+    /// Takes what may leave a radio by `now` to its links, and plans when to look again.
+    pub(super) fn pass(&mut self, now: Time, agenda: &mut Agenda, trace: &mut Trace, radio: u32) {
+        let index = radio as usize;
+        while let Some(passed) = self.radios[index].radio.poll(now) {
+            let link = self.radios[index].links[passed.way as usize];
+            self.enter(now, agenda, trace, link, passed.packet, passed.body);
+        }
+        let gate = &mut self.radios[index];
+        let Some(at) = gate.radio.deadline() else { return };
+        // Whatever moves the next event away - each packet moves the end of a state - is found out when the planned one comes.
+        if gate.armed.is_none_or(|armed| at < armed) {
+            gate.armed = Some(at);
+            agenda.plan(at, Event::Radio(radio));
+        }
+    }
+
+    /// An event of a radio has come that was planned for `now`; a nearer one may have replaced it.
+    pub(super) fn radio_due(
+        &mut self,
+        now: Time,
+        agenda: &mut Agenda,
+        trace: &mut Trace,
+        radio: u32,
+    ) {
+        let gate = &mut self.radios[radio as usize];
+        if gate.armed == Some(now) {
+            gate.armed = None;
+            self.pass(now, agenda, trace, radio);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        now: Time,
+        agenda: &mut Agenda,
+        trace: &mut Trace,
+        link: u32,
+        entering: net::Packet,
+        packet: Packet,
+    ) {
+        let hop = &mut self.links[link as usize];
         if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
-            trace.dropped(now, link, bytes, cause);
+            trace.dropped(now, link, entering.wire_bytes, cause);
         }
         Topology::note_fallen(hop, link, trace);
         // Where packets may overtake each other, the next arrival can have come nearer.
@@ -277,5 +356,17 @@ impl Topology {
             stats: *hop.link.stats(),
         };
         self.links.iter().map(report).collect()
+    }
+
+    /// What every radio has done up to `now`.
+    pub(super) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
+        let report = |gate: &Gate| RadioReport {
+            name: gate.name.clone(),
+            config: gate.config.clone(),
+            transitions: gate.radio.transitions().to_vec(),
+            energy: gate.radio.energy(Time::ZERO, now),
+            tail: gate.radio.tail(now),
+        };
+        self.radios.iter().map(report).collect()
     }
 }

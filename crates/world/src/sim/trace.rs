@@ -17,6 +17,7 @@ pub fn report() -> Option<Report> {
         report = Some(Report {
             digest: Some(state.trace.digest),
             links: state.topology.link_reports(),
+            radios: state.topology.radio_reports(state.now),
             drops: state.trace.drops.clone(),
             endpoints,
         });

@@ -92,6 +92,7 @@ fn measured(visit: &MeasuredVisit) -> Value {
         "links": record.links,
         "emulation": record.emulation,
         "paint": record.paint,
+        "radio": record.radio,
         "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
     })
 }

@@ -37,6 +37,9 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
         if let Some(line) = punctuality(arms) {
             output::line(line)?;
         }
+        if let Some(line) = radio(arms) {
+            output::line(line)?;
+        }
     }
     output::line("")?;
     output::line(arms::table(arms))?;
@@ -96,6 +99,23 @@ fn punctuality(arms: &[Arm]) -> Option<String> {
         span(p99),
         span(max)
     ))
+}
+
+/// What the radio spent on the median load of each arm.
+fn radio(arms: &[Arm]) -> Option<String> {
+    let spent = |arm: &Arm| {
+        let radio = arm.median_load()?.visit.record.radio.as_ref()?;
+        let joules = |uj: u64| format!("{:.2} J", uj as f64 / 1e6);
+        Some(format!(
+            "{} {} and a tail of {}, {}",
+            arm.name(),
+            joules(radio.energy_uj),
+            joules(radio.tail_uj),
+            counted(radio.promotions as usize, "promotion")
+        ))
+    };
+    let spent: Vec<String> = arms.iter().filter_map(spent).collect();
+    (!spent.is_empty()).then(|| format!("radio    {}", spent.join("; ")))
 }
 
 /// Every note once, and what the numbers themselves say should be known.

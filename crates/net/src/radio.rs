@@ -1,0 +1,276 @@
+//! A device's radio: the state machine between a device and the link of its cell.
+//!
+//! Packets of both directions pass the radio before they enter their link: up from the device, down at the base station. What
+//! the radio's state makes of them is delay - a promotion, a shared channel of little rate, a receiver that sleeps - and
+//! never loss; each direction keeps its order. The machines are [`Umts`] (3G RRC), [`Lte`] (LTE RRC with DRX) and [`Wifi`]
+//! (power save); every change of state is noted with the packet that caused it, so that the time in each state, and
+//! with it the energy, follows.
+//!
+//! Like a link, a radio is told the time and never asks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use chance::Source;
+use units::Time;
+
+use crate::Packet;
+
+mod fields;
+mod journal;
+mod lte;
+mod power;
+mod presets;
+mod umts;
+mod wifi;
+
+pub use journal::{Cause, RadioState, Stay, Transition};
+pub use lte::{Drx, Lte, SchedulingRequest};
+pub use power::{Energy, Power, StateEnergy};
+pub use presets::{Preset, radios};
+pub use umts::{Fach, Umts};
+pub use wifi::Wifi;
+
+use journal::Journal;
+
+/// Which way a packet goes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// From the device.
+    Up,
+    /// To the device.
+    Down,
+}
+
+impl Way {
+    /// Both.
+    pub const BOTH: [Way; 2] = [Way::Up, Way::Down];
+}
+
+/// A radio as a profile or a person states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioConfig {
+    /// The name of the preset that it is, or was made from.
+    pub name: String,
+    /// What was changed of that, as typed.
+    pub changes: BTreeMap<String, String>,
+    /// Its states.
+    pub technology: Technology,
+    /// What they cost.
+    pub power: Power,
+}
+
+/// The kinds of radio.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Technology {
+    /// 3G.
+    Umts(Umts),
+    /// LTE.
+    Lte(Lte),
+    /// A wireless LAN's station that saves power.
+    Wifi(Wifi),
+}
+
+/// A packet that has left the radio and enters its link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed<P> {
+    /// When.
+    pub at: Time,
+    /// Which way it goes.
+    pub way: Way,
+    /// What its link must know.
+    pub packet: Packet,
+    /// What the radio was given to carry.
+    pub body: P,
+}
+
+/// The states of one kind of radio. Instants never go back.
+trait Machine: Send {
+    /// The state now.
+    fn state(&self) -> RadioState;
+
+    /// What a packet that comes to the radio waits for, whatever the state will be: a grant, repetitions. `alone` if none of its direction
+    /// waits before it.
+    fn delay(&mut self, _way: Way, _alone: bool) -> Duration {
+        Duration::ZERO
+    }
+
+    /// A packet has come to the radio. The new state, if it is another.
+    fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
+
+    /// When the first packet of a direction may leave, if the state does not change before: `ready` is when nobody of its direction and
+    /// nothing of its own was before it any more. `None`: not in this state.
+    fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time>;
+
+    /// A packet has left. The new state, if it is another.
+    fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
+
+    /// When the state changes by itself.
+    fn timer(&self) -> Option<Time>;
+
+    /// It does: `now` is what [`timer`](Machine::timer) said.
+    fn fire(&mut self, now: Time) -> RadioState;
+
+    /// A machine in the same state.
+    fn twin(&self) -> Box<dyn Machine>;
+}
+
+/// A radio carrying packets whose bodies `P` it never looks at.
+pub struct Radio<P> {
+    machine: Box<dyn Machine>,
+    lanes: [Lane<P>; 2],
+    passed: VecDeque<Passed<P>>,
+    journal: Journal,
+    power: Power,
+    now: Time,
+}
+
+/// The packets of one direction that wait, and when the first may leave.
+struct Lane<P> {
+    /// Each with the earliest time at which it may leave.
+    waiting: VecDeque<(Time, Packet, P)>,
+    /// When the last one left, or the state changed.
+    ready: Time,
+    /// In the present state.
+    release: Option<Time>,
+}
+
+impl<P> Radio<P> {
+    /// A radio that has been idle for long. Its random streams are `radio/NAME/...`.
+    pub fn new(config: &RadioConfig, source: &Source, name: &str) -> Radio<P> {
+        let stream = |purpose: &str| source.stream(&format!("radio/{name}/{purpose}"));
+        let machine: Box<dyn Machine> = match &config.technology {
+            Technology::Umts(umts) => Box::new(umts.machine(stream("paging"))),
+            Technology::Lte(lte) => Box::new(lte.machine(stream("paging"), stream("uplink"))),
+            Technology::Wifi(wifi) => Box::new(wifi.machine()),
+        };
+        let lane = || Lane { waiting: VecDeque::new(), ready: Time::ZERO, release: None };
+        Radio {
+            journal: Journal::new(machine.state()),
+            machine,
+            lanes: [lane(), lane()],
+            passed: VecDeque::new(),
+            power: config.power.clone(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// A packet comes to the radio at `now`, which never goes back.
+    pub fn handle(&mut self, now: Time, way: Way, packet: Packet, body: P) {
+        self.serve_until(now);
+        let lane = &mut self.lanes[way as usize];
+        let earliest = now + self.machine.delay(way, lane.waiting.is_empty());
+        lane.waiting.push_back((earliest, packet, body));
+        let bytes = packet.wire_bytes;
+        let state = self.machine.arrive(now, way, bytes);
+        let cause = Some(Cause { way, wire_bytes: bytes });
+        self.changed(now, state, cause);
+        self.lanes[way as usize].plan(&*self.machine, way);
+        self.serve_until(now);
+    }
+
+    /// The next packet that has left by `now`, in time's order.
+    pub fn poll(&mut self, now: Time) -> Option<Passed<P>> {
+        self.serve_until(now);
+        self.passed.pop_front()
+    }
+
+    /// When to poll next. `None` if nobody waits and the state will not change.
+    pub fn deadline(&self) -> Option<Time> {
+        match self.passed.front() {
+            Some(passed) => Some(passed.at),
+            None => self.next().map(|(at, _)| at),
+        }
+    }
+
+    /// How many packets wait.
+    pub fn waiting(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>() + self.passed.len()
+    }
+
+    /// Every change of state so far, in time's order.
+    pub fn transitions(&self) -> &[Transition] {
+        self.journal.transitions()
+    }
+
+    /// What the radio has spent from `since` until `until`, and where.
+    pub fn energy(&self, since: Time, until: Time) -> Energy {
+        self.power.spent(&self.journal, since, until)
+    }
+
+    /// What the radio will spend from `now` on until it has come to rest, if no packet comes: its tail. What it costs at rest is not
+    /// counted.
+    pub fn tail(&self, now: Time) -> Energy {
+        let mut machine = self.machine.twin();
+        let mut journal = Journal::new(machine.state());
+        let mut end = now;
+        while let Some(at) = machine.timer() {
+            end = at.max(end);
+            let state = machine.fire(end);
+            journal.note(end, state, None);
+        }
+        self.power.spent(&journal, now, end)
+    }
+
+    /// Does what is due.
+    fn serve_until(&mut self, now: Time) {
+        while let Some((at, what)) = self.next()
+            && at <= now
+        {
+            match what {
+                None => {
+                    let state = self.machine.fire(at);
+                    self.changed(at, Some(state), None);
+                }
+                Some(way) => self.release(at, way),
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// What happens next: a packet leaves, or (`None`) the state changes. What happens at the same time happens in this order: the state, then
+    /// up, then down.
+    fn next(&self) -> Option<(Time, Option<Way>)> {
+        let releases = Way::BOTH.map(|way| (self.lanes[way as usize].release, Some(way)));
+        let all = [(self.machine.timer(), None)].into_iter().chain(releases);
+        all.filter_map(|(at, what)| Some((at?, what))).min_by_key(|(at, _)| *at)
+    }
+
+    fn release(&mut self, at: Time, way: Way) {
+        let lane = &mut self.lanes[way as usize];
+        let (_, packet, body) =
+            lane.waiting.pop_front().expect("a lane that is released holds a packet");
+        lane.ready = at;
+        let state = self.machine.left(at, way, packet.wire_bytes);
+        self.journal.carry(at, way, packet.wire_bytes);
+        self.passed.push_back(Passed { at, way, packet, body });
+        self.changed(at, state, Some(Cause { way, wire_bytes: packet.wire_bytes }));
+        self.lanes[way as usize].plan(&*self.machine, way);
+    }
+
+    /// Notes a change of state, if there is one, after which everybody waits for something else.
+    fn changed(&mut self, at: Time, state: Option<RadioState>, cause: Option<Cause>) {
+        let Some(state) = state else { return };
+        self.journal.note(at, state, cause);
+        for way in Way::BOTH {
+            let lane = &mut self.lanes[way as usize];
+            lane.ready = lane.ready.max(at);
+            lane.plan(&*self.machine, way);
+        }
+    }
+}
+
+impl<P> Lane<P> {
+    fn plan(&mut self, machine: &dyn Machine, way: Way) {
+        let first = self.waiting.front();
+        self.release = first.and_then(|(earliest, packet, _)| {
+            machine.release(self.ready.max(*earliest), way, packet.wire_bytes)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! A radio's settings by name: what each is, and how it is read.
+
+use std::time::Duration;
+
+use units::parse;
+
+use super::{Lte, Power, RadioState, Technology, Umts, Wifi};
+use crate::error::ValueError;
+
+/// Where a setting's value goes.
+pub(super) enum Slot<'a> {
+    Span(&'a mut Duration),
+    Bytes(&'a mut u32),
+    Count(&'a mut u32),
+    Share(&'a mut f64),
+    /// Watts, joules a megabit, coefficients.
+    Number(&'a mut f64),
+}
+
+/// What can be set of a technology; the name, and the slot.
+type Field<T> = (&'static str, fn(&mut T) -> Slot<'_>);
+
+const UMTS: &[Field<Umts>] = &[
+    ("idle_to_dch", |c| Slot::Span(&mut c.idle_to_dch)),
+    ("paging_cycle", |c| Slot::Span(&mut c.paging_cycle)),
+    ("fach_to_dch", |c| Slot::Span(&mut c.fach_to_dch)),
+    ("dch_inactivity", |c| Slot::Span(&mut c.dch_inactivity)),
+    ("fach_inactivity", |c| Slot::Span(&mut c.fach_inactivity)),
+    ("dch_activity_bytes", |c| Slot::Bytes(&mut c.dch_activity_bytes)),
+    ("dch_activity_window", |c| Slot::Span(&mut c.dch_activity_window)),
+    ("fach_up_threshold", |c| Slot::Bytes(&mut c.fach_up.threshold_bytes)),
+    ("fach_up_quadratic", |c| Slot::Number(&mut c.fach_up.drain_quadratic)),
+    ("fach_up_linear", |c| Slot::Number(&mut c.fach_up.drain_linear)),
+    ("fach_up_constant", |c| Slot::Number(&mut c.fach_up.drain_constant)),
+    ("fach_down_threshold", |c| Slot::Bytes(&mut c.fach_down.threshold_bytes)),
+    ("fach_down_quadratic", |c| Slot::Number(&mut c.fach_down.drain_quadratic)),
+    ("fach_down_linear", |c| Slot::Number(&mut c.fach_down.drain_linear)),
+    ("fach_down_constant", |c| Slot::Number(&mut c.fach_down.drain_constant)),
+];
+
+const LTE: &[Field<Lte>] = &[
+    ("idle_to_connected", |c| Slot::Span(&mut c.idle_to_connected)),
+    ("paging_cycle", |c| Slot::Span(&mut c.paging_cycle)),
+    ("continuous", |c| Slot::Span(&mut c.continuous)),
+    ("short_drx", |c| Slot::Span(&mut c.short.span)),
+    ("short_drx_cycle", |c| Slot::Span(&mut c.short.cycle)),
+    ("short_drx_on", |c| Slot::Span(&mut c.short.on)),
+    ("long_drx", |c| Slot::Span(&mut c.long.span)),
+    ("long_drx_cycle", |c| Slot::Span(&mut c.long.cycle)),
+    ("long_drx_on", |c| Slot::Span(&mut c.long.on)),
+    ("request_period", |c| Slot::Span(&mut c.request.period)),
+    ("request_grant", |c| Slot::Span(&mut c.request.grant)),
+    ("harq_failure", |c| Slot::Share(&mut c.harq_failure)),
+    ("harq_round", |c| Slot::Span(&mut c.harq_round)),
+    ("harq_most", |c| Slot::Count(&mut c.harq_most)),
+];
+
+const WIFI: &[Field<Wifi>] = &[
+    ("inactivity", |c| Slot::Span(&mut c.inactivity)),
+    ("beacon", |c| Slot::Span(&mut c.beacon)),
+    ("listen_interval", |c| Slot::Count(&mut c.listen_interval)),
+];
+
+/// Costs of transfers.
+const POWER: &[Field<Power>] = &[
+    ("joules_per_mbit_up", |p| Slot::Number(&mut p.joules_per_mbit_up)),
+    ("joules_per_mbit_down", |p| Slot::Number(&mut p.joules_per_mbit_down)),
+];
+
+/// Costs of states.
+const WATTS: &[(&str, RadioState)] = &[
+    ("idle_watts", RadioState::Idle),
+    ("idle_to_dch_watts", RadioState::IdleToDch),
+    ("fach_to_dch_watts", RadioState::FachToDch),
+    ("fach_watts", RadioState::Fach),
+    ("dch_watts", RadioState::Dch),
+    ("idle_to_connected_watts", RadioState::IdleToConnected),
+    ("continuous_watts", RadioState::Continuous),
+    ("short_drx_watts", RadioState::ShortDrx),
+    ("long_drx_watts", RadioState::LongDrx),
+    ("awake_watts", RadioState::Awake),
+    ("doze_watts", RadioState::Doze),
+];
+
+impl Technology {
+    /// The states that it has.
+    fn has(&self, state: RadioState) -> bool {
+        use RadioState::{Continuous, IdleToConnected, LongDrx, ShortDrx};
+        use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
+        match self {
+            Technology::Umts(_) => [Idle, IdleToDch, FachToDch, Fach, Dch].contains(&state),
+            Technology::Lte(_) => {
+                [Idle, IdleToConnected, Continuous, ShortDrx, LongDrx].contains(&state)
+            }
+            Technology::Wifi(_) => [RadioState::Awake, RadioState::Doze].contains(&state),
+        }
+    }
+
+    /// The names of all settings.
+    pub(crate) fn keys(&self) -> Vec<&'static str> {
+        fn names<T>(fields: &[Field<T>]) -> Vec<&'static str> {
+            fields.iter().map(|(name, _)| *name).collect()
+        }
+        let own = match self {
+            Technology::Umts(_) => names(UMTS),
+            Technology::Lte(_) => names(LTE),
+            Technology::Wifi(_) => names(WIFI),
+        };
+        let watts = WATTS.iter().filter(|(_, state)| self.has(*state)).map(|(name, _)| *name);
+        own.into_iter().chain(watts).chain(names(POWER)).collect()
+    }
+}
+
+/// The slot of a setting; `None` if there is no such setting.
+pub(super) fn slot<'a>(
+    technology: &'a mut Technology,
+    power: &'a mut Power,
+    key: &str,
+) -> Option<Slot<'a>> {
+    fn find<'a, T>(fields: &[Field<T>], of: &'a mut T, key: &str) -> Option<Slot<'a>> {
+        fields.iter().find(|(name, _)| *name == key).map(|(_, slot)| slot(of))
+    }
+    let watts = WATTS.iter().find(|(name, state)| *name == key && technology.has(*state));
+    if let Some((_, state)) = watts {
+        return Some(Slot::Number(power.watts.entry(*state).or_default()));
+    }
+    let own = match technology {
+        Technology::Umts(umts) => find(UMTS, umts, key),
+        Technology::Lte(lte) => find(LTE, lte, key),
+        Technology::Wifi(wifi) => find(WIFI, wifi, key),
+    };
+    own.or_else(|| find(POWER, power, key))
+}
+
+impl Slot<'_> {
+    /// Reads the value from what was typed.
+    pub(super) fn read(self, text: &str) -> Result<(), ValueError> {
+        let form = |expected| ValueError::Form { text: text.to_owned(), expected };
+        match self {
+            Slot::Span(span) => *span = parse::duration(text)?,
+            Slot::Bytes(bytes) => {
+                let number = match text.trim().parse::<u64>() {
+                    Ok(number) => number,
+                    Err(_) => parse::size_bytes(text)?,
+                };
+                *bytes =
+                    u32::try_from(number).map_err(|_| form("a number of bytes: write `475B`"))?;
+            }
+            Slot::Count(count) => {
+                let number = text.trim().parse::<u32>().ok().filter(|number| *number > 0);
+                *count = number.ok_or_else(|| form("a whole number from 1 on"))?;
+            }
+            Slot::Share(share) => *share = parse::ratio(text)?,
+            Slot::Number(value) => {
+                let number = text.trim().parse::<f64>().ok();
+                *value = number
+                    .filter(|number| number.is_finite() && *number >= 0.0)
+                    .ok_or_else(|| form("a number from 0 on: write `0.7`"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! What a radio did: its states, what changed them, what it carried.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+use super::Way;
+
+/// A state of a radio, in the words of its standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RadioState {
+    /// No connection to the network: UMTS and LTE.
+    Idle,
+    /// UMTS: from idle to a dedicated channel.
+    IdleToDch,
+    /// UMTS: from the shared channel to a dedicated one.
+    FachToDch,
+    /// UMTS, `CELL_FACH`: on a shared channel of little rate.
+    Fach,
+    /// UMTS, `CELL_DCH`: on a dedicated channel.
+    Dch,
+    /// LTE: from idle to connected.
+    IdleToConnected,
+    /// LTE, connected: the receiver is always on.
+    Continuous,
+    /// LTE, connected: the receiver is on for a part of each short cycle.
+    ShortDrx,
+    /// LTE, connected: the receiver is on for a part of each long cycle.
+    LongDrx,
+    /// Wireless LAN: the station is awake.
+    Awake,
+    /// Wireless LAN: the station listens for beacons only.
+    Doze,
+}
+
+impl RadioState {
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RadioState::Idle => "IDLE",
+            RadioState::IdleToDch => "IDLE to DCH",
+            RadioState::FachToDch => "FACH to DCH",
+            RadioState::Fach => "CELL_FACH",
+            RadioState::Dch => "CELL_DCH",
+            RadioState::IdleToConnected => "IDLE to CONNECTED",
+            RadioState::Continuous => "continuous reception",
+            RadioState::ShortDrx => "short DRX",
+            RadioState::LongDrx => "long DRX",
+            RadioState::Awake => "awake",
+            RadioState::Doze => "doze",
+        }
+    }
+
+    /// Whether it is the way to a better state, on which packets wait.
+    pub fn is_promotion(self) -> bool {
+        matches!(self, RadioState::IdleToDch | RadioState::FachToDch | RadioState::IdleToConnected)
+    }
+}
+
+/// The packet that changed a radio's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Which way it went.
+    pub way: Way,
+    /// Its IP length.
+    pub wire_bytes: u32,
+}
+
+/// A change of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// When.
+    pub at: Time,
+    /// Out of which state.
+    pub from: RadioState,
+    /// Into which.
+    pub to: RadioState,
+    /// Because of which packet; `None`: a timer's.
+    pub cause: Option<Cause>,
+}
+
+/// A span of time in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// Which.
+    pub state: RadioState,
+    /// From when.
+    pub since: Time,
+    /// How long.
+    pub span: Duration,
+}
+
+/// All that a radio did.
+#[derive(Debug)]
+pub(super) struct Journal {
+    first: RadioState,
+    transitions: Vec<Transition>,
+    /// When packets left, which way, how large.
+    carried: Vec<(Time, Way, u32)>,
+}
+
+impl Journal {
+    pub(super) fn new(first: RadioState) -> Journal {
+        Journal { first, transitions: Vec::new(), carried: Vec::new() }
+    }
+
+    pub(super) fn note(&mut self, at: Time, to: RadioState, cause: Option<Cause>) {
+        let from = self.state();
+        if from != to {
+            self.transitions.push(Transition { at, from, to, cause });
+        }
+    }
+
+    pub(super) fn carry(&mut self, at: Time, way: Way, bytes: u32) {
+        self.carried.push((at, way, bytes));
+    }
+
+    pub(super) fn transitions(&self) -> &[Transition] {
+        &self.transitions
+    }
+
+    fn state(&self) -> RadioState {
+        self.transitions.last().map_or(self.first, |last| last.to)
+    }
+
+    /// The states from `since` until `until`, in time's order.
+    pub(super) fn stays(&self, since: Time, until: Time) -> Vec<Stay> {
+        let begins = std::iter::once((Time::ZERO, self.first))
+            .chain(self.transitions.iter().map(|change| (change.at, change.to)));
+        let ends = self.transitions.iter().map(|change| change.at).chain([until]);
+        let stay = |((begin, state), end): ((Time, RadioState), Time)| {
+            let (begin, end) = (begin.max(since), end.min(until));
+            (begin < end).then(|| Stay { state, since: begin, span: end - begin })
+        };
+        begins.zip(ends).filter_map(stay).collect()
+    }
+
+    /// Bytes that passed from `since` until `until`.
+    pub(super) fn bytes(&self, way: Way, since: Time, until: Time) -> u64 {
+        let within = |(at, of, _): &&(Time, Way, u32)| *of == way && (since..until).contains(at);
+        self.carried.iter().filter(within).map(|(.., bytes)| u64::from(*bytes)).sum()
+    }
+}

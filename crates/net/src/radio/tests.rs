@@ -1,0 +1,196 @@
+//! Packets through radios: the times at which they leave, and the states, by hand.
+
+use super::*;
+
+fn ms(millis: u64) -> Time {
+    Time::from_millis(millis)
+}
+
+fn radio(technology: Technology) -> Radio<u32> {
+    let config = RadioConfig { technology, ..RadioConfig::named("umts").unwrap() };
+    Radio::new(&config, &Source::new(1, 0), "test")
+}
+
+fn umts() -> Radio<u32> {
+    radio(Technology::Umts(Umts::default()))
+}
+
+/// LTE without anything that is drawn.
+fn lte() -> Radio<u32> {
+    let request = SchedulingRequest { period: Duration::ZERO, grant: Duration::from_millis(8) };
+    radio(Technology::Lte(Lte { harq_failure: 0.0, request, ..Lte::default() }))
+}
+
+/// Hands over packets: when, which way, how large; their numbers count from 0. Who leaves, and when in whole milliseconds.
+fn through(radio: &mut Radio<u32>, packets: &[(u64, Way, u32)]) -> Vec<(u32, u64)> {
+    let mut left = Vec::new();
+    for (number, (at, way, bytes)) in packets.iter().enumerate() {
+        take(radio, ms(*at), &mut left);
+        radio.handle(ms(*at), *way, Packet::new(*bytes), number as u32);
+    }
+    take(radio, ms(1_000_000), &mut left);
+    left
+}
+
+fn take(radio: &mut Radio<u32>, until: Time, left: &mut Vec<(u32, u64)>) {
+    while let Some(at) = radio.deadline().filter(|at| *at <= until) {
+        while let Some(passed) = radio.poll(at) {
+            assert!(passed.at <= at, "nobody leaves before he may");
+            left.push((passed.body, passed.at.as_nanos() / 1_000_000));
+        }
+    }
+}
+
+fn states(radio: &Radio<u32>) -> Vec<(u64, RadioState)> {
+    radio.transitions().iter().map(|t| (t.at.as_nanos() / 1_000_000, t.to)).collect()
+}
+
+#[test]
+fn umts_promotes_demotes_and_falls_idle() {
+    let mut radio = umts();
+    // 12 KB at once: two seconds' promotion, then everything at once.
+    let burst: Vec<_> = (0..8).map(|_| (100, Way::Up, 1500)).collect();
+    assert_eq!(through(&mut radio, &burst), (0..8).map(|n| (n, 2100)).collect::<Vec<_>>());
+    use RadioState::{Dch, Fach, Idle, IdleToDch};
+    assert_eq!(
+        states(&radio),
+        [(100, IdleToDch), (2100, Dch), (7100, Fach), (19_100, Idle)],
+        "5 s and 12 s"
+    );
+    let cause = radio.transitions()[0].cause;
+    assert_eq!(cause, Some(Cause { way: Way::Up, wire_bytes: 1500 }));
+    assert_eq!(radio.transitions()[2].cause, None);
+}
+
+#[test]
+fn a_dedicated_channel_is_kept_by_traffic_that_counts() {
+    let mut radio = umts();
+    // After the promotion 40 bytes each second: 320 bytes in 0.3 s are never reached.
+    let mut packets = vec![(0, Way::Up, 1500)];
+    packets.extend((3..8).map(|second| (second * 1000, Way::Up, 40)));
+    through(&mut radio, &packets);
+    assert_eq!(states(&radio)[2], (7000, RadioState::Fach), "5 s after 2 s");
+
+    let mut radio = umts();
+    through(&mut radio, &[(0, Way::Up, 1500), (6000, Way::Down, 160), (6200, Way::Down, 160)]);
+    assert_eq!(states(&radio)[2], (11_200, RadioState::Fach), "two of 160 bytes within 0.3 s");
+}
+
+#[test]
+fn little_passes_the_shared_channel_and_much_asks_for_a_dedicated_one() {
+    let mut radio = umts();
+    // On FACH from 7 s on. 100 bytes up: 0.0014 * 100^2 + 160 + 20 = 194 ms.
+    // 1500 bytes down are more than 475: 1.5 s, and what comes meanwhile waits with it.
+    let packets = [
+        (0, Way::Up, 1500),
+        (8000, Way::Up, 100),
+        (9000, Way::Down, 1500),
+        (9001, Way::Down, 1500),
+        (9500, Way::Up, 52),
+    ];
+    let left = through(&mut radio, &packets);
+    assert_eq!(left, [(0, 2000), (1, 8194), (4, 10_500), (2, 10_500), (3, 10_500)]);
+    use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
+    let states = states(&radio);
+    assert_eq!(
+        states[..5].iter().map(|(_, s)| *s).collect::<Vec<_>>(),
+        [IdleToDch, Dch, Fach, FachToDch, Dch]
+    );
+    assert_eq!(states[3], (9000, FachToDch));
+    assert_eq!(states.last().unwrap().1, Idle);
+    assert_eq!(radio.transitions()[3].cause.unwrap().way, Way::Down);
+}
+
+#[test]
+fn a_shared_channels_queue_drains_one_after_the_other() {
+    let mut radio = umts();
+    // 100 bytes down: 20 ms each; three of them are 300 bytes, below the threshold.
+    let packets = [
+        (0, Way::Up, 1500),
+        (8000, Way::Down, 100),
+        (8000, Way::Down, 100),
+        (8000, Way::Down, 100),
+    ];
+    let left = through(&mut radio, &packets);
+    assert_eq!(left[1..], [(1, 8020), (2, 8040), (3, 8060)]);
+    // Five are 500: above it.
+    let mut radio = umts();
+    let mut packets = vec![(0, Way::Up, 1500)];
+    packets.extend([(8000, Way::Down, 100); 5]);
+    let left = through(&mut radio, &packets);
+    assert_eq!(left[1..], [1, 2, 3, 4, 5].map(|n| (n, 9500)), "promotion takes all that waits");
+}
+
+#[test]
+fn a_packet_to_an_idle_device_is_paged_for() {
+    let mut radio = umts();
+    let [(0, left)] = through(&mut radio, &[(0, Way::Down, 100)])[..] else { panic!("one packet") };
+    assert!((2000..=2640).contains(&left), "{left}");
+}
+
+#[test]
+fn lte_connects_sleeps_and_falls_idle() {
+    let mut radio = lte();
+    let left = through(&mut radio, &[(0, Way::Up, 100), (300, Way::Down, 1500)]);
+    // Connected at 260 ms; the second finds continuous reception.
+    assert_eq!(left, [(0, 260), (1, 300)]);
+    use RadioState::{Continuous, Idle, IdleToConnected, LongDrx, ShortDrx};
+    assert_eq!(
+        states(&radio),
+        [(0, IdleToConnected), (260, Continuous), (400, ShortDrx), (420, LongDrx), (11_876, Idle)]
+    );
+}
+
+#[test]
+fn a_sleeping_receiver_is_reached_when_it_is_on_and_a_sender_asks_first() {
+    let mut radio = lte();
+    // Long DRX begins at 380 ms with 1 ms of every 40; at 985 ms the cycle that began at 980 is 5 ms old.
+    let packets = [(0, Way::Up, 100), (985, Way::Down, 100), (986, Way::Down, 100)];
+    assert_eq!(through(&mut radio, &packets)[1..], [(1, 1020), (2, 1020)]);
+    let mut radio = lte();
+    let packets = [(0, Way::Up, 100), (985, Way::Up, 100), (986, Way::Up, 100)];
+    assert_eq!(through(&mut radio, &packets)[1..], [(1, 993), (2, 993)], "one request for both");
+}
+
+#[test]
+fn repetitions_delay_and_keep_the_order() {
+    let config = Lte { harq_failure: 0.3, ..Lte::default() };
+    let mut radio = radio(Technology::Lte(config));
+    let packets: Vec<_> = (0..2000).map(|n| (1000 + n, Way::Down, 1500)).collect();
+    let left = through(&mut radio, &packets);
+    assert!(left.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
+    let late = |n: usize| left[n].1 - packets[n].0;
+    let delays: Vec<u64> = (1700..2000).map(late).collect();
+    assert!(delays.iter().any(|delay| *delay >= 8) && delays.iter().all(|delay| *delay <= 24));
+}
+
+#[test]
+fn a_dozing_station_waits_for_a_beacon() {
+    let mut radio = radio(Technology::Wifi(Wifi::default()));
+    // Beacons every 102.4 ms.
+    let left =
+        through(&mut radio, &[(50, Way::Down, 100), (150, Way::Down, 100), (400, Way::Up, 100)]);
+    assert_eq!(left, [(0, 102), (1, 150), (2, 400)]);
+    use RadioState::{Awake, Doze};
+    assert_eq!(states(&radio), [(102, Awake), (350, Doze), (400, Awake), (600, Doze)]);
+}
+
+/// `network.md` 11.10: a download of 10 s at 5 Mbit/s from idle, to idle again.
+#[test]
+fn an_lte_downloads_energy_by_hand() {
+    let mut config = RadioConfig::named("lte").unwrap();
+    config.set("harq_failure", "0%").unwrap();
+    let mut radio = Radio::new(&config, &Source::new(1, 0), "test");
+    radio.handle(Time::ZERO, Way::Up, Packet::new(52), 0);
+    let mut at = ms(260);
+    while at < ms(10_260) {
+        radio.handle(at, Way::Down, Packet::new(1250), 0);
+        while radio.poll(at).is_some() {}
+        at += Duration::from_millis(2);
+    }
+    while let Some(at) = radio.deadline() {
+        while radio.poll(at).is_some() {}
+    }
+    let joules = radio.energy(Time::ZERO, ms(30_000)).joules();
+    assert!((joules / 28.1 - 1.0).abs() < 0.02, "{joules}");
+}

@@ -1,0 +1,244 @@
+//! 3G: the states of UMTS radio resource control (3GPP TS 25.331) as AT&T's ARO and Qian et al. model them.
+//!
+//! ```text
+//!             any packet: 2 s                 a queue above its threshold: 1.5 s
+//!     IDLE --------------------> CELL_DCH <------------------------------------- CELL_FACH
+//!       ^                            |                                             |   ^
+//!       |                            +------ too little traffic for 5 s ---------------+
+//!       +------------------------------------ no packet for 12 s -----------------+
+//! ```
+//!
+//! On `CELL_DCH` packets pass at the link's rate, on `CELL_FACH` one after the other over a shared channel, in the time that its
+//! queue's drain formula says; during a promotion they wait. Source: Qian et al., "Characterizing Radio Resource Allocation for 3G Networks" (IMC 2010) and
+//! "Profiling Resource Usage for Mobile Applications" (MobiSys 2011); ARO 4.1.1 `Profile3G`, `RrcStateMachineFactory`.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use chance::Stream;
+use units::Time;
+
+use super::{Machine, RadioState, Way};
+
+/// The timers and thresholds of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Umts {
+    /// From idle to a dedicated channel.
+    pub idle_to_dch: Duration,
+    /// A packet to an idle device waits up to so long for the device to listen, before the promotion.
+    pub paging_cycle: Duration,
+    /// From the shared channel to a dedicated one.
+    pub fach_to_dch: Duration,
+    /// After so long with too little traffic a dedicated channel is taken away.
+    pub dch_inactivity: Duration,
+    /// After so long without a packet the device is idle.
+    pub fach_inactivity: Duration,
+    /// Traffic that keeps a dedicated channel: so many bytes in one direction,
+    pub dch_activity_bytes: u32,
+    /// within so long.
+    pub dch_activity_window: Duration,
+    /// The shared channel upwards.
+    pub fach_up: Fach,
+    /// The shared channel downwards.
+    pub fach_down: Fach,
+}
+
+/// A shared channel in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fach {
+    /// More bytes than this in its queue ask for a dedicated channel.
+    pub threshold_bytes: u32,
+    /// The milliseconds in which x bytes drain: the coefficient of x squared,
+    pub drain_quadratic: f64,
+    /// of x,
+    pub drain_linear: f64,
+    /// and what is always there.
+    pub drain_constant: f64,
+}
+
+impl Default for Umts {
+    /// erman2013, appendix A, and ARO's built-in profile.
+    fn default() -> Umts {
+        Umts {
+            idle_to_dch: Duration::from_secs(2),
+            paging_cycle: Duration::from_millis(640),
+            fach_to_dch: Duration::from_millis(1500),
+            dch_inactivity: Duration::from_secs(5),
+            fach_inactivity: Duration::from_secs(12),
+            dch_activity_bytes: 320,
+            dch_activity_window: Duration::from_millis(300),
+            fach_up: Fach {
+                threshold_bytes: 543,
+                drain_quadratic: 0.0014,
+                drain_linear: 1.6,
+                drain_constant: 20.0,
+            },
+            fach_down: Fach {
+                threshold_bytes: 475,
+                drain_quadratic: 0.0,
+                drain_linear: 0.1,
+                drain_constant: 10.0,
+            },
+        }
+    }
+}
+
+impl Fach {
+    /// The time in which its queue of `bytes` drains.
+    pub fn drain(&self, bytes: u32) -> Duration {
+        let x = f64::from(bytes);
+        let ms = self.drain_quadratic * x * x + self.drain_linear * x + self.drain_constant;
+        Duration::from_secs_f64(ms / 1e3)
+    }
+}
+
+impl Umts {
+    pub(super) fn machine(&self, paging: Stream) -> UmtsMachine {
+        UmtsMachine {
+            config: self.clone(),
+            paging,
+            place: Place::Idle,
+            windows: [VecDeque::new(), VecDeque::new()],
+            queues: [FachQueue::default(); 2],
+        }
+    }
+
+    fn fach(&self, way: Way) -> &Fach {
+        match way {
+            Way::Up => &self.fach_up,
+            Way::Down => &self.fach_down,
+        }
+    }
+}
+
+/// Where the machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Idle,
+    Promoting { from: RadioState, until: Time },
+    Dch { active: Time },
+    Fach { active: Time },
+}
+
+/// What waits on a shared channel, as ARO estimates it from packets: it is empty again when it had the time to drain.
+#[derive(Clone, Copy, Debug, Default)]
+struct FachQueue {
+    bytes: u32,
+    last: Time,
+}
+
+#[derive(Clone)]
+pub(super) struct UmtsMachine {
+    config: Umts,
+    paging: Stream,
+    place: Place,
+    /// What passed on the dedicated channel of late, a direction each.
+    windows: [VecDeque<(Time, u32)>; 2],
+    queues: [FachQueue; 2],
+}
+
+impl UmtsMachine {
+    /// A packet asks for a dedicated channel.
+    fn promote(&mut self, from: RadioState, until: Time) -> Option<RadioState> {
+        self.place = Place::Promoting { from, until };
+        Some(from)
+    }
+
+    /// A packet comes to the shared channel: whether its queue then is above its threshold.
+    fn overflows(&mut self, now: Time, way: Way, bytes: u32) -> bool {
+        let fach = *self.config.fach(way);
+        let queue = &mut self.queues[way as usize];
+        let drained = now - queue.last > fach.drain(queue.bytes);
+        queue.bytes = if drained { bytes } else { queue.bytes.saturating_add(bytes) };
+        queue.last = now;
+        queue.bytes > fach.threshold_bytes
+    }
+
+    /// Whether what passed of late keeps the dedicated channel.
+    fn is_active(&mut self, now: Time, way: Way, bytes: u32) -> bool {
+        let window = &mut self.windows[way as usize];
+        window.push_back((now, bytes));
+        while window.front().is_some_and(|(at, _)| now - *at > self.config.dch_activity_window) {
+            window.pop_front();
+        }
+        let sum: u64 = window.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
+        sum >= u64::from(self.config.dch_activity_bytes)
+    }
+}
+
+impl Machine for UmtsMachine {
+    fn state(&self) -> RadioState {
+        match self.place {
+            Place::Idle => RadioState::Idle,
+            Place::Promoting { from, .. } => from,
+            Place::Dch { .. } => RadioState::Dch,
+            Place::Fach { .. } => RadioState::Fach,
+        }
+    }
+
+    fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
+        match self.place {
+            Place::Idle => {
+                let paging = match way {
+                    Way::Up => Duration::ZERO,
+                    Way::Down => self.paging.span(self.config.paging_cycle),
+                };
+                self.promote(RadioState::IdleToDch, now + paging + self.config.idle_to_dch)
+            }
+            Place::Fach { .. } => {
+                if self.overflows(now, way, bytes) {
+                    return self.promote(RadioState::FachToDch, now + self.config.fach_to_dch);
+                }
+                self.place = Place::Fach { active: now };
+                None
+            }
+            Place::Promoting { .. } | Place::Dch { .. } => None,
+        }
+    }
+
+    fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time> {
+        match self.place {
+            Place::Idle | Place::Promoting { .. } => None,
+            Place::Dch { .. } => Some(ready),
+            Place::Fach { .. } => Some(ready + self.config.fach(way).drain(bytes)),
+        }
+    }
+
+    fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
+        match self.place {
+            Place::Dch { .. } => {
+                if self.is_active(now, way, bytes) {
+                    self.place = Place::Dch { active: now };
+                }
+            }
+            Place::Fach { .. } => self.place = Place::Fach { active: now },
+            Place::Idle | Place::Promoting { .. } => {}
+        }
+        None
+    }
+
+    fn timer(&self) -> Option<Time> {
+        match self.place {
+            Place::Idle => None,
+            Place::Promoting { until, .. } => Some(until),
+            Place::Dch { active } => Some(active + self.config.dch_inactivity),
+            Place::Fach { active } => Some(active + self.config.fach_inactivity),
+        }
+    }
+
+    fn fire(&mut self, now: Time) -> RadioState {
+        self.place = match self.place {
+            Place::Promoting { .. } => Place::Dch { active: now },
+            Place::Dch { .. } => {
+                self.queues = [FachQueue { bytes: 0, last: now }; 2];
+                Place::Fach { active: now }
+            }
+            Place::Fach { .. } | Place::Idle => Place::Idle,
+        };
+        self.state()
+    }
+
+    fn twin(&self) -> Box<dyn Machine> {
+        Box::new(self.clone())
+    }
+}

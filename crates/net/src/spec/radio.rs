@@ -1,0 +1,88 @@
+//! What was typed of a network's radio.
+
+use super::{Setting, put};
+use crate::error::{ValueError, nearest};
+use crate::radio::radios;
+use crate::{RadioConfig, SpecError};
+
+/// The radio by name, and changes of it, whichever was typed first.
+#[derive(Default)]
+pub(super) struct RadioSpec {
+    /// `Some(None)`: explicitly none.
+    radio: Option<Option<RadioConfig>>,
+    changes: Vec<Setting>,
+}
+
+/// What a change is called: `radio.dch_inactivity`.
+const PREFIX: &str = "radio.";
+
+/// Whether a network has this setting of its radio.
+pub(super) fn is_setting(key: &str) -> bool {
+    key == "radio" || key.strip_prefix(PREFIX).is_some_and(|own| keys().any(|known| known == own))
+}
+
+/// The setting that `key` was probably meant to be.
+pub(super) fn nearest_setting(key: &str) -> Option<String> {
+    let own = key.strip_prefix(PREFIX)?;
+    nearest(own, keys()).map(|own| format!("{PREFIX}{own}"))
+}
+
+/// The settings of all radios.
+fn keys() -> impl Iterator<Item = &'static str> {
+    radios().values().flat_map(|preset| preset.config.technology.keys())
+}
+
+impl RadioSpec {
+    /// Takes a setting, if it is one of a radio's.
+    pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
+        if setting.key == "radio" {
+            put(&mut self.radio, setting, named)?;
+            return Ok(true);
+        }
+        if !setting.key.starts_with(PREFIX) {
+            return Ok(false);
+        }
+        let Setting { place, key, value } = setting;
+        if self.changes.iter().any(|known| known.key == *key) {
+            return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
+        }
+        let (place, key, value) = (place.clone(), key.clone(), value.clone());
+        self.changes.push(Setting { place, key, value });
+        Ok(true)
+    }
+
+    /// Takes the base's radio where none was typed.
+    pub(super) fn fill(&mut self, base: Option<&RadioConfig>) {
+        self.radio.get_or_insert_with(|| base.cloned());
+    }
+
+    /// The radio with its changes; `origin` names the text in the message about what is missing.
+    pub(super) fn resolve(self, origin: &str) -> Result<Option<RadioConfig>, SpecError> {
+        let Some(mut radio) = self.radio.flatten() else {
+            return match self.changes.is_empty() {
+                true => Ok(None),
+                false => Err(SpecError::Missing {
+                    origin: origin.to_owned(),
+                    key: "radio",
+                    example: "radio=umts",
+                }),
+            };
+        };
+        for Setting { place, key, value } in self.changes {
+            let own = key.strip_prefix(PREFIX).unwrap_or(&key);
+            radio.set(own, &value).map_err(|reason| SpecError::BadValue {
+                place,
+                key: key.clone(),
+                reason: Box::new(reason),
+            })?;
+        }
+        Ok(Some(radio))
+    }
+}
+
+fn named(text: &str) -> Result<Option<RadioConfig>, ValueError> {
+    match text.trim() {
+        "none" => Ok(None),
+        name => RadioConfig::named(name).map(Some),
+    }
+}
