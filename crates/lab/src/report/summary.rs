@@ -142,10 +142,7 @@ fn gather_cells(
         {
             tally.punctuality.take(&emulation);
         }
-        let radio = match journey.scenario.network.others.contains_key("radio") {
-            true => store.radio(visit.key)?,
-            false => None,
-        };
+        let radio = store.radio(visit.key)?;
         let cell = cells
             .entry((journey.cell, visit.key.visit))
             .or_insert_with(|| Cell::new(journey, &visit.view));
