@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-
 use crate::cell::parse_rate;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;

@@ -26,7 +26,8 @@ impl Radios {
 
     /// The states that any visit was in, with the median of their spans in seconds.
     fn states(&self) -> Vec<(String, f64)> {
-        let mut names: Vec<&str> = self.0.iter().flat_map(|r| &r.states).map(|s| s.state.as_str()).collect();
+        let mut names: Vec<&str> =
+            self.0.iter().flat_map(|r| &r.states).map(|s| s.state.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         let span = |name: &str, radio: &RadioRecord| {
