@@ -289,7 +289,7 @@ pub struct Runs {
 
 #[derive(Args)]
 pub struct Validate {
-    /// A suite: `quick` (a few minutes), `full` (up to two hours), or a file (docs/validation-suites.md).
+    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` (some minutes), or a file (docs/validation-suites.md).
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
 

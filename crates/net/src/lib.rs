@@ -8,11 +8,12 @@
 //! [parsed](Network::parse) from what a person typed.
 //!
 //! What the model leaves out: frames below IP are not counted, packets are never corrupted, losses do not
-//! depend on rate or delay, a radio's scheduler and repetitions are not modelled, and the two directions do
+//! depend on rate or delay, a cell's users do not share a scheduler, and the two directions do
 //! not share a medium.
 
 #![forbid(unsafe_code)]
 
+mod cell;
 mod config;
 mod delay_line;
 mod error;
@@ -31,6 +32,7 @@ mod stats;
 mod toml_text;
 mod trace;
 
+pub use cell::parse_rate;
 pub use config::{
     Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
     QueueLimit, Reorder,
@@ -42,8 +44,9 @@ pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Drx, Energy, Fach, Lte, Passed, Power, Preset, Radio, RadioConfig, RadioState,
-    SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi, radios,
+    Cause, Dama, Drx, Energy, Fach, Leo, Lte, Passed, Power, Preset, Radio, RadioConfig,
+    RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi,
+    radios,
 };
 pub use rate::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting};

@@ -2,8 +2,8 @@
 //!
 //! Packets of both directions pass the radio before they enter their link: up from the device, down at the base station. What
 //! the radio's state makes of them is delay - a promotion, a shared channel of little rate, a receiver that sleeps - and
-//! never loss; each direction keeps its order. The machines are [`Umts`] (3G RRC), [`Lte`] (LTE RRC with DRX) and [`Wifi`]
-//! (power save); every change of state is noted with the packet that caused it, so that the time in each state, and
+//! never loss; each direction keeps its order. The machines are [`Umts`] (3G RRC), [`Lte`] (LTE RRC with DRX), [`Wifi`]
+//! (power save), and of satellites [`Dama`] (capacity on demand) and [`Leo`] (paths that change); every change of state is noted with the packet that caused it, so that the time in each state, and
 //! with it the energy, follows.
 //!
 //! Like a link, a radio is told the time and never asks.
@@ -16,15 +16,19 @@ use units::Time;
 
 use crate::Packet;
 
+mod dama;
 mod fields;
 mod journal;
+mod leo;
 mod lte;
 mod power;
 mod presets;
 mod umts;
 mod wifi;
 
+pub use dama::Dama;
 pub use journal::{Cause, RadioState, Stay, Transition};
+pub use leo::Leo;
 pub use lte::{Drx, Lte, SchedulingRequest};
 pub use power::{Energy, Power, StateEnergy};
 pub use presets::{Preset, radios};
@@ -72,6 +76,10 @@ pub enum Technology {
     Lte(Lte),
     /// A wireless LAN's station that saves power.
     Wifi(Wifi),
+    /// A satellite terminal with capacity on demand.
+    Dama(Dama),
+    /// A path over satellites in low orbits.
+    Leo(Leo),
 }
 
 /// A packet that has left the radio and enters its link.
@@ -94,7 +102,7 @@ trait Machine: Send {
 
     /// What a packet that comes to the radio waits for, whatever the state will be: a grant, repetitions. `alone` if none of its direction
     /// waits before it.
-    fn delay(&mut self, _way: Way, _alone: bool) -> Duration {
+    fn delay(&mut self, _now: Time, _way: Way, _alone: bool) -> Duration {
         Duration::ZERO
     }
 
@@ -146,6 +154,8 @@ impl<P> Radio<P> {
             Technology::Umts(umts) => Box::new(umts.machine(stream("paging"))),
             Technology::Lte(lte) => Box::new(lte.machine(stream("paging"), stream("uplink"))),
             Technology::Wifi(wifi) => Box::new(wifi.machine()),
+            Technology::Dama(dama) => Box::new(dama.machine()),
+            Technology::Leo(leo) => Box::new(leo.machine(*source, name)),
         };
         let lane = || Lane { waiting: VecDeque::new(), ready: Time::ZERO, release: None };
         Radio {
@@ -162,7 +172,7 @@ impl<P> Radio<P> {
     pub fn handle(&mut self, now: Time, way: Way, packet: Packet, body: P) {
         self.serve_until(now);
         let lane = &mut self.lanes[way as usize];
-        let earliest = now + self.machine.delay(way, lane.waiting.is_empty());
+        let earliest = now + self.machine.delay(now, way, lane.waiting.is_empty());
         lane.waiting.push_back((earliest, packet, body));
         let bytes = packet.wire_bytes;
         let state = self.machine.arrive(now, way, bytes);

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use units::parse;
-
+use crate::cell::parse_rate;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
@@ -325,5 +324,5 @@ fn put<T>(
 
 /// A rate as typed.
 fn constant(text: &str) -> Result<Rate, ValueError> {
-    Ok(Rate::Constant(parse::rate(text)?))
+    Ok(Rate::Constant(parse_rate(text)?))
 }

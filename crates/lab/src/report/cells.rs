@@ -1,5 +1,6 @@
 //! The visits of a run, gathered by cell and described.
 
+use super::energy::Radios;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
@@ -17,6 +18,8 @@ pub struct Cell {
     pub condition: usize,
     /// Its visits with the repetition of each, in that order.
     pub visits: Vec<(u32, VisitRow)>,
+    /// What their radios did.
+    pub radios: Radios,
     /// Journeys that left no visit.
     pub journeys_failed: u64,
 }
@@ -49,6 +52,7 @@ impl Cell {
             arm: 0,
             condition: 0,
             visits: Vec::new(),
+            radios: Radios::default(),
             journeys_failed: 0,
         }
     }

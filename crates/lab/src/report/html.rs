@@ -1,6 +1,7 @@
 //! The document: its sections in order.
 
 use super::charts::Charts;
+use super::energy;
 use super::escape::{html, script_json};
 use super::frame::{Frame, frame};
 use super::number::grouped;
@@ -23,6 +24,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         what_was_run(summary),
         emulation(summary),
         figures(summary),
+        energy::section(summary),
         curves(summary),
         boxes(),
         waterfall_section(waterfalls),

@@ -7,6 +7,7 @@
 
 mod cells;
 mod charts;
+mod energy;
 pub(crate) mod escape;
 pub(crate) mod frame;
 mod html;

@@ -142,11 +142,12 @@ fn gather_cells(
         {
             tally.punctuality.take(&emulation);
         }
-        cells
+        let radio = store.radio(visit.key)?;
+        let cell = cells
             .entry((journey.cell, visit.key.visit))
-            .or_insert_with(|| Cell::new(journey, &visit.view))
-            .visits
-            .push((journey.repetition, visit));
+            .or_insert_with(|| Cell::new(journey, &visit.view));
+        radio.into_iter().for_each(|radio| cell.radios.take(radio));
+        cell.visits.push((journey.repetition, visit));
     }
     for journey in journeys.iter().filter(|j| j.failure.is_some()) {
         let view = journey.scenario.client.view.name();

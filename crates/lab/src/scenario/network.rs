@@ -59,6 +59,14 @@ pub enum NetworkError {
         /// What is wrong with it.
         source: parse::ParseError,
     },
+    /// A rate cannot be read: a quantity, or a share of an LTE cell.
+    #[error("network property `{key}`: {why}")]
+    Rate {
+        /// Which property.
+        key: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Not a property.
     #[error("unknown network property `{key}`; known: {}{}", net::known_settings(), meant(key))]
     Key {
@@ -86,13 +94,17 @@ impl NetworkSpec {
     /// Sets one property from what a person typed.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), NetworkError> {
         let wrong = |source| NetworkError::Value { key: key.to_owned(), source };
+        let wrong_rate = |error: net::ValueError| NetworkError::Rate {
+            key: key.to_owned(),
+            why: error.to_string(),
+        };
         match key {
             "rtt" => {
                 let rtt = parse::duration(text).map_err(wrong)?;
                 self.rtt_ns = Some(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX));
             }
-            "down" => self.down_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
-            "up" => self.up_bit_per_s = Some(parse::rate(text).map_err(wrong)?.0),
+            "down" => self.down_bit_per_s = Some(net::parse_rate(text).map_err(wrong_rate)?.0),
+            "up" => self.up_bit_per_s = Some(net::parse_rate(text).map_err(wrong_rate)?.0),
             "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
             "queue" => self.queue = Some(Queue::parse(text)?),
             _ if net::is_setting(key) => {

@@ -10,6 +10,8 @@ choice! {
         Quick = "quick",
         /// Up to two hours: what is published.
         Full = "full",
+        /// Some minutes: radios in front of the links.
+        Radio = "radio",
     }
     not_yet {}
 }
@@ -20,6 +22,7 @@ impl Shipped {
         let text = match self {
             Shipped::Quick => include_str!("../../suites/quick.toml"),
             Shipped::Full => include_str!("../../suites/full.toml"),
+            Shipped::Radio => include_str!("../../suites/radio.toml"),
         };
         Source::new(format!("the suite {self}"), text)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use units::parse;
 
-use super::{Lte, Power, RadioState, Technology, Umts, Wifi};
+use super::{Dama, Leo, Lte, Power, RadioState, Technology, Umts, Wifi};
 use crate::error::ValueError;
 
 /// Where a setting's value goes.
@@ -61,6 +61,23 @@ const WIFI: &[Field<Wifi>] = &[
     ("listen_interval", |c| Slot::Count(&mut c.listen_interval)),
 ];
 
+const DAMA: &[Field<Dama>] = &[
+    ("grant", |c| Slot::Span(&mut c.grant)),
+    ("frame", |c| Slot::Span(&mut c.frame)),
+    ("hold", |c| Slot::Span(&mut c.hold)),
+];
+
+const LEO: &[Field<Leo>] = &[
+    ("slot", |c| Slot::Span(&mut c.slot)),
+    ("extra_rtt", |c| Slot::Span(&mut c.extra_rtt)),
+    ("extra_rtt_deviation", |c| Slot::Span(&mut c.extra_rtt_deviation)),
+    ("extra_rtt_most", |c| Slot::Span(&mut c.extra_rtt_most)),
+    ("outage", |c| Slot::Share(&mut c.outage)),
+    ("outage_least", |c| Slot::Span(&mut c.outage_least)),
+    ("outage_most", |c| Slot::Span(&mut c.outage_most)),
+    ("uplink_wait", |c| Slot::Span(&mut c.uplink_wait)),
+];
+
 /// Costs of transfers.
 const POWER: &[Field<Power>] = &[
     ("joules_per_mbit_up", |p| Slot::Number(&mut p.joules_per_mbit_up)),
@@ -80,6 +97,9 @@ const WATTS: &[(&str, RadioState)] = &[
     ("long_drx_watts", RadioState::LongDrx),
     ("awake_watts", RadioState::Awake),
     ("doze_watts", RadioState::Doze),
+    ("unassigned_watts", RadioState::Unassigned),
+    ("requesting_watts", RadioState::Requesting),
+    ("assigned_watts", RadioState::Assigned),
 ];
 
 impl Technology {
@@ -93,6 +113,11 @@ impl Technology {
                 [Idle, IdleToConnected, Continuous, ShortDrx, LongDrx].contains(&state)
             }
             Technology::Wifi(_) => [RadioState::Awake, RadioState::Doze].contains(&state),
+            Technology::Dama(_) => {
+                use RadioState::{Assigned, Requesting, Unassigned};
+                [Unassigned, Requesting, Assigned].contains(&state)
+            }
+            Technology::Leo(_) => state == RadioState::Assigned,
         }
     }
 
@@ -105,6 +130,8 @@ impl Technology {
             Technology::Umts(_) => names(UMTS),
             Technology::Lte(_) => names(LTE),
             Technology::Wifi(_) => names(WIFI),
+            Technology::Dama(_) => names(DAMA),
+            Technology::Leo(_) => names(LEO),
         };
         let watts = WATTS.iter().filter(|(_, state)| self.has(*state)).map(|(name, _)| *name);
         own.into_iter().chain(watts).chain(names(POWER)).collect()
@@ -128,6 +155,8 @@ pub(super) fn slot<'a>(
         Technology::Umts(umts) => find(UMTS, umts, key),
         Technology::Lte(lte) => find(LTE, lte, key),
         Technology::Wifi(wifi) => find(WIFI, wifi, key),
+        Technology::Dama(dama) => find(DAMA, dama, key),
+        Technology::Leo(leo) => find(LEO, leo, key),
     };
     own.or_else(|| find(POWER, power, key))
 }

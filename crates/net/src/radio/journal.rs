@@ -33,6 +33,12 @@ pub enum RadioState {
     Awake,
     /// Wireless LAN: the station listens for beacons only.
     Doze,
+    /// Satellite: no capacity upwards.
+    Unassigned,
+    /// Satellite: capacity is asked for.
+    Requesting,
+    /// Satellite: capacity upwards.
+    Assigned,
 }
 
 impl RadioState {
@@ -50,12 +56,16 @@ impl RadioState {
             RadioState::LongDrx => "long DRX",
             RadioState::Awake => "awake",
             RadioState::Doze => "doze",
+            RadioState::Unassigned => "no capacity",
+            RadioState::Requesting => "requesting",
+            RadioState::Assigned => "assigned",
         }
     }
 
     /// Whether it is the way to a better state, on which packets wait.
     pub fn is_promotion(self) -> bool {
-        matches!(self, RadioState::IdleToDch | RadioState::FachToDch | RadioState::IdleToConnected)
+        use RadioState::{FachToDch, IdleToConnected, IdleToDch, Requesting};
+        matches!(self, IdleToDch | FachToDch | IdleToConnected | Requesting)
     }
 }
 

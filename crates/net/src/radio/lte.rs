@@ -149,7 +149,7 @@ impl Machine for LteMachine {
         }
     }
 
-    fn delay(&mut self, way: Way, alone: bool) -> Duration {
+    fn delay(&mut self, _now: Time, way: Way, alone: bool) -> Duration {
         let SchedulingRequest { period, grant } = self.config.request;
         let granted = match (way, self.place) {
             // The promotion ends with a grant.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::fields::slot;
-use super::{Lte, Power, RadioConfig, Technology, Umts, Wifi};
+use super::{Dama, Leo, Lte, Power, RadioConfig, Technology, Umts, Wifi};
 use crate::SpecError;
 use crate::error::{ValueError, nearest};
 use crate::toml_text::TomlText;
@@ -64,6 +64,8 @@ fn technology_named(name: &str) -> Technology {
         "umts" => Technology::Umts(Umts::default()),
         "lte" => Technology::Lte(Lte::default()),
         "wifi" => Technology::Wifi(Wifi::default()),
+        "dama" => Technology::Dama(Dama::default()),
+        "leo" => Technology::Leo(Leo::default()),
         other => panic!("farlink's own table of radios names a technology `{other}`"),
     }
 }

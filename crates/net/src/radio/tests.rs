@@ -175,7 +175,45 @@ fn a_dozing_station_waits_for_a_beacon() {
     assert_eq!(states(&radio), [(102, Awake), (350, Doze), (400, Awake), (600, Doze)]);
 }
 
-/// `network.md` 11.10: a download of 10 s at 5 Mbit/s from idle, to idle again.
+#[test]
+fn a_terminal_asks_for_capacity_first_and_keeps_it_while_it_sends() {
+    let mut radio = radio(Technology::Dama(Dama::default()));
+    // Asked for at 100 ms, granted at 760 ms; frames begin at multiples of 45 ms.
+    let packets = [
+        (100, Way::Up, 100),
+        (200, Way::Down, 1500),
+        (300, Way::Up, 100),
+        (1000, Way::Up, 100),
+        (3000, Way::Up, 100),
+    ];
+    let left = through(&mut radio, &packets);
+    assert_eq!(left, [(1, 200), (0, 765), (2, 765), (3, 1035), (4, 3690)]);
+    use RadioState::{Assigned, Requesting, Unassigned};
+    let states: Vec<RadioState> = states(&radio).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, [Requesting, Assigned, Unassigned, Requesting, Assigned, Unassigned]);
+}
+
+#[test]
+fn a_low_orbits_path_changes_every_fifteen_seconds() {
+    let mut radio = radio(Technology::Leo(Leo::default()));
+    let packets: Vec<_> = (0..6000).map(|n| (n * 100, Way::Down, 100)).collect();
+    let left = through(&mut radio, &packets);
+    let delay = |n: usize| left[n].1 - packets[n].0;
+    // Within a slot, past an outage, all the same; not from slot to slot.
+    let mut delays = Vec::new();
+    for slot in 0..40 {
+        let first = slot * 150 + 2;
+        assert!((first..first + 147).all(|n| delay(n) == delay(first)), "slot {slot}");
+        delays.push(delay(first));
+    }
+    assert!(delays.iter().all(|delay| *delay <= 19), "half of 38 ms: {delays:?}");
+    assert!(delays.windows(2).any(|pair| pair[0] != pair[1]));
+    // Some slots begin with 40 to 150 ms without service.
+    let outages = (0..40).filter(|slot| delay(slot * 150) >= 40).count();
+    assert!((4..24).contains(&outages), "{outages} of 40, three in ten expected");
+}
+
+/// A download of 10 s at 5 Mbit/s from idle, to idle again.
 #[test]
 fn an_lte_downloads_energy_by_hand() {
     let mut config = RadioConfig::named("lte").unwrap();

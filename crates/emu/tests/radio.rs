@@ -1,0 +1,162 @@
+//! The kernel's TCP behind a 3G radio: after a pause it takes a promotion for a loss, and its own counters say so.
+//!
+//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use farlink_emu::{Emulator, Privilege, RadioReport, Side, Testbed, Topology, isolated};
+use kernel::Settings;
+use net::{Network, RadioState};
+use tcp::Config;
+
+/// Set in the program that runs inside.
+const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
+const REQUEST: usize = 200;
+const RESPONSE: usize = 60_000;
+const NETWORK: &str = "rtt=100ms,down=3600kbit,up=384kbit,queue=200pkt,radio=umts";
+/// Long enough for the shared channel, too short for idleness.
+const PAUSE: Duration = Duration::from_secs(7);
+
+#[test]
+fn as_root() {
+    if Privilege::available() == Privilege::Root {
+        within("as_root", Privilege::Root);
+    } else {
+        println!("skipped: not run by root");
+    }
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    within("as_an_ordinary_user", Privilege::Rootless);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test tells itself where it runs")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn within(test: &str, privilege: Privilege) {
+    if variable(INSIDE).is_some() {
+        return check_all();
+    }
+    let program = std::env::current_exe().expect("a running test has a file");
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
+    match isolated(&mut command, privilege).status() {
+        Ok(status) => assert!(status.success(), "the checks inside failed: {status}"),
+        Err(error) if variable("CI").as_deref() != Some("true") => {
+            println!("skipped: no namespaces on this machine ({error})");
+        }
+        Err(error) => panic!("no namespaces on this machine: {error}"),
+    }
+}
+
+fn check_all() {
+    let usual = pause_behind("linux-6");
+    let Counters { timeouts, undone, doubled } = usual.counters;
+    assert!(timeouts > 0 && undone + doubled > 0, "the kernel itself found out: {usual:?}");
+    let patient = pause_behind("linux-6,min-rto=3s");
+    let Counters { timeouts, undone, doubled } = patient.counters;
+    assert_eq!((timeouts, undone, doubled), (0, 0, 0), "{patient:?}");
+    for (name, seen) in [("min-rto=200ms", usual), ("min-rto=3s", patient)] {
+        println!("{name}: {:?}", seen.counters);
+        let promoted = seen.radio.transitions.iter().filter(|t| t.to == RadioState::FachToDch);
+        assert_eq!(promoted.count(), 1, "{name}: {:?}", seen.radio.transitions);
+    }
+}
+
+/// What a pause left behind.
+#[derive(Debug)]
+struct Seen {
+    counters: Counters,
+    radio: RadioReport,
+}
+
+/// Of the server's namespace, in the pause's second half: `/proc/net/netstat`.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    /// `TCPTimeouts`
+    timeouts: u64,
+    /// What the kernel found out to have been needless: by F-RTO (`TCPSpuriousRTOs`) or by timestamps (`TCPLossUndo`).
+    undone: u64,
+    /// Segments that came twice, as the client told (`TCPDSACKRecv`).
+    doubled: u64,
+}
+
+impl Counters {
+    /// Those of the calling thread's namespace.
+    fn now() -> Counters {
+        let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+        let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+        let of = |wanted: &str| {
+            let mut pairs = names.split(' ').zip(values.split(' '));
+            let (_, value) = pairs.find(|(name, _)| *name == wanted).expect("the kernel counts it");
+            value.parse().unwrap()
+        };
+        Counters {
+            timeouts: of("TCPTimeouts"),
+            undone: of("TCPSpuriousRTOs") + of("TCPLossUndo"),
+            doubled: of("TCPDSACKRecv"),
+        }
+    }
+
+    fn since(self, before: Counters) -> Counters {
+        Counters {
+            timeouts: self.timeouts - before.timeouts,
+            undone: self.undone - before.undone,
+            doubled: self.doubled - before.doubled,
+        }
+    }
+}
+
+/// A request, a pause, a request, over one connection.
+fn pause_behind(transport: &str) -> Seen {
+    let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
+    let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
+    let topology = Topology::of(&Network::parse(NETWORK).unwrap());
+    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(1, 0)));
+    let emulator = emulator.unwrap();
+    let control = emulator.control();
+    let emulation = std::thread::spawn(move || emulator.run());
+    let address = SocketAddr::from((Side::Server.address(), 8080));
+    let server = testbed.namespace(Side::Server);
+    let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
+    let server = server.spawn(move || Ok(serve(&listener))).unwrap();
+    let client = testbed.namespace(Side::Client);
+    client.run(move || ask(address)).unwrap();
+    let counters = server.join().unwrap().unwrap();
+    let radio = control.snapshot().unwrap().radio.expect("the network has one");
+    control.stop();
+    emulation.join().unwrap().unwrap();
+    Seen { counters, radio }
+}
+
+/// What happened to the second response.
+fn serve(listener: &TcpListener) -> Counters {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut before = Counters::now();
+    for _ in 0..2 {
+        stream.read_exact(&mut [0; REQUEST]).unwrap();
+        before = Counters::now();
+        stream.write_all(&[0; RESPONSE]).unwrap();
+    }
+    // The client closes when it has everything.
+    let _ = stream.read(&mut [0]);
+    Counters::now().since(before)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the pause is the machine's time")]
+fn ask(address: SocketAddr) -> Result<(), farlink_emu::Error> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    for pause in [Duration::ZERO, PAUSE] {
+        std::thread::sleep(pause);
+        stream.write_all(&[0; REQUEST]).unwrap();
+        stream.read_exact(&mut vec![0; RESPONSE]).unwrap();
+    }
+    Ok(())
+}

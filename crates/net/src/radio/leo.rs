@@ -1,0 +1,132 @@
+//! A path over satellites in low orbits that is laid anew every fifteen seconds, for all terminals at once, as Starlink's.
+//!
+//! In each slot the path has another length; at some slots' beginnings nothing passes for a moment. A packet up waits for its turn. The link behind
+//! has the path's least delay. Source: measurements of Starlink (arXiv 2310.09242 and others) for the period and the sizes; that delays are
+//! normal and outages as likely as here is this model's.
+
+use std::time::Duration;
+
+use chance::Source;
+use units::Time;
+
+use super::{Machine, RadioState, Way};
+
+/// How paths change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leo {
+    /// A path stays for so long.
+    pub slot: Duration,
+    /// Round trips beyond the least one: their mean,
+    pub extra_rtt: Duration,
+    /// their standard deviation,
+    pub extra_rtt_deviation: Duration,
+    /// and the most.
+    pub extra_rtt_most: Duration,
+    /// How likely nothing passes at a slot's beginning,
+    pub outage: f64,
+    /// for at least so long,
+    pub outage_least: Duration,
+    /// and at most.
+    pub outage_most: Duration,
+    /// A packet up waits up to so long for its turn.
+    pub uplink_wait: Duration,
+}
+
+impl Default for Leo {
+    /// Round trips of 35 ms +- 8 ms from 22 to 60 ms, over a link of 22 ms; at three edges of ten 40 to 150 ms without service.
+    fn default() -> Leo {
+        let ms = Duration::from_millis;
+        Leo {
+            slot: ms(15_000),
+            extra_rtt: ms(13),
+            extra_rtt_deviation: ms(8),
+            extra_rtt_most: ms(38),
+            outage: 0.3,
+            outage_least: ms(40),
+            outage_most: ms(150),
+            uplink_wait: ms(10),
+        }
+    }
+}
+
+/// A slot's path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Path {
+    /// Beyond the link's own, one way.
+    extra: Duration,
+    /// From the slot's beginning.
+    outage: Duration,
+}
+
+impl Leo {
+    pub(super) fn machine(&self, source: Source, name: &str) -> LeoMachine {
+        let uplink = source.stream(&format!("radio/{name}/uplink"));
+        LeoMachine { config: self.clone(), source, name: name.to_owned(), uplink }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct LeoMachine {
+    config: Leo,
+    source: Source,
+    name: String,
+    uplink: chance::Stream,
+}
+
+impl LeoMachine {
+    /// Each slot has a stream of its own, so that its path hangs on nothing but its number.
+    fn path(&self, slot: u64) -> Path {
+        let Leo { extra_rtt, extra_rtt_deviation, extra_rtt_most, .. } = self.config;
+        let Leo { outage, outage_least, outage_most, .. } = self.config;
+        let mut stream = self.source.stream(&format!("radio/{}/slot/{slot}", self.name));
+        let deviation = extra_rtt_deviation.as_secs_f64() * stream.normal();
+        let extra = (extra_rtt.as_secs_f64() + deviation).clamp(0.0, extra_rtt_most.as_secs_f64());
+        let outage = match stream.happens(outage) {
+            true => outage_least + stream.span(outage_most.saturating_sub(outage_least)),
+            false => Duration::ZERO,
+        };
+        Path { extra: Duration::from_secs_f64(extra / 2.0), outage }
+    }
+}
+
+impl Machine for LeoMachine {
+    fn state(&self) -> RadioState {
+        RadioState::Assigned
+    }
+
+    fn delay(&mut self, now: Time, way: Way, _alone: bool) -> Duration {
+        let slot_ns = u64::try_from(self.config.slot.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let into = Duration::from_nanos(now.as_nanos() % slot_ns);
+        let path = self.path(now.as_nanos() / slot_ns);
+        let turn = match way {
+            Way::Up => self.uplink.span(self.config.uplink_wait),
+            Way::Down => Duration::ZERO,
+        };
+        path.outage.saturating_sub(into) + path.extra + turn
+    }
+
+    fn arrive(&mut self, _now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+        None
+    }
+
+    fn release(&self, ready: Time, _way: Way, _bytes: u32) -> Option<Time> {
+        Some(ready)
+    }
+
+    fn left(&mut self, _now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+        None
+    }
+
+    /// Its state never changes: paths do, and nobody waits for that.
+    fn timer(&self) -> Option<Time> {
+        None
+    }
+
+    fn fire(&mut self, _now: Time) -> RadioState {
+        self.state()
+    }
+
+    fn twin(&self) -> Box<dyn Machine> {
+        Box::new(self.clone())
+    }
+}
