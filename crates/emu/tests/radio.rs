@@ -2,18 +2,17 @@
 //!
 //! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
 
+mod inside;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
 use std::time::Duration;
 
-use farlink_emu::{Emulator, Privilege, RadioReport, Side, Testbed, Topology, isolated};
+use farlink_emu::{Emulator, RadioReport, Side, Testbed, Topology};
 use kernel::Settings;
 use net::{Network, RadioState};
 use tcp::Config;
 
-/// Set in the program that runs inside.
-const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
 const REQUEST: usize = 200;
 const RESPONSE: usize = 60_000;
 const NETWORK: &str = "rtt=100ms,down=3600kbit,up=384kbit,queue=200pkt,radio=umts";
@@ -22,37 +21,12 @@ const PAUSE: Duration = Duration::from_secs(7);
 
 #[test]
 fn as_root() {
-    if Privilege::available() == Privilege::Root {
-        within("as_root", Privilege::Root);
-    } else {
-        println!("skipped: not run by root");
-    }
+    inside::as_root("as_root", check_all);
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    within("as_an_ordinary_user", Privilege::Rootless);
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test tells itself where it runs")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn within(test: &str, privilege: Privilege) {
-    if variable(INSIDE).is_some() {
-        return check_all();
-    }
-    let program = std::env::current_exe().expect("a running test has a file");
-    let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
-    match isolated(&mut command, privilege).status() {
-        Ok(status) => assert!(status.success(), "the checks inside failed: {status}"),
-        Err(error) if variable("CI").as_deref() != Some("true") => {
-            println!("skipped: no namespaces on this machine ({error})");
-        }
-        Err(error) => panic!("no namespaces on this machine: {error}"),
-    }
+    inside::as_an_ordinary_user("as_an_ordinary_user", check_all);
 }
 
 fn check_all() {

@@ -2,21 +2,19 @@
 //!
 //! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
 
+mod inside;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use farlink_emu::{
-    Account, Emulator, Fate, Passage, Passages, Privilege, Side, Testbed, Topology, isolated,
-};
+use farlink_emu::{Account, Emulator, Fate, Passage, Passages, Side, Testbed, Topology};
 use kernel::{Settings, TcpInfo, sockopt};
 use net::{LinkConfig, QueueLimit};
 use tcp::Config;
 use units::BitsPerSec;
 
-/// Set in the program that runs inside.
-const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
 const PORT: u16 = 8080;
 const REQUEST: usize = 100;
 const RESPONSE: usize = 600_000;
@@ -31,37 +29,12 @@ const SEGMENT: u32 = 1448;
 
 #[test]
 fn as_root() {
-    if Privilege::available() == Privilege::Root {
-        within("as_root", Privilege::Root);
-    } else {
-        println!("skipped: not run by root");
-    }
+    inside::as_root("as_root", check_all);
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    within("as_an_ordinary_user", Privilege::Rootless);
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test tells itself where it runs")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn within(test: &str, privilege: Privilege) {
-    if variable(INSIDE).is_some() {
-        return check_all();
-    }
-    let program = std::env::current_exe().expect("a running test has a file");
-    let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
-    match isolated(&mut command, privilege).status() {
-        Ok(status) => assert!(status.success(), "the checks inside failed: {status}"),
-        Err(error) if variable("CI").as_deref() != Some("true") => {
-            println!("skipped: no namespaces on this machine ({error})");
-        }
-        Err(error) => panic!("no namespaces on this machine: {error}"),
-    }
+    inside::as_an_ordinary_user("as_an_ordinary_user", check_all);
 }
 
 /// What a fetch under a transport left to see.
