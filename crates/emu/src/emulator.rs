@@ -9,6 +9,8 @@
 //! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
 //! arrive. How packets leave is a [`Release`].
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use net::Packet;
@@ -18,6 +20,7 @@ use nix::sys::time::TimeSpec;
 use units::Time;
 
 use crate::control::{Inbox, Request};
+use crate::end::End;
 use crate::lateness::Lateness;
 use crate::links::{Entry, Links};
 use crate::packet_socket::PacketSocket;
@@ -37,11 +40,13 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// By [`Side`].
-    sockets: [PacketSocket; 2],
+    /// By [`End`].
+    sockets: Vec<PacketSocket>,
+    /// Which client has which address.
+    users: BTreeMap<IpAddr, u32>,
     links: Links<Segment>,
-    /// What is about to leave, by the [`Side`] where it goes.
-    trains: [Train; 2],
+    /// What is about to leave, by the [`End`] where it goes.
+    trains: Vec<Train>,
     ledger: Ledger,
     inbox: Inbox,
     observer: O,
@@ -83,15 +88,19 @@ impl Emulator {
     /// # Errors
     /// If the calling thread's namespace has no such interfaces, or packet sockets are not allowed.
     pub fn new(topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
+        let ends: Vec<End> = End::all(topology.clients()).collect();
+        let clock = Clock::start();
+        let sockets = ends.iter().map(|end| PacketSocket::open(&end.interface()));
+        let sockets = sockets.collect::<Result<_, Error>>()?;
+        let clients = ends.iter().filter_map(|end| Some((end.addresses(), end.user()?)));
+        let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
         Ok(Emulator {
-            clock: Clock::start(),
+            clock,
             release: Release::Exact,
-            sockets: [
-                PacketSocket::open(Side::Client.interface())?,
-                PacketSocket::open(Side::Server.interface())?,
-            ],
+            sockets,
+            users: users.collect(),
             links: Links::new(topology, source),
-            trains: [Train::default(), Train::default()],
+            trains: ends.iter().map(|_| Train::default()).collect(),
             ledger: Ledger::default(),
             inbox: Inbox::new()?,
             observer: (),
@@ -110,8 +119,8 @@ impl Emulator {
 
     /// Lets somebody look on.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, sockets, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, sockets, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, sockets, users, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, sockets, users, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -135,8 +144,8 @@ impl<O: Observer> Emulator<O> {
         loop {
             let began = self.clock.now();
             let mut moved = 0;
-            for side in Side::BOTH {
-                moved += self.take_in(side, None)?;
+            for end in self.ends() {
+                moved += self.take_in(end, None)?;
             }
             moved += self.give_out()?;
             if self.wait(began, moved > 0)? && self.obey()? {
@@ -147,11 +156,11 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Hands what arrived on one side to its first link; `answers` says what has just been handed to that side. Returns how many frames
+    /// Hands what arrived from one end to its first link; `answers` says what has just been handed to that end. Returns how many frames
     /// there were.
-    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
-            let Some(arrival) = self.sockets[from as usize].receive(&self.clock)? else {
+            let Some(arrival) = self.sockets[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
             };
             let at = match answers {
@@ -168,20 +177,24 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Cuts what arrived and lets its packets enter.
-    fn enter(&mut self, at: Time, from: Side, whole: Superpacket) {
+    fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
+        let from = end.side();
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
         let server = match from {
             Side::Client => destination,
             Side::Server => source,
         };
+        // What goes to nobody that is known is the first client's.
+        let user = end.user().or_else(|| self.users.get(&destination).copied()).unwrap_or(0);
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
-            let packet = Packet { wire_bytes: segment.wire_bytes() as u32, flow, ect };
+            let wire_bytes = segment.wire_bytes() as u32;
+            let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
             let entry = Entry { from, server, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
-            let sighting = Sighting { number, from, marked: false, segment: &segment };
+            let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
             self.note_drops();
         }
@@ -195,21 +208,21 @@ impl<O: Observer> Emulator<O> {
             self.note_drops();
             let Some(arrival) = arrival else { break };
             moved += 1;
-            let to = arrival.from.peer();
-            if !self.trains[to as usize].takes(&arrival, self.release) {
+            let to = End::at(arrival.from.peer(), arrival.user);
+            if !self.trains[to.number()].takes(&arrival, self.release) {
                 self.depart(to)?;
             }
-            self.trains[to as usize].push(arrival);
+            self.trains[to.number()].push(arrival);
         }
-        for side in Side::BOTH {
-            self.depart(side)?;
+        for end in self.ends() {
+            self.depart(end)?;
         }
         Ok(moved)
     }
 
     /// Hands the waiting train to its end, and reads what that end answers.
-    fn depart(&mut self, to: Side) -> Result<(), Error> {
-        let train = &mut self.trains[to as usize];
+    fn depart(&mut self, to: End) -> Result<(), Error> {
+        let train = &mut self.trains[to.number()];
         let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
             return Ok(());
         };
@@ -217,7 +230,7 @@ impl<O: Observer> Emulator<O> {
         let left = self.clock.now();
         let due = last.due;
         let segments = (&first.body, &last.body);
-        if !self.sockets[to as usize].send(segments.0, segments.1, first.marked)? {
+        if !self.sockets[to.number()].send(segments.0, segments.1, first.marked)? {
             self.ledger.refused += train.cars().len() as u64;
         }
         for car in train.cars() {
@@ -226,6 +239,7 @@ impl<O: Observer> Emulator<O> {
             let sighting = Sighting {
                 number: car.number,
                 from: car.from,
+                user: car.user,
                 marked: car.marked,
                 segment: &car.body,
             };
@@ -233,6 +247,11 @@ impl<O: Observer> Emulator<O> {
         }
         train.clear();
         self.take_in(to, Some(Delivery { due, left })).map(drop)
+    }
+
+    /// All hosts.
+    fn ends(&self) -> impl Iterator<Item = End> + use<O> {
+        End::all(self.sockets.len() as u32 - 1)
     }
 
     fn note_drops(&mut self) {
@@ -245,9 +264,9 @@ impl<O: Observer> Emulator<O> {
     /// Waits until something is due or arrives. Returns whether somebody asks for something.
     fn wait(&self, began: Time, moved: bool) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
-        let [client, server] =
-            self.sockets.each_ref().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
-        let mut all = [bell, client, server];
+        let ends = self.sockets.iter();
+        let ends = ends.map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
+        let mut all: Vec<PollFd<'_>> = std::iter::once(bell).chain(ends).collect();
         let (now, next) = (self.clock.now(), self.links.deadline());
         let unwatched = self.unwatched_until(began, moved, next);
         let (fds, wait) = match unwatched {
@@ -290,7 +309,7 @@ impl<O: Observer> Emulator<O> {
         Ok(Snapshot {
             at: self.clock.now(),
             links: self.links.reports(),
-            radio: self.links.radio_report(self.clock.now()),
+            radios: self.links.radio_reports(self.clock.now()),
             dropped: self.ledger.drops.total(),
             punctuality: self.ledger.lateness.punctuality(),
             overruns: self.ledger.overruns,

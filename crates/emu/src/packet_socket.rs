@@ -47,7 +47,7 @@ pub(crate) struct PacketSocket {
 
 impl PacketSocket {
     /// Opens one on an interface of the calling thread's namespace.
-    pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
+    pub(crate) fn open(interface: &str) -> Result<PacketSocket, Error> {
         let fd = unbound()
             .map_err(Error::system("failed to open a packet socket (needs CAP_NET_RAW)"))?;
         configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;

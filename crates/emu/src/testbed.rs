@@ -1,4 +1,4 @@
-//! Three namespaces in a row: client - middle - server.
+//! Three namespaces in a row: client - middle - server. There may be several clients, each on a wire of its own.
 //!
 //! ```text
 //!   client                            middle                             server
@@ -10,12 +10,13 @@
 //!
 //! The server's side answers for whole networks of addresses, so that each host of a page has its own. The middle has no addresses and routes
 //! nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
-//! ARP exchange would cost an emulated round trip.
+//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
+use crate::end::End;
 use crate::{Error, NetNamespace, Side};
 
 /// Ethernet's, and the least of IPv6 (RFC 8200 section 5).
@@ -25,9 +26,9 @@ const IPV6_LEAST_MTU: u32 = 1280;
 /// The three namespaces. They vanish with it, and with them whatever a connection left behind.
 #[derive(Debug)]
 pub struct Testbed {
-    client: NetNamespace,
     middle: NetNamespace,
-    server: NetNamespace,
+    /// By [`End`].
+    ends: Vec<NetNamespace>,
 }
 
 impl Testbed {
@@ -39,26 +40,37 @@ impl Testbed {
     /// The same for packets no larger than `mtu`, such as [`Topology::mtu`](crate::Topology::mtu) - and Ethernet's. Where IPv6 does not fit
     /// there is none.
     pub fn with_mtu(mtu: u32) -> Result<Testbed, Error> {
-        Testbed::build(mtu, None)
+        Testbed::build(mtu, 1, None)
     }
 
     /// The same with TCP set to what `settings` say, first the client's, then the server's.
     pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
-        Testbed::build(mtu, Some(settings))
+        Testbed::with_clients(mtu, 1, settings)
     }
 
-    fn build(mtu: u32, settings: Option<[kernel::Settings; 2]>) -> Result<Testbed, Error> {
-        let testbed = Testbed {
-            client: NetNamespace::new()?,
-            middle: NetNamespace::new()?,
-            server: NetNamespace::new()?,
-        };
+    /// The same with so many clients, all set alike.
+    pub fn with_clients(
+        mtu: u32,
+        clients: u32,
+        settings: [kernel::Settings; 2],
+    ) -> Result<Testbed, Error> {
+        Testbed::build(mtu, clients, Some(settings))
+    }
+
+    fn build(
+        mtu: u32,
+        clients: u32,
+        settings: Option<[kernel::Settings; 2]>,
+    ) -> Result<Testbed, Error> {
+        let ends = End::all(clients).map(|_| NetNamespace::new());
+        let ends = ends.collect::<Result<_, Error>>()?;
+        let testbed = Testbed { middle: NetNamespace::new()?, ends };
         testbed.wire()?;
-        // Both ends at once: most of the time goes into starting `ip`.
-        let ends = Side::BOTH.map(|side| {
-            let settings = settings.as_ref().map(|sides| sides[side as usize].clone());
-            let commands = commands(side, mtu.min(ETHERNET_MTU), settings.as_ref());
-            testbed.namespace(side).spawn(move || {
+        // All ends at once: most of the time goes into starting `ip`.
+        let ends = End::all(clients).map(|end| {
+            let settings = settings.as_ref().map(|sides| sides[end.side() as usize].clone());
+            let commands = commands(end, clients, mtu.min(ETHERNET_MTU), settings.as_ref());
+            testbed.ends[end.number()].spawn(move || {
                 // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
                 write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
@@ -70,18 +82,23 @@ impl Testbed {
                 ip(&commands)
             })
         });
-        for end in ends {
+        for end in ends.collect::<Vec<_>>() {
             end?.join().map_err(|_| Error::Panicked("testbed"))??;
         }
         Ok(testbed)
     }
 
-    /// The namespace of one end.
+    /// The namespace of one end: the first client's, or the server's.
     pub fn namespace(&self, side: Side) -> &NetNamespace {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
+        &self.ends[End::at(side, 0).number()]
+    }
+
+    /// The namespace of the client with this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn client(&self, number: u32) -> &NetNamespace {
+        &self.ends[End::client(number).number()]
     }
 
     /// The namespace of the emulator.
@@ -125,15 +142,16 @@ impl Testbed {
 
     /// Lays a wire from the middle to each end.
     fn wire(&self) -> Result<(), Error> {
-        let lay = |side: Side| {
-            let (wire, end) = (side.interface(), self.namespace(side).path()?);
+        let lay = |end: End| {
+            let (wire, path) = (end.interface(), self.ends[end.number()].path()?);
             Ok(format!(
                 "link add {wire} type veth peer name eth0 netns {}\n\
                  link set {wire} arp off up\n",
-                end.display()
+                path.display()
             ))
         };
-        let commands: String = Side::BOTH.into_iter().map(lay).collect::<Result<_, Error>>()?;
+        let ends = End::all(self.ends.len() as u32 - 1);
+        let commands: String = ends.map(lay).collect::<Result<_, Error>>()?;
         self.middle.run(move || {
             write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
             ip(&commands)
@@ -142,42 +160,44 @@ impl Testbed {
 }
 
 /// What makes one end. Settings of TCP that routes carry are on those that packets to the other end take.
-fn commands(side: Side, mtu: u32, settings: Option<&kernel::Settings>) -> String {
-    let peer = side.peer();
+fn commands(end: End, clients: u32, mtu: u32, settings: Option<&kernel::Settings>) -> String {
     let link = settings.map(kernel::Settings::link_options).unwrap_or_default();
     let route = settings.map(kernel::Settings::route_options).unwrap_or_default();
+    let has_v6 = mtu >= IPV6_LEAST_MTU;
     let mut commands = format!(
         "link set lo up\n\
          link set eth0 address {} mtu {mtu} {link} up\n\
-         addr add {}/24 dev eth0\n\
-         neigh add {} lladdr {} dev eth0 nud permanent\n\
-         route add {} dev eth0 {route}\n",
-        side.hardware_address(),
-        side.address(),
-        peer.address(),
-        peer.hardware_address(),
-        peer.address(),
+         addr add {}/24 dev eth0\n",
+        end.hardware_address(),
+        end.address(),
     );
-    commands += &match side {
-        Side::Client => format!("route add default via {} {route}\n", peer.address()),
-        Side::Server => {
-            local_networks().map(|net| format!("route add local {net} dev lo\n")).collect()
+    if has_v6 {
+        commands += &format!("addr add {}/64 dev eth0 nodad\n", end.address_v6());
+    }
+    for peer in End::all(clients).filter(|peer| peer.side() != end.side()) {
+        let addresses = peer.addresses().into_iter().filter(|address| has_v6 || address.is_ipv4());
+        commands.extend(addresses.map(|address| {
+            format!(
+                "neigh add {address} lladdr {} dev eth0 nud permanent\n\
+                 route add {address} dev eth0 {route}\n",
+                peer.hardware_address()
+            )
+        }));
+    }
+    match end.side() {
+        Side::Client => {
+            commands += &format!("route add default via {} {route}\n", End::SERVER.address());
+            if has_v6 {
+                commands +=
+                    &format!("route add default via {} {route}\n", End::SERVER.address_v6());
+            }
         }
-    };
-    if mtu >= IPV6_LEAST_MTU {
-        commands += &format!(
-            "addr add {}/64 dev eth0 nodad\n\
-             neigh add {} lladdr {} dev eth0 nud permanent\n\
-             route add {} dev eth0 {route}\n",
-            side.address_v6(),
-            peer.address_v6(),
-            peer.hardware_address(),
-            peer.address_v6(),
-        );
-        commands += &match side {
-            Side::Client => format!("route add default via {} {route}\n", peer.address_v6()),
-            Side::Server => "route add local fd00:fa:1::/48 dev lo\n".to_owned(),
-        };
+        Side::Server => {
+            commands.extend(local_networks().map(|net| format!("route add local {net} dev lo\n")));
+            if has_v6 {
+                commands += "route add local fd00:fa:1::/48 dev lo\n";
+            }
+        }
     }
     commands
 }
