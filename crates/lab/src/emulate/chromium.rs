@@ -9,12 +9,10 @@ use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
-use chance::Source;
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
 use record::VisitRecord;
-use units::Time;
 use world::real::{self, Sampling};
 use world::report::{Endpoint, Report};
 
@@ -22,10 +20,10 @@ use super::NodeError;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
-use crate::scenario::{Nuisance, Scenario, View};
+use crate::scenario::{Scenario, View};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, Png, Shown, VISIT_LIMIT,
-    Witness,
+    Visitor, Witness,
 };
 
 /// Makes the journey.
@@ -49,7 +47,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
-    let config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
+    let visitor = Visitor::of(scenario, order.seed, 0);
+    let config = super::world_config(visitor.source(), &begin, order.detail);
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
@@ -58,7 +57,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         film: order.detail == Detail::Film,
         ..Look::default()
     };
-    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness };
+    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness, visitor };
     let follower = order
         .detail
         .is_watched()
@@ -118,6 +117,7 @@ struct Journey {
     plan: Arc<LoadPlan>,
     began: Duration,
     witness: Rc<Asking>,
+    visitor: Visitor,
 }
 
 /// What a journey leaves behind.
@@ -130,9 +130,7 @@ struct Made {
 
 impl Journey {
     async fn make(&self, running: &mut Running) -> Result<Made, NodeError> {
-        if self.scenario.nuisance == Nuisance::On {
-            world::sleep_until(Time::ZERO + tour::start_phase()).await;
-        }
+        self.visitor.wait().await;
         let view = self.scenario.client.view;
         let mut context = running.context()?;
         let mut made = Made::default();
@@ -166,7 +164,7 @@ impl Journey {
         made.notes.extend(notes(&visit));
         let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
         made.shown.push(Shown { screenshot: visit.screenshot.map(Png), film: film.collect() });
-        let record = account.close(view, visit.visited, &witness);
+        let record = account.close(view, visit.visited, &witness, self.visitor);
         let index = made.visits.len() as u32;
         made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });
         Ok(())

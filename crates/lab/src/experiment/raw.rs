@@ -24,6 +24,9 @@ pub struct RawExperiment {
     nuisance: Varied,
     world: Varied,
     release: Varied,
+    clients: Varied,
+    beside: Varied,
+    start_spacing: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -44,6 +47,9 @@ pub struct RawGrid {
     pub nuisance: Varied,
     pub world: Varied,
     pub release: Varied,
+    pub clients: Varied,
+    pub beside: Varied,
+    pub start_spacing: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -60,6 +66,9 @@ impl RawExperiment {
             nuisance,
             world,
             release,
+            clients,
+            beside,
+            start_spacing,
             page,
             network,
             stack,
@@ -68,7 +77,20 @@ impl RawExperiment {
             server,
             ..
         } = self;
-        RawGrid { nuisance, world, release, page, network, stack, transport, client, server }
+        RawGrid {
+            nuisance,
+            world,
+            release,
+            clients,
+            beside,
+            start_spacing,
+            page,
+            network,
+            stack,
+            transport,
+            client,
+            server,
+        }
     }
 }
 

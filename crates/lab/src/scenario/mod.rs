@@ -5,6 +5,7 @@
 
 mod choice;
 mod client;
+mod clients;
 mod network;
 mod stack;
 mod transport;
@@ -13,6 +14,7 @@ mod whole;
 pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
+pub use clients::{Beside, Clients, Spacing, SpacingError};
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use browser::Device;
-use chance::Source;
 use net::Network;
 use page::{Kind, ObjectId, Page};
 use record::VisitRecord;
 use units::Time;
 
+use super::Visitor;
 use super::ends::factors;
 use super::ready::Ready;
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
 use crate::scenario::{Origins, Program, Scenario};
 
-/// What the floors of a journey are worked out from.
+/// What the floors of a client's visits are worked out from.
 pub(crate) struct Limits {
     /// The page with the journey's own think and compute times.
     page: Page,
@@ -28,11 +28,12 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// Those of one of the clients, as if he were alone.
     pub(crate) fn new(
         scenario: &Scenario,
         ready: &Ready,
         network: &Network,
-        seed: u64,
+        visitor: Visitor,
     ) -> Result<Limits, String> {
         // A real browser's computing is its own affair: no profile says what it costs at the least.
         let name = match scenario.client.program {
@@ -41,9 +42,11 @@ impl Limits {
         };
         let mut device = Device::open(name).map_err(|e| e.to_string())?;
         device.slowdown = scenario.client.cpu_multiplier;
-        let source = Source::new(seed, 0);
-        let think = factors(scenario, ready, source.stream("origin/think"));
-        let compute = factors(scenario, ready, source.stream("loader/compute"));
+        let servers = visitor.journey_source().stream("origin/think");
+        let (think, compute) = (
+            factors(scenario, ready, servers),
+            factors(scenario, ready, visitor.source().stream("loader/compute")),
+        );
         let service = Duration::from_nanos(scenario.server.service_time_ns);
         let mut page = Page::clone(&ready.page);
         let mut object_work = Vec::with_capacity(page.objects.len());
