@@ -39,6 +39,11 @@ impl Browser {
         Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
     }
 
+    /// Its TLS sessions.
+    pub fn sessions(&self) -> &ClientSessions {
+        &self.sessions
+    }
+
     /// The same browser with other TLS sessions, and their settings.
     #[must_use]
     pub fn with_sessions(self, sessions: ClientSessions) -> Browser {

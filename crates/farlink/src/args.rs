@@ -200,6 +200,11 @@ pub struct How {
     #[arg(long, default_value = "1x", help_heading = "Client")]
     pub cpu: String,
 
+    /// What the client sends beside the page (may be given several times): ping:every=3s[,size=84B], packets that
+    /// the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md).
+    #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
+    pub traffic: Vec<String>,
+
     /// The browser's policy: chrome, chrome-2013, safari-ios9.
     #[arg(long, default_value = "chrome", help_heading = "Client")]
     pub browser: String,

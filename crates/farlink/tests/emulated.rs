@@ -107,6 +107,32 @@ mod real_time {
         }
     }
 
+    /// Pings and beacons go on for 20 seconds before the visit: the radio is on its dedicated channel when it begins.
+    #[test]
+    fn background_traffic_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let load = |world: &str| -> Value {
+            let load = format!(
+                "load {PAGE} --network {NETWORK},radio=umts --device zero --no-nuisance --json -n 1 --protocol h2 \
+                 --traffic ping:every=1s,size=320B --traffic beacon:every=500ms --world {world}"
+            );
+            serde_json::from_str(&desk.farlink(&load).ok()).unwrap()
+        };
+        let (sim, emu) = (load("sim"), load("emu"));
+        for visit in [&sim, &emu] {
+            let radio = &visit["radio"];
+            assert_eq!(radio["promotions"], 0, "{visit}");
+            assert_eq!(radio["states"].as_array().unwrap().len(), 1, "{radio}");
+        }
+        for field in ["plt_ms", "bytes_up", "bytes_down"] {
+            let [sim, emu] = [&sim, &emu].map(|visit| visit[field].as_f64().unwrap());
+            assert!((emu / sim - 1.0).abs() < 0.1, "{field}: simulated {sim}, emulated {emu}");
+        }
+    }
+
     #[test]
     fn an_emulated_visit_tells_what_a_simulated_one_does() {
         if !possible() {

@@ -73,6 +73,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
+    tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

@@ -42,7 +42,8 @@ struct Keys(Vec<Key>);
 
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, server, nuisance, world, release, .. } = scenario;
+        let Scenario { page, network, client, server, nuisance, world, release, traffic, .. } =
+            scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -74,6 +75,8 @@ impl Keys {
         self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
         self.name("world", role, world.name(), world.to_string());
         self.name("release", role, release.name(), format!("{release} packets"));
+        let traffic = traffic.to_string();
+        self.name("background traffic", role, &traffic, format!("traffic {traffic}"));
     }
 
     fn arms(&mut self, scenario: &Scenario) {

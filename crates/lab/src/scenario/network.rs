@@ -205,7 +205,7 @@ impl fmt::Display for NetworkSpec {
 }
 
 /// `ns` in the largest unit that leaves it whole.
-fn duration_text(ns: u64) -> String {
+pub(super) fn duration_text(ns: u64) -> String {
     [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
         .into_iter()
         .find(|(_, unit)| ns.is_multiple_of(*unit) && ns != 0)
