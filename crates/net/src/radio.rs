@@ -82,6 +82,18 @@ pub enum Technology {
     Leo(Leo),
 }
 
+impl RadioConfig {
+    /// What the first packet from a device whose radio is at rest waits for at the least.
+    pub fn least_first_wait(&self) -> Duration {
+        match &self.technology {
+            Technology::Umts(umts) => umts.idle_to_dch,
+            Technology::Lte(lte) => lte.idle_to_connected,
+            Technology::Dama(dama) => dama.grant,
+            Technology::Wifi(_) | Technology::Leo(_) => Duration::ZERO,
+        }
+    }
+}
+
 /// A packet that has left the radio and enters its link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed<P> {

@@ -153,6 +153,23 @@ fn a_sleeping_receiver_is_reached_when_it_is_on_and_a_sender_asks_first() {
 }
 
 #[test]
+fn the_first_packet_waits_for_what_it_is_said_to_wait_at_the_least() {
+    for (name, preset) in radios() {
+        let mut radio = Radio::new(&preset.config, &Source::new(1, 0), "test");
+        radio.handle(ms(0), Way::Up, Packet::new(52), 0);
+        let left = std::iter::from_fn(|| {
+            let at = radio.deadline()?;
+            Some(radio.poll(at).map(|passed| passed.at))
+        });
+        let left = left.flatten().next().expect("a packet leaves");
+        let least = ms(0) + preset.config.least_first_wait();
+        // The frames of a satellite's uplink, the turn on a low orbit's, repetitions.
+        let more = Duration::from_millis(200);
+        assert!(left >= least && left <= least + more, "{name}: {left:?}");
+    }
+}
+
+#[test]
 fn repetitions_delay_and_keep_the_order() {
     let config = Lte { harq_failure: 0.3, ..Lte::default() };
     let mut radio = radio(Technology::Lte(config));
