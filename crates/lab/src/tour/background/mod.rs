@@ -34,7 +34,6 @@ const ECHO_PORT: u16 = 7;
 const LEAD: Duration = Duration::from_secs(20);
 
 /// A journey's background traffic.
-#[derive(Clone)]
 pub(crate) struct Background {
     traffic: BackgroundTraffic,
     /// How beacons are spoken.
