@@ -1,0 +1,142 @@
+//! The mechanism in the document: a sentence, the place of the plot, and all that it is drawn from.
+
+use std::fmt::Write;
+
+use record::{ConnectionRecord, RadioRecord, VisitRecord};
+use serde::Serialize;
+use tcp::Cause;
+
+use super::data::csv;
+use super::{Drawn, MOST_DRAWN, Mechanism, Resent};
+use crate::report::escape::html;
+use crate::report::number::{grouped, ms};
+
+/// What stands below the waterfall with this number.
+pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> String {
+    let facts = [
+        Some(sent_again(mechanism)),
+        record.radio.as_ref().map(|radio| promotions(radio, mechanism)),
+        record.radio.as_ref().map(energy),
+        left_out(record, mechanism),
+        mechanism.unwatched.clone(),
+    ];
+    let facts: String =
+        facts.into_iter().flatten().map(|fact| format!(" {}", html(&fact))).collect();
+    format!(
+        "<div class=\"mechanism\"><p class=\"small\"><b>Below it:</b>{facts}</p>\
+         <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}</div>",
+        connections(record, mechanism),
+        rows("windows", "windows", index, &mechanism.windows),
+        rows("resent", "what was sent again", index, &mechanism.resent),
+        rows("stays", "the radio's states", index, &mechanism.stays),
+    )
+}
+
+/// Rows as CSV, folded; empty if there are none.
+fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details><summary>The data, as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\">{}</pre></details>",
+        html(&csv(rows))
+    )
+}
+
+fn sent_again(mechanism: &Mechanism) -> String {
+    let needless = mechanism.resent.iter().filter(|one| one.needless).count() as u64;
+    match mechanism.resent.len() as u64 {
+        0 => "nothing was sent again.".to_owned(),
+        1 => format!(
+            "one segment was sent again{}.",
+            if needless == 1 { ", needlessly" } else { "" }
+        ),
+        n => format!(
+            "{} segments were sent again, {} of them needlessly.",
+            grouped(n),
+            grouped(needless)
+        ),
+    }
+}
+
+fn promotions(radio: &RadioRecord, mechanism: &Mechanism) -> String {
+    let of_promotions = mechanism.stays.iter().filter(|stay| stay.level == "promotion");
+    let waited: f64 = of_promotions.map(|stay| stay.to_ms - stay.from_ms).sum();
+    match radio.promotions {
+        0 => "The radio was not promoted.".to_owned(),
+        1 => format!("The radio was promoted once, which took {} ms.", ms(waited)),
+        n => format!("The radio was promoted {n} times, which took {} ms in all.", ms(waited)),
+    }
+}
+
+fn energy(radio: &RadioRecord) -> String {
+    let joules = |microjoules: u64| format!("{:.2} J", microjoules as f64 / 1e6);
+    let transfers = radio.up_uj + radio.down_uj;
+    let carried = match transfers {
+        0 => String::new(),
+        some => {
+            format!(" ({} of it for what was sent and received, which no plot shows)", joules(some))
+        }
+    };
+    format!(
+        "It spent {}{carried}, and {} more until it came to rest.",
+        joules(radio.energy_uj),
+        joules(radio.tail_uj)
+    )
+}
+
+fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
+    let left_out = record.connections.len() - mechanism.drawn.len();
+    (mechanism.unwatched.is_none() && left_out > 0).then(|| {
+        format!(
+            "Drawn are the {} connections that carried most; {} more are in the table.",
+            MOST_DRAWN.min(mechanism.drawn.len()),
+            grouped(left_out as u64)
+        )
+    })
+}
+
+/// All connections with what they sent again.
+fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
+    const CAUSES: [(Cause, &str); 5] = [
+        (Cause::Timeout, "timeout"),
+        (Cause::FastRetransmit, "fast re-<br>transmit"),
+        (Cause::TailLossProbe, "tail loss<br>probe"),
+        (Cause::Handshake, "hand-<br>shake"),
+        (Cause::Unknown, "cause<br>unknown"),
+    ];
+    let mut table = String::from(
+        "<details><summary>The connections as a table</summary><div class=\"wide\">\
+         <table class=\"figures plain\"><thead><tr><th>connection</th><th>to</th><th>carried</th><th>drawn</th>",
+    );
+    for (_, heading) in CAUSES {
+        let _ = write!(table, "<th class=\"n\">{heading}</th>");
+    }
+    table.push_str("<th class=\"n\">needless</th></tr></thead><tbody>");
+    for (index, connection) in record.connections.iter().enumerate() {
+        table.push_str(&head(index, connection, mechanism));
+        let its: Vec<&Resent> =
+            mechanism.resent.iter().filter(|one| one.connection == Some(index as u32)).collect();
+        let counts =
+            CAUSES.map(|(cause, _)| its.iter().filter(|one| one.cause == cause.name()).count());
+        let needless = its.iter().filter(|one| one.needless).count();
+        for count in counts.into_iter().chain([needless]) {
+            let _ = write!(table, "<td class=\"n\">{count}</td>");
+        }
+        table.push_str("</tr>");
+    }
+    table.push_str("</tbody></table></div></details>");
+    table
+}
+
+/// The row's columns that say which connection it is.
+fn head(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> String {
+    let Drawn { name, host, carried, .. } = Drawn::of(index, connection);
+    let drawn = if mechanism.drawn.iter().any(|of| of.connection == index) { "yes" } else { "no" };
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{drawn}</td>",
+        html(&name),
+        html(&host),
+        html(&carried)
+    )
+}
