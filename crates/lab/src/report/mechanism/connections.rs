@@ -12,6 +12,9 @@ use super::windows::{Row, thinned};
 use crate::report::number::grouped;
 use crate::tour::ObservedVisit;
 
+/// The protocol that has no TCP below it.
+const QUIC: &str = "h3";
+
 /// A connection whose windows are drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Drawn {
@@ -62,7 +65,7 @@ pub fn busiest(
     (drawn.collect(), rows.collect())
 }
 
-/// The servers' ends of the record's connections. To a host the first of the record is the first that was opened, and so on.
+/// The servers' ends of the record's connections over TCP. To a host the first of the record is the first that was opened, and so on.
 fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usize, &'a Endpoint> {
     let mut opened: BTreeMap<&str, Vec<Option<&Endpoint>>> = BTreeMap::new();
     for (client, server) in visit.connections() {
@@ -71,7 +74,9 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
     let mut opened: BTreeMap<&str, _> =
         opened.into_iter().map(|(host, ends)| (host, ends.into_iter())).collect();
     let connections = record.connections.iter().enumerate();
-    let of_visit = connections.filter(|(_, of)| visit.includes(Time::from_nanos(of.opened_at_ns)));
+    let of_visit = connections.filter(|(_, of)| {
+        of.protocol != QUIC && visit.includes(Time::from_nanos(of.opened_at_ns))
+    });
     let server = of_visit.filter_map(|(index, connection)| {
         Some((index, opened.get_mut(connection.host.as_str())?.next()??))
     });

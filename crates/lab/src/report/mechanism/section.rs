@@ -7,7 +7,7 @@ use serde::Serialize;
 use tcp::Cause;
 
 use super::data::csv;
-use super::{Drawn, MOST_DRAWN, Mechanism, Resent};
+use super::{Drawn, Mechanism, Resent};
 use crate::report::escape::html;
 use crate::report::number::{grouped, ms};
 
@@ -65,6 +65,7 @@ fn promotions(radio: &RadioRecord, mechanism: &Mechanism) -> String {
     match radio.promotions {
         0 => "The radio was not promoted.".to_owned(),
         1 => format!("The radio was promoted once, which took {} ms.", ms(waited)),
+        2 => format!("The radio was promoted twice, which took {} ms in all.", ms(waited)),
         n => format!("The radio was promoted {n} times, which took {} ms in all.", ms(waited)),
     }
 }
@@ -86,14 +87,16 @@ fn energy(radio: &RadioRecord) -> String {
 }
 
 fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
-    let left_out = record.connections.len() - mechanism.drawn.len();
-    (mechanism.unwatched.is_none() && left_out > 0).then(|| {
-        format!(
-            "Drawn are the {} connections that carried most; {} more are in the table.",
-            MOST_DRAWN.min(mechanism.drawn.len()),
-            grouped(left_out as u64)
-        )
-    })
+    let drawn = mechanism.drawn.len();
+    let left_out = (record.connections.len() - drawn) as u64;
+    match drawn {
+        _ if mechanism.unwatched.is_some() || left_out == 0 => None,
+        0 => Some("None of its connections has windows that farlink sees.".to_owned()),
+        _ => Some(format!(
+            "Drawn are the connections that carried most; {} more in the table.",
+            if left_out == 1 { "one is".to_owned() } else { format!("{} are", grouped(left_out)) }
+        )),
+    }
 }
 
 /// All connections with what they sent again.
