@@ -23,7 +23,7 @@ pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> Str
     let facts: String =
         facts.into_iter().flatten().map(|fact| format!(" {}", html(&fact))).collect();
     format!(
-        "<div class=\"mechanism\"><p class=\"small\"><b>Below it:</b>{facts}</p>\
+        "<div class=\"mechanism\"><p class=\"small\"><b>What lay below:</b>{facts}</p>\
          <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}</div>",
         connections(record, mechanism),
         rows("windows", "windows", index, &mechanism.windows),
