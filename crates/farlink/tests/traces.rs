@@ -143,7 +143,8 @@ fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
 fn a_report_of_a_load_shows_what_lay_below_its_waterfalls() {
     let desk = Desk::new();
     let radio = LOAD.replace("loss=3%", "loss=3%,radio=umts");
-    let out = desk.farlink(&format!("{radio} --protocol h1,h2 --report r.html --trace tcp=t.jsonl"));
+    let out =
+        desk.farlink(&format!("{radio} --protocol h1,h2 --report r.html --trace tcp=t.jsonl"));
     let visits = lines(&out.ok());
     let report = desk.read("r.html");
     for (index, protocol) in ["h1", "h2"].into_iter().enumerate() {

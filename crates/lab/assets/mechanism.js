@@ -5,6 +5,8 @@ const farlinkMechanism = (() => {
   const CAUSES = { timeout: "triangle", "fast-retransmit": "circle", "tail-loss-probe": "diamond", handshake: "square", unknown: "cross" };
   const LEVELS = { rest: "var(--rest)", low: "var(--low)", full: "var(--full)", promotion: "url(#promotion)" };
 
+  const words = (cause) => (cause === "unknown" ? "cause not known" : cause.replaceAll("-", " "));
+
   // d3.csvParse makes functions from text, which the document's policy forbids.
   const table = (id) => {
     const data = document.getElementById(id);
@@ -39,7 +41,7 @@ const farlinkMechanism = (() => {
   const legend = (has) => {
     const items = [];
     if (has.windows) items.push([line(`stroke="var(--a0)" stroke-width="2"`), "congestion window"], [line(`stroke="var(--a1)" stroke-width="2" stroke-dasharray="5 3"`), "slow start threshold"], [box("var(--flight)"), "in flight"], [line(`stroke="var(--a3)" stroke-width="2"`), "timeout"], [line(`stroke="var(--a4)" stroke-width="1.5"`), "round trip"]);
-    has.causes.forEach((cause) => items.push([mark(CAUSES[cause], "var(--bad)"), `sent again: ${cause.replaceAll("-", " ")}`]));
+    has.causes.forEach((cause) => items.push([mark(CAUSES[cause], "var(--bad)"), `sent again: ${words(cause)}`]));
     if (has.needless) items.push([mark("circle", "none"), "hollow: needless"]);
     if (has.stays) items.push([box("var(--rest)"), "radio at rest"], [box("var(--low)"), "low"], [box("var(--full)"), "full"], [box("url(#promotion)"), "promotion: packets wait"]);
     return html("div", "legend", ...items.map(([sign, text]) => html("span", "", sign, ` ${text}`)));
@@ -84,7 +86,7 @@ const farlinkMechanism = (() => {
       if (!senders.length) return;
       lane("sent again by", 14 + 16 * senders.length, { domain: senders, type: "point", padding: 0.5, tickSize: 0 }, [
         Plot.dot(its, { x: "at_ms", y: "sender", symbol: "cause", r: 4.5, stroke: "var(--bad)", strokeWidth: 1.3, fill: (one) => (one.needless ? "var(--paper)" : "var(--bad)"),
-          title: (one) => `the ${one.sender} sent again at ${seconds(one.at_ms)}\ncause: ${one.cause.replaceAll("-", " ")}${one.needless ? "\nneedlessly" : ""}`, tip: true }),
+          title: (one) => `the ${one.sender} sent again at ${seconds(one.at_ms)}\ncause: ${words(one.cause)}${one.needless ? "\nneedlessly" : ""}`, tip: true }),
       ], `Retransmissions of connection ${connection}`);
     };
 
@@ -95,16 +97,16 @@ const farlinkMechanism = (() => {
       const threshold = d3.max(rows, (row) => Math.min(row.ssthresh ?? 0, 2 * highest)) || 0;
       const shown = host.length > 21 ? `${host.slice(0, 20)}…` : host;
       const at = { x: "at_ms", curve: "step-after" };
-      lane(`${name}\n${shown}\n${carried}\nin segments`, 120, { ...few, domain: [0, 1.08 * Math.max(highest, threshold)] }, [
+      lane(`${name}\n${shown}\n${carried}\nin segments`, 140, { ...few, domain: [0, 1.08 * Math.max(highest, threshold)] }, [
         Plot.ruleX(resent.filter((one) => one.connection === connection), { x: "at_ms", stroke: "var(--bad)", strokeOpacity: 0.25 }),
-        Plot.areaY(rows, { ...at, y: "in_flight", fill: "var(--flight)", clip: true }),
+        Plot.areaY(rows, { ...at, y1: 0, y2: "in_flight", fill: "var(--flight)", clip: true }),
         Plot.lineY(rows, { ...at, y: "ssthresh", stroke: "var(--a1)", strokeWidth: 1.8, strokeDasharray: "5 3", clip: true }),
         Plot.lineY(rows, { ...at, y: "cwnd", stroke: "var(--a0)", strokeWidth: 2, clip: true }),
         Plot.tip(rows, Plot.pointerX({ x: "at_ms", y: "cwnd", title: (row) => `${seconds(row.at_ms)}\nwindow ${row.cwnd}, threshold ${row.ssthresh ?? "none"}\nin flight ${row.in_flight}\ntimeout ${time(row.rto_ms)}, round trip ${row.srtt_ms === null ? "unknown" : time(row.srtt_ms)}` })),
       ], `Windows of connection ${connection}`);
       again(connection);
       const inSeconds = (key) => (row) => (row[key] === null ? null : row[key] / 1000);
-      lane("timeout and\nround trip, s", 62, { ...few, ticks: 3, domain: [0, 1.08 * d3.max(rows, inSeconds("rto_ms")) || 1] }, [
+      lane("timeout and\nround trip, s", 62, { ...few, ticks: 2, domain: [0, 1.08 * d3.max(rows, inSeconds("rto_ms")) || 1] }, [
         Plot.lineY(rows, { ...at, y: inSeconds("srtt_ms"), stroke: "var(--a4)", strokeWidth: 1.5 }),
         Plot.lineY(rows, { ...at, y: inSeconds("rto_ms"), stroke: "var(--a3)", strokeWidth: 2 }),
       ], `Timeout and round trip of connection ${connection}`);
@@ -121,8 +123,8 @@ const farlinkMechanism = (() => {
       const powers = stays.flatMap((stay) => [{ at: stay.from_ms, watts: stay.watts }, { at: stay.to_ms, watts: stay.watts }]);
       const spent = [{ to_ms: 0, joules: 0 }, ...stays];
       if (d3.max(stays, (stay) => stay.watts) > 0) {
-        lane("power, W", 56, { ...few, ticks: 3, domain: [0, 1.08 * d3.max(stays, (stay) => stay.watts)] }, [Plot.areaY(powers, { x: "at", y: "watts", fill: "var(--full)" })], "The radio's power");
-        lane("energy, J", 66, { ...few, ticks: 3, domain: [0, 1.08 * stays.at(-1).joules] }, [Plot.lineY(spent, { x: "to_ms", y: "joules", stroke: "var(--a0)", strokeWidth: 2 })], "The energy that the radio has spent");
+        lane("power, W", 56, { ...few, ticks: 2, domain: [0, 1.08 * d3.max(stays, (stay) => stay.watts)] }, [Plot.areaY(powers, { x: "at", y1: 0, y2: "watts", fill: "var(--full)" })], "The radio's power");
+        lane("energy, J", 66, { ...few, ticks: 2, domain: [0, 1.08 * stays.at(-1).joules] }, [Plot.lineY(spent, { x: "to_ms", y: "joules", stroke: "var(--a0)", strokeWidth: 2 })], "The energy that the radio has spent");
       }
     }
     const causes = Object.keys(CAUSES).filter((cause) => resent.some((one) => one.cause === cause));

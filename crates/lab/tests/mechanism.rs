@@ -78,9 +78,12 @@ fn run(scenarios: Vec<Scenario>) -> Told {
 }
 
 impl Told {
+    /// The report that draws every visit.
     fn report(&self) -> String {
         let observe = |scenario: &_, seed| self.simulator.observe(scenario, seed).map(Arc::new);
-        report::html(&self.store, self.run, &[], &observe).unwrap()
+        let visits = self.store.visits(self.run).unwrap();
+        let keys: Vec<_> = visits.iter().map(|visit| visit.key).collect();
+        report::html(&self.store, self.run, &keys, &observe).unwrap()
     }
 }
 
@@ -104,7 +107,6 @@ fn every_retransmission_has_its_mark() {
     let report = told.report();
     for (index, visit) in told.store.visits(told.run).unwrap().iter().enumerate() {
         let record = told.store.record(visit.key).unwrap();
-        // The arms of a report stand in the plan's order.
         let marks = rows(&report, &format!("resent-{index}"));
         assert_eq!(marks.len() as u64, record.retransmits(), "{index}");
         assert!(marks.len() > 1);

@@ -74,9 +74,8 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
     let mut opened: BTreeMap<&str, _> =
         opened.into_iter().map(|(host, ends)| (host, ends.into_iter())).collect();
     let connections = record.connections.iter().enumerate();
-    let of_visit = connections.filter(|(_, of)| {
-        of.protocol != QUIC && visit.includes(Time::from_nanos(of.opened_at_ns))
-    });
+    let of_visit = connections
+        .filter(|(_, of)| of.protocol != QUIC && visit.includes(Time::from_nanos(of.opened_at_ns)));
     let server = of_visit.filter_map(|(index, connection)| {
         Some((index, opened.get_mut(connection.host.as_str())?.next()??))
     });

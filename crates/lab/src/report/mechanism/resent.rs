@@ -17,8 +17,8 @@ pub struct Resent {
     pub sender: String,
     /// Why, as traces name it.
     pub cause: &'static str,
-    /// Whether it turned out to be needless.
-    pub needless: bool,
+    /// Whether it turned out to be needless; none where nobody can tell, as of what the kernel sent.
+    pub needless: Option<bool>,
 }
 
 /// Every retransmission that the record tells of, in time's order.
@@ -32,7 +32,7 @@ pub fn of(record: &VisitRecord) -> Vec<Resent> {
             connection: event.connection,
             sender: told.map_or("unknown", |told| told.sender).to_owned(),
             cause: told.and_then(|told| named(told.cause)).unwrap_or(Cause::Unknown).name(),
-            needless: told.is_some_and(|told| told.needless),
+            needless: told.map(|told| told.needless).filter(|_| record.emulation.is_none()),
         }
     });
     resent.collect()

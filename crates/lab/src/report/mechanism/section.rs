@@ -44,19 +44,21 @@ fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String 
 }
 
 fn sent_again(mechanism: &Mechanism) -> String {
-    let needless = mechanism.resent.iter().filter(|one| one.needless).count() as u64;
-    match mechanism.resent.len() as u64 {
+    let resent = &mechanism.resent;
+    let needless = match resent.iter().any(|one| one.needless.is_some()) {
+        true => format!("{} of them needlessly", grouped(needless(resent))),
+        false => "whether needlessly the wire does not tell".to_owned(),
+    };
+    match resent.len() as u64 {
         0 => "nothing was sent again.".to_owned(),
-        1 => format!(
-            "one segment was sent again{}.",
-            if needless == 1 { ", needlessly" } else { "" }
-        ),
-        n => format!(
-            "{} segments were sent again, {} of them needlessly.",
-            grouped(n),
-            grouped(needless)
-        ),
+        1 => format!("one segment was sent again, {needless}."),
+        n => format!("{} segments were sent again, {needless}.", grouped(n)),
     }
+}
+
+/// How many turned out to be needless.
+fn needless<'a>(resent: impl IntoIterator<Item = &'a Resent>) -> u64 {
+    resent.into_iter().filter(|one| one.needless == Some(true)).count() as u64
 }
 
 fn promotions(radio: &RadioRecord, mechanism: &Mechanism) -> String {
@@ -99,47 +101,68 @@ fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
     }
 }
 
+/// Why segments are sent again, with a column's heading.
+const CAUSES: [(Cause, &str); 5] = [
+    (Cause::Timeout, "timeout"),
+    (Cause::FastRetransmit, "fast re-<br>transmit"),
+    (Cause::TailLossProbe, "tail loss<br>probe"),
+    (Cause::Handshake, "hand-<br>shake"),
+    (Cause::Unknown, "cause<br>unknown"),
+];
+
 /// All connections with what they sent again.
 fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
-    const CAUSES: [(Cause, &str); 5] = [
-        (Cause::Timeout, "timeout"),
-        (Cause::FastRetransmit, "fast re-<br>transmit"),
-        (Cause::TailLossProbe, "tail loss<br>probe"),
-        (Cause::Handshake, "hand-<br>shake"),
-        (Cause::Unknown, "cause<br>unknown"),
-    ];
-    let mut table = String::from(
+    let headings = CAUSES.map(|(_, heading)| format!("<th class=\"n\">{heading}</th>")).concat();
+    let rows = record.connections.iter().enumerate();
+    let rows: String = rows.map(|(index, of)| row(index, of, mechanism)).collect();
+    format!(
         "<details><summary>The connections as a table</summary><div class=\"wide\">\
-         <table class=\"figures plain\"><thead><tr><th>connection</th><th>to</th><th>carried</th><th>drawn</th>",
-    );
-    for (_, heading) in CAUSES {
-        let _ = write!(table, "<th class=\"n\">{heading}</th>");
-    }
-    table.push_str("<th class=\"n\">needless</th></tr></thead><tbody>");
-    for (index, connection) in record.connections.iter().enumerate() {
-        table.push_str(&head(index, connection, mechanism));
-        let its: Vec<&Resent> =
-            mechanism.resent.iter().filter(|one| one.connection == Some(index as u32)).collect();
-        let counts =
-            CAUSES.map(|(cause, _)| its.iter().filter(|one| one.cause == cause.name()).count());
-        let needless = its.iter().filter(|one| one.needless).count();
-        for count in counts.into_iter().chain([needless]) {
-            let _ = write!(table, "<td class=\"n\">{count}</td>");
-        }
-        table.push_str("</tr>");
-    }
-    table.push_str("</tbody></table></div></details>");
-    table
+         <table class=\"figures plain\"><thead><tr><th>connection</th><th>to</th><th>carried</th><th>drawn</th>\
+         {headings}<th class=\"n\">known to be<br>needless</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
+    )
 }
 
-/// The row's columns that say which connection it is.
-fn head(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> String {
+fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> String {
     let Drawn { name, host, carried, .. } = Drawn::of(index, connection);
     let drawn = if mechanism.drawn.iter().any(|of| of.connection == index) { "yes" } else { "no" };
-    format!(
+    let its = mechanism.resent.iter().filter(|one| one.connection == Some(index as u32));
+    let by = |cause: Cause| its.clone().filter(|one| one.cause == cause.name()).count() as u64;
+    let mut row = format!(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{drawn}</td>",
         html(&name),
         html(&host),
         html(&carried)
-    )
+    );
+    for count in CAUSES.map(|(cause, _)| by(cause)).into_iter().chain([needless(its)]) {
+        let _ = write!(row, "<td class=\"n\">{}</td>", grouped(count));
+    }
+    row + "</tr>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy;
+
+    #[test]
+    fn hostile_words_stay_text() {
+        let filled = toy::filled_store(&toy::plan(1));
+        let key = filled.store.visits(filled.run).unwrap()[0].key;
+        let mut record = filled.store.record(key).unwrap();
+        record.connections[0].host = "<b>evil</b>".to_owned();
+        for event in &mut record.events {
+            match event.kind {
+                record::EventKind::Retransmit => event.detail = "</pre>\"<i>, x".to_owned(),
+                _ => event.kind = record::EventKind::Radio,
+            }
+        }
+        record.events[0].detail = "<u>, by </pre>".to_owned();
+        let mechanism = Mechanism::gather(&record, Err("<s>".to_owned()));
+        let text = section(0, &record, &mechanism);
+        for hostile in ["<b>evil", "<i>", "<u>", "<s>"] {
+            assert!(!text.contains(hostile), "{hostile}: {text}");
+        }
+        assert!(text.contains("&lt;s&gt;") && text.contains("&lt;u&gt;"), "{text}");
+        assert_eq!(text.matches("</pre>").count(), 2);
+    }
 }
