@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{ConnectionRecord, VisitRecord};
 use serde::Serialize;
+use tcp::Trigger;
 use units::Time;
 use world::report::Endpoint;
 
@@ -82,13 +83,15 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
     server.collect()
 }
 
-/// A connection's windows from navigation start until the visit was over.
+/// A connection's windows from navigation start until the visit was over. What the kernel's tracepoint adds to its series is left out: it
+/// tells how things stood before a segment, and no timeouts.
 fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<Row> {
     let ends = record.events.last().map_or(Time::NEVER, |last| Time::from_nanos(last.at_ns));
-    let during = server
-        .series
-        .iter()
-        .filter(|sample| sample.at.as_nanos() >= record.started_at_ns && sample.at <= ends);
+    let during = server.series.iter().filter(|sample| {
+        sample.trigger != Trigger::Probe
+            && sample.at.as_nanos() >= record.started_at_ns
+            && sample.at <= ends
+    });
     let row = |sample: &tcp::Sample| {
         Row::of(sample, since_start(record, sample.at.as_nanos()), connection)
     };
