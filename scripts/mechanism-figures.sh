@@ -17,7 +17,8 @@ const page = fs.readFileSync(file, "utf8");
 // The report's colours on paper, as its style says them.
 const style = page.match(/:root\s*{([\s\S]*?)}/)[1];
 const colours = Object.fromEntries([...style.matchAll(/--([\w-]+):\s*([^;]+);/g)].map(([, name, value]) => [name, value.trim()]));
-const onPaper = (svg) => svg.replace(/var\(--plot-background\)/g, colours.paper).replace(/var\(--([\w-]+)\)/g, (whole, name) => colours[name] ?? whole);
+const short = (numbers) => numbers.replace(/-?\d+\.\d{2,}/g, (number) => String(Number(Number(number).toFixed(1))));
+const onPaper = (svg) => svg.replace(/ (d|transform)="[^"]*"/g, short).replace(/var\(--plot-background\)/g, colours.paper).replace(/var\(--([\w-]+)\)/g, (whole, name) => colours[name] ?? whole);
 const pattern = page.match(/<pattern id="promotion"[\s\S]*?<\/pattern>/);
 const size = (svg, side) => Number(svg.match(new RegExp(`^<svg[^>]* ${side}="([\\d.]+)"`))[1]);
 const titles = [...page.matchAll(/<figure class="waterfall"><figcaption><b>([\s\S]*?)<\/b>/g)].map(([, title]) => title);

@@ -50,6 +50,12 @@ const farlinkMechanism = (() => {
   // The rows of one connection as steps that last until the visit's end.
   const steps = (rows, end) => (rows.length ? [...rows, { ...rows.at(-1), at_ms: Math.max(end, rows.at(-1).at_ms) }] : rows);
 
+  // A column over time; what becomes unknown lasts until then.
+  const held = (rows, column) => rows.flatMap(({ at_ms, [column]: value }, i) => {
+    const before = i ? rows[i - 1][column] : null;
+    return value === null && before !== null ? [{ at_ms, value: before }, { at_ms, value }] : [{ at_ms, value }];
+  });
+
   return (root, fall, index, { base, width, marginLeft, marginRight, end, wholeNumber, time }) => {
     const { drawn, end: over } = fall.mechanism;
     const windows = table(`windows-${index}`), resent = table(`resent-${index}`), stays = table(`stays-${index}`);
@@ -100,15 +106,15 @@ const farlinkMechanism = (() => {
       lane(`${name}\n${shown}\n${carried}\nin segments`, 140, { ...few, domain: [0, 1.08 * Math.max(highest, threshold)] }, [
         Plot.ruleX(resent.filter((one) => one.connection === connection), { x: "at_ms", stroke: "var(--bad)", strokeOpacity: 0.25 }),
         Plot.areaY(rows, { ...at, y1: 0, y2: "in_flight", fill: "var(--flight)", clip: true }),
-        Plot.lineY(rows, { ...at, y: "ssthresh", stroke: "var(--a1)", strokeWidth: 1.8, strokeDasharray: "5 3", clip: true }),
+        Plot.lineY(held(rows, "ssthresh"), { ...at, y: "value", stroke: "var(--a1)", strokeWidth: 1.8, strokeDasharray: "5 3", clip: true }),
         Plot.lineY(rows, { ...at, y: "cwnd", stroke: "var(--a0)", strokeWidth: 2, clip: true }),
         Plot.tip(rows, Plot.pointerX({ x: "at_ms", y: "cwnd", title: (row) => `${seconds(row.at_ms)}\nwindow ${row.cwnd}, threshold ${row.ssthresh ?? "none"}\nin flight ${row.in_flight}\ntimeout ${time(row.rto_ms)}, round trip ${row.srtt_ms === null ? "unknown" : time(row.srtt_ms)}` })),
       ], `Windows of connection ${connection}`);
       again(connection);
-      const inSeconds = (key) => (row) => (row[key] === null ? null : row[key] / 1000);
-      lane("timeout and\nround trip, s", 62, { ...few, ticks: 2, domain: [0, 1.08 * d3.max(rows, inSeconds("rto_ms")) || 1] }, [
-        Plot.lineY(rows, { ...at, y: inSeconds("srtt_ms"), stroke: "var(--a4)", strokeWidth: 1.5 }),
-        Plot.lineY(rows, { ...at, y: inSeconds("rto_ms"), stroke: "var(--a3)", strokeWidth: 2 }),
+      const inSeconds = { y: (row) => (row.value === null ? null : row.value / 1000) };
+      lane("timeout and\nround trip, s", 62, { ...few, ticks: 2, domain: [0, (1.08 * d3.max(rows, (row) => row.rto_ms)) / 1000 || 1] }, [
+        Plot.lineY(held(rows, "srtt_ms"), { ...at, ...inSeconds, stroke: "var(--a4)", strokeWidth: 1.5 }),
+        Plot.lineY(held(rows, "rto_ms"), { ...at, ...inSeconds, stroke: "var(--a3)", strokeWidth: 2 }),
       ], `Timeout and round trip of connection ${connection}`);
     });
     // Without windows what was sent again is known all the same.
