@@ -98,6 +98,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
+    /// Write a report of all loads: one HTML file with the answer, the figures, and of the median load of each arm
+    /// the waterfall and what lay below it: windows, what was sent again, the radio, energy (docs/report.md).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+
     /// Write the packets of the median load of each arm as pcapng, as seen at the client; those seen at the
     /// servers go beside it (`out.pcapng` and `out.servers.pcapng`; with several arms, the arm's name goes
     /// before that).

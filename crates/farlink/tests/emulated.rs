@@ -10,7 +10,7 @@ mod remains;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Desk, journeys};
+use common::{Desk, journeys, report_rows};
 use remains::{Traces, assert_gone, traces};
 use serde_json::Value;
 
@@ -105,6 +105,25 @@ mod real_time {
                 joules(&emu[0])
             );
         }
+    }
+
+    /// The kernel's windows, what it sent again as seen on the wire, and the radio, on one page.
+    #[test]
+    fn a_report_shows_what_lay_below_an_emulated_load() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let ran = desk.farlink(&format!(
+            "load {PAGE}+7s --network {NETWORK},loss=2%,radio=umts --protocol h2 --world emu -n 1 --json --report r.html"
+        ));
+        let visit: Value = serde_json::from_str(&ran.ok()).unwrap();
+        let report = desk.read("r.html");
+        let windows = report_rows(&report, "windows-0");
+        assert!((10..=1200).contains(&windows.len()), "{windows:?}");
+        assert!(!report_rows(&report, "resent-0").is_empty(), "{visit}");
+        let stays = report_rows(&report, "stays-0");
+        assert!(stays.iter().any(|stay| stay.contains("FACH to DCH")), "{stays:?}");
     }
 
     /// Looks at the kernel's connections are for everybody; root sees every segment beside them, also where two networks with the same

@@ -42,7 +42,8 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
     }
-    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells))
+    let name = format!("{} over {}", load.page, load.how.network);
+    Ok(Plan::new(&name, load.seed, load.repetitions, Order::Alternated, cells))
 }
 
 /// What all arms have in common.
