@@ -25,7 +25,7 @@ mod real_time {
 
     /// Whether this machine can emulate at all.
     fn possible() -> bool {
-        let possible = emu::diagnosis::missing().is_empty();
+        let possible = emu::diagnosis::missing(None).is_empty();
         if !possible {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no namespaces in CI");
             eprintln!("skipped: no network namespaces can be made here (farlink doctor says why)");
