@@ -160,3 +160,34 @@ impl Inbox {
         let _ = self.control.bell.read();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn late_by(micros: u64, wire: Wire) -> Result<(), Invalid> {
+        let p99 = Duration::from_micros(micros);
+        let snapshot = Snapshot {
+            at: Time::ZERO,
+            links: Vec::new(),
+            radio: None,
+            dropped: 0,
+            punctuality: Punctuality { p99, ..Punctuality::default() },
+            overruns: 0,
+            refused: 0,
+            realtime: false,
+            wire,
+        };
+        snapshot.check()
+    }
+
+    #[test]
+    fn arrivals_without_stamps_may_have_been_as_late_as_departures() {
+        assert_eq!(late_by(1000, Wire::Veth), Ok(()));
+        assert!(matches!(late_by(1001, Wire::Veth), Err(Invalid::Late(_))));
+        assert_eq!(late_by(500, Wire::Tap), Ok(()));
+        assert!(matches!(late_by(501, Wire::Tap), Err(Invalid::Late(_))));
+    }
+}
