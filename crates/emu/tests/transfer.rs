@@ -230,5 +230,5 @@ fn what_was_sent_before_is_not_carried(wire: Wire) {
     while entered() == 0 {
         std::thread::yield_now();
     }
-    assert_eq!(emulation.end().observer.entered, 1);
+    assert_eq!(emulation.end().snapshot.links[0].stats.offered_packets, 1);
 }
