@@ -26,7 +26,8 @@ use crate::release::Train;
 use crate::superpacket::{Segment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
-    Clock, Control, DropLog, Error, Observer, Release, Side, Sighting, Snapshot, Topology, Wire,
+    Clock, Control, DropLog, Error, Observer, Punctuality, Release, Side, Sighting, Snapshot,
+    Topology, Wire,
 };
 
 /// Frames that are read from one side before packets that are due get their turn.
@@ -129,14 +130,19 @@ impl<O: Observer> Emulator<O> {
     /// If a wire fails. Packets that an end does not take are counted, and no error.
     pub fn run(mut self) -> Result<Account<O>, Error> {
         self.ledger.realtime = realtime::prioritise();
+        // Nothing leaves before.
+        let mut rested = Time::ZERO;
         loop {
             let began = self.clock.now();
             let mut moved = 0;
             for side in Side::BOTH {
                 moved += self.take_in(side, None)?;
             }
-            moved += self.give_out()?;
-            if self.wait(began, moved > 0)? && self.obey()? {
+            if began >= rested {
+                moved += self.give_out()?;
+                rested = if self.is_idle(moved) { began } else { began + self.release.quantum() };
+            }
+            if self.wait(began, rested, moved)? && self.obey()? {
                 let snapshot = self.snapshot()?;
                 let Emulator { ledger, observer, .. } = self;
                 return Ok(Account { snapshot, drops: ledger.drops, observer });
@@ -253,15 +259,19 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
+    /// Whether no packets flow, after a turn in which so many moved.
+    fn is_idle(&self, moved: usize) -> bool {
+        moved == 0 && self.links.deadline().is_none()
+    }
+
     /// Waits until something is due or arrives. Returns whether somebody asks for something.
-    fn wait(&self, began: Time, moved: bool) -> Result<bool, Error> {
+    fn wait(&self, began: Time, rested: Time, moved: usize) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
         let [client, server] =
             self.wires.each_ref().map(|wire| PollFd::new(wire.as_fd(), PollFlags::POLLIN));
         let mut all = [bell, client, server];
         let (now, next) = (self.clock.now(), self.links.deadline());
-        let rested = began + self.release.quantum();
-        let unwatched = self.unwatched_until(began, moved, next);
+        let unwatched = (!self.is_idle(moved)).then(|| self.unwatched_until(began, rested));
         let (fds, wait) = match unwatched {
             Some(until) if until > now => (&mut all[..1], until - now),
             _ => (&mut all[..], next.map_or(IDLE, |due| due.max(rested) - now)),
@@ -276,13 +286,12 @@ impl<O: Observer> Emulator<O> {
     /// How long nobody need look for arrivals, while packets flow: what arrives has its stamp, and nothing that does leaves before the
     /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it. What has no stamp has to be
     /// looked for.
-    fn unwatched_until(&self, began: Time, moved: bool, next: Option<Time>) -> Option<Time> {
+    fn unwatched_until(&self, began: Time, rested: Time) -> Time {
         if !self.wire().is_stamped() {
-            return None;
+            return began;
         }
         let ahead = began + self.links.lookahead();
-        let until = next.map_or(ahead, |due| due.min(ahead)).max(began + self.release.quantum());
-        (moved || next.is_some()).then_some(until)
+        self.links.deadline().map_or(ahead, |due| due.min(ahead)).max(rested)
     }
 
     /// Does what other threads ask for; true if that is to stop.
@@ -313,6 +322,31 @@ impl<O: Observer> Emulator<O> {
             refused: self.ledger.refused,
             realtime: self.ledger.realtime,
             wire: self.wire(),
+            limit: limit(self.wire(), self.release),
         })
+    }
+}
+
+/// How late 99 of 100 packets may be. Arrivals without stamps have been late by what departures are, but for what the release makes of
+/// these: the sum of both must not be over the limit.
+fn limit(wire: Wire, release: Release) -> Duration {
+    match wire.is_stamped() {
+        true => Punctuality::LIMIT,
+        false => (Punctuality::LIMIT + release.earliness()) / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_without_stamps_have_been_as_late_as_departures() {
+        for release in [Release::Exact, Release::THRIFTY] {
+            assert_eq!(limit(Wire::Veth, release), Punctuality::LIMIT);
+        }
+        assert_eq!(limit(Wire::Tap, Release::Exact), Duration::from_micros(500));
+        // 375 us by design, the rest twice.
+        assert_eq!(limit(Wire::Tap, Release::THRIFTY), Duration::from_nanos(687_500));
     }
 }
