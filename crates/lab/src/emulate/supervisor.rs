@@ -208,7 +208,8 @@ impl Emulation {
         };
         let invalid = snapshot.check().err().map(|why| why.to_string());
         let notes = journey.notes.into_iter().chain(note(snapshot.wire)).collect();
-        Ok(Emulated { punctuality, invalid, frames, notes, ..journey })
+        let began_ns = self.began_ns;
+        Ok(Emulated { began_ns, punctuality, invalid, frames, notes, ..journey })
     }
 }
 
