@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use chance::Source;
 use farlink_emu::{
-    Account, Control, Error, Invalid, Observer, Release, Setup, Side, Sighting, Testbed, Topology,
-    Wire,
+    Account, Control, Emulator, Error, Invalid, Observer, Release, Setup, Side, Sighting, Testbed,
+    Topology, Wire,
 };
 use net::{LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
@@ -54,6 +54,7 @@ fn transfer(wire: Wire) {
     }
     an_interface_that_goes_down_is_survived(wire);
     what_was_sent_before_is_not_carried(wire);
+    frames_that_nobody_takes_are_counted(wire);
 }
 
 /// An emulator at work between two namespaces.
@@ -69,10 +70,12 @@ impl Emulation {
     }
 
     fn between_ends_of(testbed: Testbed, link: LinkConfig, release: Release) -> Emulation {
-        let topology = Topology::between(link.clone(), link);
-        let emulator = testbed.emulator(topology, &Source::new(3, 0));
-        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
-        let emulator = emulator.releasing(release).observed_by(Inspector::default());
+        let emulator = emulator(&testbed, link).releasing(release);
+        Emulation::of(testbed, emulator)
+    }
+
+    fn of(testbed: Testbed, emulator: Emulator) -> Emulation {
+        let emulator = emulator.observed_by(Inspector::default());
         let control = emulator.control();
         Emulation { testbed, control, thread: std::thread::spawn(move || emulator.run()) }
     }
@@ -94,6 +97,11 @@ fn testbed(wire: Wire) -> Testbed {
     let testbed = Testbed::build(setup).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(testbed.wire(), wire);
     testbed
+}
+
+fn emulator(testbed: &Testbed, link: LinkConfig) -> Emulator {
+    let topology = Topology::between(link.clone(), link);
+    testbed.emulator(topology, &Source::new(3, 0)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Looks whether packets are what a wire could carry.
@@ -231,4 +239,31 @@ fn what_was_sent_before_is_not_carried(wire: Wire) {
         std::thread::yield_now();
     }
     assert_eq!(emulation.end().snapshot.links[0].stats.offered_packets, 1);
+}
+
+/// More than may wait for an emulator that does not run yet.
+fn frames_that_nobody_takes_are_counted(wire: Wire) {
+    const SENT: u64 = 20_000;
+    let testbed = testbed(wire);
+    let emulator = emulator(&testbed, LinkConfig::delay(Duration::ZERO));
+    let flood = || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
+        for _ in 0..SENT {
+            socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+        }
+        Ok(())
+    };
+    testbed.namespace(Side::Client).run(flood).unwrap_or_else(|error| panic!("{error}"));
+    let emulation = Emulation::of(testbed, emulator);
+    let seen = || {
+        let snapshot = emulation.control.snapshot().expect("the emulator runs");
+        (snapshot.links[0].stats.offered_packets, snapshot.overruns)
+    };
+    while seen().0 + seen().1 < SENT {
+        std::thread::yield_now();
+    }
+    let (offered, overruns) = seen();
+    assert_eq!(offered + overruns, SENT);
+    assert!(wire != Wire::Tap || overruns > 0, "all of {offered} fit in the device's queue");
+    emulation.end();
 }
