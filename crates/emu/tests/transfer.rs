@@ -263,7 +263,8 @@ fn frames_that_nobody_takes_are_counted(wire: Wire) {
         std::thread::yield_now();
     }
     let (offered, overruns) = seen();
-    assert_eq!(offered + overruns, SENT);
+    // Among what is lost may be what the ends say by themselves, to all neighbours.
+    assert!((SENT..SENT + 10).contains(&(offered + overruns)), "{offered} + {overruns}");
     assert!(wire != Wire::Tap || overruns > 0, "all of {offered} fit in the device's queue");
     emulation.end();
 }
