@@ -51,7 +51,8 @@ impl Browser {
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
-        Opening::new(address, host, arm.security, arm.protocol).sessions(&self.sessions)
+        let opening = Opening::new(address, host, arm.security, arm.protocol);
+        Opening { pipelined: arm.pipelined, ..opening.sessions(&self.sessions) }
     }
 }
 

@@ -197,6 +197,10 @@ pub struct How {
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_total: Option<u32>,
 
+    /// Requests on one connection at a time with h1-pipelined (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub pipeline_depth: Option<u32>,
+
     /// The client's CPU: zero, desktop, desktop-2013, nexus7.
     #[arg(long, default_value = "desktop", help_heading = "Client")]
     pub device: String,

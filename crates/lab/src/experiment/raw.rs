@@ -104,6 +104,7 @@ pub struct RawStack {
     pub tls: Varied,
     pub connections_per_host: Varied,
     pub connections_total: Varied,
+    pub pipeline_depth: Varied,
 }
 
 /// `[transport]`

@@ -176,6 +176,12 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         count("stack.connections_total"),
         |s, v| s.stack.connections_total = Some(v as u32),
     )?;
+    grid.vary(
+        "stack.pipeline_depth",
+        &raw.pipeline_depth,
+        count("stack.pipeline_depth"),
+        |s, v| s.stack.pipeline_depth = Some(v as u32),
+    )?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
     })

@@ -94,6 +94,8 @@ impl Keys {
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
+        let depth = policy(stack.pipeline_depth);
+        self.name("pipeline depth", role, &depth, format!("pipelines of {depth}"));
         let server = transport.server.to_string();
         self.name("TCP", role, &server, server.clone());
         let client = match transport.client == transport.server {

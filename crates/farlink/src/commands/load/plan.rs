@@ -59,6 +59,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
+    scenario.stack.pipeline_depth = at_least_one("--pipeline-depth", how.pipeline_depth)?;
     scenario.transport = transport(how)?;
     scenario.world = choice(&how.world)?;
     scenario.release = choice(&how.release)?;
