@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use farlink_emu::{Emulator, Side, Snapshot, Testbed, Topology};
+use farlink_emu::{Setup, Side, Snapshot, Testbed, Topology};
 use kernel::Settings;
 use net::Network;
 use tcp::Config;
@@ -31,7 +31,10 @@ fn check_all() {
     let (fifo, turns) = (share("fifo"), share("round-robin"));
     println!("fifo {:?}, round robin {:?}", fifo.took, turns.took);
     for shared in [&fifo, &turns] {
-        assert_eq!(shared.peers, ["10.0.0.1", "10.0.0.3"].map(|peer| peer.parse::<IpAddr>().unwrap()));
+        assert_eq!(
+            shared.peers,
+            ["10.0.0.1", "10.0.0.3"].map(|peer| peer.parse::<IpAddr>().unwrap())
+        );
         let down = &shared.snapshot.links[1];
         assert_eq!(down.delivered_bytes.iter().sum::<u64>(), down.stats.delivered_bytes);
         for (delivered, size) in down.delivered_bytes.iter().zip(SIZES) {
@@ -55,11 +58,11 @@ struct Shared {
 /// Both clients ask at once.
 fn share(scheduler: &str) -> Shared {
     let settings = Settings::for_config(&Config::default()).unwrap();
-    let testbed = Testbed::with_clients(1500, 2, [settings.clone(), settings]).unwrap();
+    let tcp = Some([settings.clone(), settings]);
+    let testbed = Testbed::build(Setup { clients: 2, tcp, ..Setup::default() }).unwrap();
     let network = Network::parse(&format!("{CELL},scheduler={scheduler}")).unwrap();
     let topology = Topology::of(&network).shared_by(2);
-    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(1, 0)));
-    let emulator = emulator.unwrap();
+    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0)).unwrap();
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
     let served = SIZES.map(|size| {

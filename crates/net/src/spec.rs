@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cell::parse_rate;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
@@ -54,7 +53,7 @@ pub(crate) struct Links {
 }
 
 /// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "rate",
     "delay",
     "trace",
@@ -70,6 +69,7 @@ const FIELDS: [&str; 16] = [
     "duplicate",
     "mtu",
     "emulator",
+    "tick",
     "timer",
 ];
 
@@ -170,6 +170,8 @@ impl Spec {
         let up_rate = up_rate.ok_or_else(|| missing("up", "up=5mbit"))?;
         let mut links = self.links(origin, "", (up_rate, down_rate), delays)?;
         links.radio = std::mem::take(&mut self.radio).resolve(origin)?;
+        let harq = links.radio.as_ref().and_then(RadioConfig::harq);
+        (links.up.harq, links.down.harq) = (harq, harq);
         let handover = std::mem::take(&mut self.handover).resolve(origin)?;
         let shares = |link: &LinkConfig| link.scheduler != Scheduler::Fifo;
         if handover.is_some() && shares(&links.up) != shares(&links.down) {
@@ -341,9 +343,4 @@ fn put<T>(
     })?;
     *slot = Some(value);
     Ok(())
-}
-
-/// A rate as typed.
-fn constant(text: &str) -> Result<Rate, ValueError> {
-    Ok(Rate::Constant(parse_rate(text)?))
 }

@@ -30,6 +30,8 @@ pub struct Load {
     pub repetition: u32,
     /// The client's number.
     pub client: u32,
+    /// Of its journey: the place in the plan.
+    pub position: u64,
     /// Of its journey.
     pub seed: u64,
     /// What was measured.
@@ -72,12 +74,18 @@ impl Arm {
     }
 
     fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
-        let (repetition, seed) = (journey.repetition, journey.seed);
+        let JourneyPlan { repetition, position, seed, .. } = *journey;
         let visits = result.visits.iter().filter(|visit| visit.record.view == self.view.name());
         let who = |v: &MeasuredVisit| {
             journey.scenario.clients.who(journey.scenario.client.view, v.record.index).0
         };
-        let load = |v: &MeasuredVisit| Load { repetition, client: who(v), seed, visit: v.clone() };
+        let load = |v: &MeasuredVisit| Load {
+            repetition,
+            client: who(v),
+            position,
+            seed,
+            visit: v.clone(),
+        };
         self.loads.extend(visits.map(load));
         self.lost.extend(result.failure.clone());
         self.notes.extend(result.notes.iter().cloned());

@@ -90,6 +90,8 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let (host, total) = (stack.connections_per_host, stack.connections_total);
     tell(host.is_some(), format!("{} connections a host", limit(host)));
     tell(total.is_some(), format!("{} connections in all", limit(total)));
+    let depth = stack.pipeline_depth;
+    tell(depth.is_some(), format!("pipelines of {}", limit(depth)));
     let clients = scenario.clients;
     tell(clients.count > 1, format!("{} clients", clients.count));
     tell(clients.beside != Beside::Nobody, format!("beside a client that {}s", clients.beside));
@@ -101,6 +103,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
+    tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

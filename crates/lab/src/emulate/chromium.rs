@@ -1,19 +1,23 @@
 //! The client's node with a real Chromium: drives it through the journey, one fresh browser context a journey.
 
+use std::convert::Infallible;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
+use http_stack::tls::ClientSessions;
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
 use record::VisitRecord;
-use world::real::{self, Sampling};
+use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
@@ -22,8 +26,8 @@ use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
 use crate::scenario::{Scenario, View};
 use crate::tour::{
-    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, Png, Shown, VISIT_LIMIT,
-    Visitor, Witness,
+    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
+    VISIT_LIMIT, Visitor, Witness,
 };
 
 /// Makes the journey.
@@ -49,6 +53,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let begin: Begin = supervisor.receive()?;
     let visitor = Visitor::of(scenario, order.seed, 0);
     let config = super::world_config(visitor.source(), &begin, order.detail);
+    let background = tour::Background::of(scenario, plan.arms());
+    let beside = background.map(|background| send_beside(background, visitor, &config));
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
@@ -66,11 +72,33 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let made = real::run(config, async { journey.make(&mut running).await })??;
     let motions = follower.map(Follower::finish).transpose()?.unwrap_or_default();
     running.close();
+    if let Some(beside) = beside.filter(JoinHandle::is_finished) {
+        beside.join().expect("background traffic does not panic")??;
+    }
     let Made { visits, mut notes, shown } = made;
     notes.dedup();
     let endpoints = motions.into_iter().filter_map(endpoint).collect();
     told.finish(FromClient::Done { visits, endpoints, notes, shown })
 }
+
+/// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
+/// even begin.
+fn send_beside(
+    background: Background,
+    visitor: Visitor,
+    config: &real::Config,
+) -> JoinHandle<Sent> {
+    let config = real::Config { recording: Recording::Nothing, ..config.clone() };
+    std::thread::spawn(move || {
+        real::run(config, async move {
+            background.send(visitor.address(), &ClientSessions::default())?;
+            std::future::pending().await
+        })
+    })
+}
+
+/// Why background traffic has ended.
+type Sent = io::Result<io::Result<Infallible>>;
 
 /// The browser's end of a connection, as the kernel tells of it from outside. It opened all that have another end.
 fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {

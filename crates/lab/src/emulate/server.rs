@@ -44,6 +44,9 @@ async fn work(
         let listener = world::TcpListener::bind(beside::address(&ready.page))?;
         world::spawn(beside::serve(company, listener));
     }
+    if let Some(background) = tour::Background::of(&order.scenario, arms) {
+        background.serve(&Detail::Records.tls(source, "server/traffic"))?;
+    }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();
     let (answers, to_send) = std::sync::mpsc::channel();

@@ -27,6 +27,7 @@ pub struct RawExperiment {
     clients: Varied,
     beside: Varied,
     start_spacing: Varied,
+    traffic: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -50,6 +51,7 @@ pub struct RawGrid {
     pub clients: Varied,
     pub beside: Varied,
     pub start_spacing: Varied,
+    pub traffic: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -69,6 +71,7 @@ impl RawExperiment {
             clients,
             beside,
             start_spacing,
+            traffic,
             page,
             network,
             stack,
@@ -84,6 +87,7 @@ impl RawExperiment {
             clients,
             beside,
             start_spacing,
+            traffic,
             page,
             network,
             stack,
@@ -112,6 +116,7 @@ pub struct RawStack {
     pub tls: Varied,
     pub connections_per_host: Varied,
     pub connections_total: Varied,
+    pub pipeline_depth: Varied,
 }
 
 /// `[transport]`

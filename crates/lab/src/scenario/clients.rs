@@ -76,11 +76,21 @@ impl Clients {
 
     /// The client that made the visit with this index, and which of his visits it was: visits of a journey are numbered client by client.
     pub fn who(&self, view: View, visit: u32) -> (u32, u32) {
-        let each = match view {
-            View::Cold | View::Warm => 1,
-            View::Both => 2,
-        };
+        let each = visits_each(view);
         (visit / each, visit % each)
+    }
+
+    /// The index of a client's first visit.
+    pub fn first_visit(&self, view: View, client: u32) -> u32 {
+        client * visits_each(view)
+    }
+}
+
+/// How many visits a client makes.
+fn visits_each(view: View) -> u32 {
+    match view {
+        View::Cold | View::Warm => 1,
+        View::Both => 2,
     }
 }
 

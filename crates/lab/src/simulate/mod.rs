@@ -3,6 +3,7 @@
 mod stage;
 
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -74,12 +75,14 @@ impl Simulator {
             let mut records = vec![first.await];
             for other in others {
                 // A tour has no end but its own.
-                records.push(other.await.unwrap_or_default());
+                records.push(other.await.unwrap_or_else(|_| Ok(Vec::new())));
             }
             (records, traffic(detail))
         };
         let (records, traffic) =
             plan.run(clients[0], journey).map_err(|error| error.to_string())?;
+        let records = records.into_iter().collect::<io::Result<Vec<_>>>();
+        let records = records.map_err(|error| format!("background traffic: {error}"))?;
         let mut visits = Vec::new();
         for (visitor, records) in visitors.into_iter().zip(records) {
             let limits = Limits::new(scenario, &ready, &network, visitor)?;
@@ -104,8 +107,8 @@ impl Execute for Simulator {
 fn on(
     plan: &mut sim::Plan,
     client: sim::NodeId,
-    tour: impl Future<Output = Vec<VisitRecord>> + 'static,
-) -> oneshot::Receiver<Vec<VisitRecord>> {
+    tour: impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static,
+) -> oneshot::Receiver<io::Result<Vec<VisitRecord>>> {
     let (done, records) = oneshot::channel();
     plan.spawn(client, async move {
         // Whoever waits for it waits until it is there.

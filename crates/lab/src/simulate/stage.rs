@@ -14,7 +14,8 @@ use world::sim::{LinkId, NodeId, Plan};
 
 use crate::scenario::{Nuisance, Scenario};
 use crate::tour::{
-    self, DOWN, Detail, Ready, UP, Visitor, beside, extra_delay, link_names, origin_address,
+    self, DOWN, Detail, Ready, TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names,
+    origin_address,
 };
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
@@ -80,6 +81,13 @@ impl Stage {
             let meters = meters.clone();
             plan.spawn(server, async move {
                 origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
+            });
+        }
+        if let Some(background) = tour::Background::of(scenario, arms) {
+            let server = shared.server(&mut plan, TRAFFIC_SERVER, &nodes, None);
+            let tls = detail.tls(source, "server/traffic");
+            plan.spawn(server, async move {
+                background.serve(&tls).expect("a fresh node's ports are free");
             });
         }
         let mut clients = nodes.clone();

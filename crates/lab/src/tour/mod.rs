@@ -4,6 +4,7 @@
 //! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) lay a network between the ends; all else is here, once.
 
 mod account;
+mod background;
 pub(crate) mod beside;
 mod catalogue;
 mod ends;
@@ -15,6 +16,7 @@ mod proof;
 mod ready;
 mod visitor;
 
+use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use page::Page;
 use record::VisitRecord;
 
 pub(crate) use self::account::{Account, Witness};
+pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub use self::catalogue::{device_digest, network_digest, page_digest};
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
@@ -50,16 +53,22 @@ pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 const START_PHASE: Duration = Duration::from_secs(1);
 
 /// The journey as one of its clients lives it: a cold visit, a warm one, or both. A warm visit is that of a
-/// browser that was closed since the cold one: it has kept its cache, not its connections.
+/// browser that was closed since the cold one: it has kept its cache, not its connections. Background traffic goes on beside and between
+/// them; the error is its own.
 pub(crate) fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
     plan: Arc<LoadPlan>,
     witness: impl Witness + 'static,
     visitor: Visitor,
-) -> impl Future<Output = Vec<VisitRecord>> + 'static {
+) -> impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static {
     let view = scenario.client.view;
+    let first_visit = scenario.clients.first_visit(view, visitor.number);
+    let background = Background::of(scenario, plan.arms());
     async move {
+        if let Some(background) = background {
+            background.send(visitor.address(), browser.sessions())?;
+        }
         visitor.wait().await;
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
@@ -72,8 +81,10 @@ pub(crate) fn tour(
             let warm = visit(&browser, &cache, &plan, &witness, visitor, View::Warm).await;
             records.push(warm);
         }
-        number(visitor, &mut records);
-        records
+        for (record, index) in records.iter_mut().zip(first_visit..) {
+            record.index = index;
+        }
+        Ok(records)
     }
 }
 
@@ -85,15 +96,6 @@ pub(crate) fn hosts(page: &Page) -> impl Iterator<Item = (String, IpAddr)> {
 /// How long after the world a journey begins, drawn for it.
 fn start_phase(source: Source) -> Duration {
     source.stream("visit/phase").span(START_PHASE)
-}
-
-/// Gives a client's visits their numbers in the journey: client by client, as
-/// [`Clients::who`](crate::scenario::Clients::who) tells them apart.
-pub(crate) fn number(visitor: Visitor, records: &mut [VisitRecord]) {
-    let first = visitor.number * records.len() as u32;
-    for (record, index) in records.iter_mut().zip(first..) {
-        record.index = index;
-    }
 }
 
 /// One visit by a browser started for it.
@@ -116,6 +118,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.traffic.note());
     notes.extend(company(scenario, network));
     notes.dedup();
     notes

@@ -23,13 +23,14 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    /// The clients that load the page, in the order of their numbers.
+    /// The clients that load the page, in the order of their numbers. They begin when background traffic has become a habit, and after
+    /// the nuisance model's phase.
     pub(crate) fn all(scenario: &Scenario, seed: u64) -> Vec<Visitor> {
         let source = Source::new(seed, 0);
-        let mut begins = match scenario.nuisance {
-            Nuisance::On => start_phase(source),
-            Nuisance::Off => Duration::ZERO,
-        };
+        let mut begins = scenario.traffic.lead();
+        if scenario.nuisance == Nuisance::On {
+            begins += start_phase(source);
+        }
         let clients = scenario.clients;
         let mut draws = source.stream("visit/spacing");
         let mut space = || match clients.start_spacing {
