@@ -164,6 +164,20 @@ pub struct How {
     #[arg(long, default_value = "loader", help_heading = "Client")]
     pub client: String,
 
+    /// How many clients load the page: they share the network's first hop, each behind a radio of its own
+    /// (docs/radio.md).
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Client")]
+    pub clients: u32,
+
+    /// What one more client does meanwhile: nobody (there is none), download or upload, without end.
+    #[arg(long, default_value = "nobody", value_name = "WHAT", help_heading = "Client")]
+    pub beside: String,
+
+    /// What lies between one client's beginning and the next one's: 500ms, or `drawn 500ms` for up to twice
+    /// that. Who is beside begins first.
+    #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
+    pub start_spacing: String,
+
     /// Protocols, separated by commas: h1, h2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,

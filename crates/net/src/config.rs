@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use chance::Source;
 use units::BitsPerSec;
 
-use crate::{Harq, LossModel, Rate};
+use crate::{Channels, Handover, Handovers, Harq, LossModel, Rate, Scheduler};
 
 /// One direction of a network: plain data, as a profile or a person states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,12 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Who is dropped or marked while packets wait.
     pub management: Management,
+    /// Which user is served next. Where users have a queue each, the limit and the management are those of each queue.
+    pub scheduler: Scheduler,
+    /// How good each user's channel is.
+    pub channels: Channels,
+    /// When users are handed over to another cell, if they are.
+    pub handover: Option<Handover>,
     /// Which packets are lost, decided for each *before* the queue, as dummynet does: a lost packet
     /// takes neither room nor rate.
     pub loss: LossModel,
@@ -47,6 +54,9 @@ impl LinkConfig {
             reorder: Reorder::Never,
             queue,
             management: Management::DropTail,
+            scheduler: Scheduler::Fifo,
+            channels: Channels::default(),
+            handover: None,
             loss: LossModel::NONE,
             duplicate: 0.0,
             mtu: DEFAULT_MTU_BYTES,
@@ -54,6 +64,12 @@ impl LinkConfig {
             harq: None,
             processing_jitter: ProcessingJitter::None,
         }
+    }
+
+    /// The handovers of a user, if there are any: where there is one queue for all, all are handed over together.
+    pub fn handovers(&self, source: Source, user: u32) -> Option<Handovers> {
+        let user = if self.scheduler == Scheduler::Fifo { 0 } else { user };
+        self.handover.map(|config| Handovers::of(config, source, user))
     }
 
     /// A link that delays and does nothing else.

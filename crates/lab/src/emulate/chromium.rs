@@ -12,7 +12,6 @@ use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
-use chance::Source;
 use http_stack::tls::ClientSessions;
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
@@ -28,7 +27,7 @@ use super::messages::{Begin, FromClient, Order, Settle};
 use crate::scenario::{Scenario, View};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
-    VISIT_LIMIT, Witness,
+    VISIT_LIMIT, Visitor, Witness,
 };
 
 /// Makes the journey.
@@ -52,9 +51,10 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
-    let config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
+    let visitor = Visitor::of(scenario, order.seed, 0);
+    let config = super::world_config(visitor.source(), &begin, order.detail);
     let background = tour::Background::of(scenario, plan.arms());
-    let beside = background.map(|background| send_beside(background, &config));
+    let beside = background.map(|background| send_beside(background, visitor, &config));
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
@@ -63,7 +63,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         film: order.detail == Detail::Film,
         ..Look::default()
     };
-    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness };
+    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness, visitor };
     let follower = order
         .detail
         .is_watched()
@@ -83,11 +83,15 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
 
 /// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
 /// even begin.
-fn send_beside(background: Background, config: &real::Config) -> JoinHandle<Sent> {
+fn send_beside(
+    background: Background,
+    visitor: Visitor,
+    config: &real::Config,
+) -> JoinHandle<Sent> {
     let config = real::Config { recording: Recording::Nothing, ..config.clone() };
     std::thread::spawn(move || {
         real::run(config, async move {
-            background.send(&ClientSessions::default())?;
+            background.send(visitor.address(), &ClientSessions::default())?;
             std::future::pending().await
         })
     })
@@ -141,6 +145,7 @@ struct Journey {
     plan: Arc<LoadPlan>,
     began: Duration,
     witness: Rc<Asking>,
+    visitor: Visitor,
 }
 
 /// What a journey leaves behind.
@@ -153,7 +158,7 @@ struct Made {
 
 impl Journey {
     async fn make(&self, running: &mut Running) -> Result<Made, NodeError> {
-        tour::begin(&self.scenario).await;
+        self.visitor.wait().await;
         let view = self.scenario.client.view;
         let mut context = running.context()?;
         let mut made = Made::default();
@@ -187,7 +192,7 @@ impl Journey {
         made.notes.extend(notes(&visit));
         let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
         made.shown.push(Shown { screenshot: visit.screenshot.map(Png), film: film.collect() });
-        let record = account.close(view, visit.visited, &witness);
+        let record = account.close(view, visit.visited, &witness, self.visitor);
         let index = made.visits.len() as u32;
         made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });
         Ok(())

@@ -20,6 +20,7 @@ pub use self::bulk::Bulk;
 pub use self::loss::Loss;
 pub use self::ping::Ping;
 pub use self::speed::Speed;
+use crate::{simulate, tour};
 
 /// The normal deviate of a two-sided interval of 99 %.
 const Z: f64 = 2.576;
@@ -98,7 +99,8 @@ impl Bench<'_> {
         let tcp = Arc::new(tcp::Config::default());
         let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
         let [client, server] = addresses.map(|address| plan.node(address, Arc::clone(&tcp)));
-        let (ups, downs) = crate::simulate::links(&mut plan, self.network);
+        let (ups, downs) = simulate::links(&mut plan, self.network);
+        simulate::radio(&mut plan, self.network, client, tour::RADIO, &ups, &downs);
         plan.route(client, server, &ups);
         plan.route(server, client, &downs);
         let [client_at, server_at] = addresses.map(|address| SocketAddr::new(address, 7));

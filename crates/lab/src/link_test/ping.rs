@@ -100,7 +100,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
 /// What a link takes for the packet on average. A recorded rate counts as if it were always ready.
 fn expected(link: &LinkConfig) -> Duration {
     let service = match &link.rate {
-        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)),
+        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)).div_f64(link.channels.of(0)),
         Rate::Trace(_) => Duration::ZERO,
     };
     let delay = match link.reorder {
@@ -147,6 +147,9 @@ fn cut_off(link: &LinkConfig) -> Duration {
 
 /// What an emulator's clock adds; `None` without bound.
 fn added(link: &LinkConfig) -> Option<Duration> {
+    if link.handover.is_some() {
+        return None;
+    }
     match (&link.rate, link.emulator) {
         (Rate::Trace(_), _) => None,
         // A packet waits for a run of the timer to be served and for one to be let out.

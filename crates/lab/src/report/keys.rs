@@ -42,8 +42,8 @@ struct Keys(Vec<Key>);
 
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, server, nuisance, world, release, traffic, .. } =
-            scenario;
+        let Scenario { page, network, client, clients, server, .. } = scenario;
+        let Scenario { nuisance, world, release, traffic, .. } = scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -59,6 +59,18 @@ impl Keys {
         let others = if others.is_empty() { PROFILE.to_owned() } else { others };
         self.name("other settings of the network", role, &others, others.clone());
         self.name("client", role, client.program.name(), client.program.to_string());
+        let count = clients.count;
+        self.0.push(Key {
+            name: "clients",
+            role,
+            text: count.to_string(),
+            number: Some(f64::from(count)),
+            unit: "",
+            label: format!("{count} clients"),
+        });
+        self.name("company", role, clients.beside.name(), format!("beside: {}", clients.beside));
+        let spacing = clients.start_spacing.to_string();
+        self.name("start spacing", role, &spacing, format!("spacing {spacing}"));
         self.name("device", role, &client.device, format!("device {}", client.device));
         self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());

@@ -6,6 +6,7 @@
 mod background;
 mod choice;
 mod client;
+mod clients;
 mod network;
 mod stack;
 mod transport;
@@ -15,6 +16,7 @@ pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
+pub use clients::{Beside, Clients, Spacing, SpacingError};
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};

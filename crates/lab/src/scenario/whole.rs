@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, NetworkSpec, Program, Protocol, Server, Stack, Tls, Transport,
+    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Server, Stack, Tls,
+    Transport,
 };
 
 choice! {
@@ -83,6 +84,9 @@ pub struct Scenario {
     pub transport: Transport,
     /// Who loads it.
     pub client: Client,
+    /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Clients::is_one_alone")]
+    pub clients: Clients,
     /// Who serves it.
     pub server: Server,
     /// Whether repetitions vary.
@@ -107,6 +111,7 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             client: Client::default(),
+            clients: Clients::default(),
             server: Server::default(),
             nuisance: Nuisance::On,
             world: World::Sim,
@@ -118,6 +123,11 @@ impl Scenario {
     /// Why no world can run it, if none can.
     pub fn contradiction(&self) -> Option<&'static str> {
         let chromium = self.client.program == Program::Chromium;
+        if chromium && !self.clients.is_one_alone() {
+            return Some(
+                "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
+            );
+        }
         match (self.world, self.stack.protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
@@ -170,6 +180,19 @@ mod tests {
             )
         );
         assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn several_clients_are_told() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.clients = Clients { count: 4, ..Clients::default() };
+        let text = scenario.canonical();
+        let told = r#""clients":{"count":4,"beside":"nobody","start_spacing":"together"},"server""#;
+        assert!(text.contains(told), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+        scenario.client.program = Program::Chromium;
+        scenario.world = World::Emu;
+        assert!(scenario.contradiction().unwrap().contains("several clients"));
     }
 
     #[test]

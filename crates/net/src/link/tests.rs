@@ -6,9 +6,11 @@ use units::{BitsPerSec, Time};
 
 use super::*;
 use crate::{
-    Codel, Direction, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit, Rate, Reorder,
-    Trace, TraceOptions,
+    Channels, Codel, Direction, Handover, Jitter, JitterShape, LossModel, Management, Pie,
+    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler, Trace, TraceOptions,
 };
+
+mod shared;
 
 const MS: u64 = 1_000_000;
 
@@ -463,7 +465,7 @@ fn marks_come_out_with_the_packet() {
     let queue = QueueLimit::Unlimited;
     let mut link = link(LinkConfig { management, queue, ..config() });
     for n in 0..500u32 {
-        let packet = Packet { wire_bytes: 1500, flow: 1, ect: true };
+        let packet = Packet { flow: 1, ect: true, ..Packet::new(1500) };
         let _ = link.handle(at(u64::from(n) / 2), packet, n);
     }
     let mut marks = 0;
@@ -496,12 +498,33 @@ struct Offer {
     bytes: u32,
     flow: u32,
     ect: bool,
+    user: u32,
 }
 
 fn offers() -> impl Strategy<Value = Vec<Offer>> {
-    let offer = (0..3_000_000u64, 40..=1600u32, any::<u32>(), any::<bool>())
-        .prop_map(|(gap_ns, bytes, flow, ect)| Offer { gap_ns, bytes, flow, ect });
+    let offer = (0..3_000_000u64, 40..=1600u32, any::<u32>(), any::<bool>(), 0..3u32)
+        .prop_map(|(gap_ns, bytes, flow, ect, user)| Offer { gap_ns, bytes, flow, ect, user });
     prop::collection::vec(offer, 1..200)
+}
+
+fn scheduler() -> impl Strategy<Value = Scheduler> {
+    prop_oneof![
+        2 => Just(Scheduler::Fifo),
+        1 => Just(Scheduler::RoundRobin),
+        1 => Just(Scheduler::ProportionalFair(ProportionalFair::default())),
+    ]
+}
+
+fn channels() -> impl Strategy<Value = Channels> {
+    prop_oneof![2 => Just(vec![]), 1 => Just(vec![1.0, 0.3])].prop_map(Channels::new)
+}
+
+fn handover() -> impl Strategy<Value = Option<Handover>> {
+    let some = any::<bool>().prop_map(|lossless| {
+        let ms = Duration::from_millis;
+        Some(Handover { every: ms(40), least: ms(3), most: ms(9), lossless })
+    });
+    prop_oneof![2 => Just(None), 1 => some]
 }
 
 fn any_link() -> impl Strategy<Value = LinkConfig> {
@@ -533,18 +556,24 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
     let jitter = spread.prop_map(|spread| Jitter { spread, shape: JitterShape::Uniform });
     let reorder = prop_oneof![2 => Just(Reorder::Never), 1 => Just(Reorder::ByJitter), 1 => Just(Reorder::Jump(0.2))];
     let chances = (prop_oneof![Just(0.0), 0.0..0.5f64], prop_oneof![Just(0.0), 0.0..0.5f64]);
-    (rate, queue, management, emulator, jitter, reorder, chances).prop_map(
-        |(rate, queue, management, emulator, jitter, reorder, (loss, duplicate))| LinkConfig {
-            harq: (duplicate > 0.1).then(crate::Harq::default),
-            queue,
-            management,
-            emulator,
-            jitter,
-            reorder,
-            loss: LossModel::Random(loss),
-            duplicate,
-            processing_jitter: ProcessingJitter::UpToOneSerialisation,
-            ..LinkConfig::new(rate, Duration::from_millis(10), queue)
+    let (variation, shared) = ((jitter, reorder), (scheduler(), channels(), handover()));
+    (rate, queue, management, emulator, variation, chances, shared).prop_map(
+        |(rate, queue, management, emulator, (jitter, reorder), (loss, duplicate), shared)| {
+            LinkConfig {
+                scheduler: shared.0,
+                channels: shared.1,
+                handover: shared.2,
+                harq: (duplicate > 0.1).then(crate::Harq::default),
+                queue,
+                management,
+                emulator,
+                jitter,
+                reorder,
+                loss: LossModel::Random(loss),
+                duplicate,
+                processing_jitter: ProcessingJitter::UpToOneSerialisation,
+                ..LinkConfig::new(rate, Duration::from_millis(10), queue)
+            }
         },
     )
 }
@@ -560,6 +589,7 @@ proptest! {
     ) {
         let keeps_order = config.reorder == Reorder::Never
             && config.emulator != Emulator::Netem
+            && config.scheduler == Scheduler::Fifo
             && !matches!(config.management, Management::FqCodel(_));
         let mut link = Link::new(config, &Source::new(seed, 0), "test");
         let (mut now, mut bodies, mut fallen) = (Time::ZERO, Vec::new(), 0);
@@ -568,8 +598,8 @@ proptest! {
             while let Some(packet) = link.poll(now) {
                 bodies.push(packet.body);
             }
-            let Offer { bytes, flow, ect, .. } = *offer;
-            let _ = link.handle(now, Packet { wire_bytes: bytes, flow, ect }, body);
+            let Offer { bytes, flow, ect, user, .. } = *offer;
+            let _ = link.handle(now, Packet { wire_bytes: bytes, flow, ect, user }, body);
             while let Some(packet) = link.fallen() {
                 prop_assert!(packet.at <= now);
                 fallen += 1;
@@ -597,7 +627,7 @@ proptest! {
             stats.offered_bytes + stats.duplicated_bytes,
             stats.delivered_bytes + stats.dropped_bytes
         );
-        prop_assert!(stats.managed_packets + stats.queue_full_packets >= fallen);
+        prop_assert!(stats.managed_packets + stats.queue_full_packets + stats.lost_packets >= fallen);
         if keeps_order {
             prop_assert!(bodies.is_sorted(), "{:?}", bodies);
             prop_assert_eq!(stats.reordered_packets, 0);

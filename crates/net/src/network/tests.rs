@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit,
-    Rate, Reorder,
+    Channels, Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
+    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler,
 };
 
 const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
@@ -304,18 +304,43 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     ];
     let reorder =
         prop_oneof![Just(Reorder::Never), Just(Reorder::ByJitter), share().prop_map(Reorder::Jump)];
+    let slot = Duration::from_micros(1500);
+    let scheduler = prop_oneof![
+        Just(Scheduler::Fifo),
+        Just(Scheduler::RoundRobin),
+        Just(Scheduler::ProportionalFair(ProportionalFair::default())),
+        Just(Scheduler::ProportionalFair(ProportionalFair { slot, ..ProportionalFair::default() })),
+    ];
+    let channels = prop::collection::vec(0.001..=1.0f64, 0..4).prop_map(Channels::new);
     let mtu = prop_oneof![Just(1500), 576..=65_535u32];
-    (rate, delay, queue, loss_model(), (management, jitter, reorder, share(), mtu)).prop_map(
-        |(rate, delay, queue, loss, (management, jitter, reorder, duplicate, mtu))| LinkConfig {
-            loss,
-            management,
-            jitter,
-            reorder,
-            duplicate,
-            mtu,
-            ..LinkConfig::new(rate, delay, queue)
-        },
+    (
+        rate,
+        delay,
+        queue,
+        loss_model(),
+        (management, jitter, reorder, share(), mtu),
+        (scheduler, channels),
     )
+        .prop_map(
+            |(
+                rate,
+                delay,
+                queue,
+                loss,
+                (management, jitter, reorder, duplicate, mtu),
+                (scheduler, channels),
+            )| LinkConfig {
+                scheduler,
+                channels,
+                loss,
+                management,
+                jitter,
+                reorder,
+                duplicate,
+                mtu,
+                ..LinkConfig::new(rate, delay, queue)
+            },
+        )
 }
 
 proptest! {
@@ -365,6 +390,51 @@ fn a_queue_may_be_given_in_bandwidth_delay_products() {
     let error = |text: &str| Network::parse(text).unwrap_err().to_string();
     assert!(error("cable,queue=0bdp").contains("write `2bdp`"));
     assert!(error("cable,queue=1bdp,queue=3pkt").contains("twice"));
+}
+
+#[test]
+fn a_network_has_handovers() {
+    let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,handover.every=60000ms,handover.length=50ms..150ms,handover.lossless=true";
+    let network = Network::parse(text).unwrap();
+    assert_eq!(network.to_string(), text);
+    assert_eq!(network.up.handover, network.down.handover);
+    let changed =
+        Network::parse("3g,handover.lossless=false,handover.length=40ms,handover.every=10s");
+    let handover = changed.unwrap().up.handover.unwrap();
+    assert_eq!((handover.least, handover.most), (handover.most, Duration::from_millis(40)));
+    assert!(!handover.lossless);
+    let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(refused("3g,handover.length=50ms").contains("`handover.every` is missing"));
+    assert!(refused("3g,handover.every=1s").contains("`handover.length` is missing"));
+    assert!(refused("3g,handover.every=1s,handover.length=2s").contains("until the next one"));
+    assert!(refused("3g,handover.every=9s,handover.length=2s..1s").contains("50ms..150ms"));
+    assert!(
+        refused("3g,handover.every=9s,handover.length=1s,handover.lossless=no").contains("`false`")
+    );
+    assert!(refused("3g,handover.evry=9s").contains("handover.every"));
+    assert!(
+        refused("3g,emulator=netem,handover.every=9s,handover.length=1s")
+            .contains("emulator=netem")
+    );
+    assert!(refused("3g,hop.1.handover.every=9s").contains("no setting"));
+    assert_eq!(Network::parse("3g,handover.every=never").unwrap().up.handover, None);
+}
+
+#[test]
+fn a_link_has_a_scheduler() {
+    let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,up.scheduler=round-robin,\
+                down.scheduler=proportional-fair slot 2ms window 100ms,channels=100% 50%";
+    let network = Network::parse(text).unwrap();
+    assert_eq!(network.up.scheduler, Scheduler::RoundRobin);
+    assert_eq!([0, 1, 2].map(|user| network.down.channels.of(user)), [1.0, 0.5, 1.0]);
+    assert_eq!(network.to_string(), text);
+    let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(refused("3g,scheduler=fair").contains("`round-robin`"));
+    assert!(refused("3g,scheduler=round-robin slot 1ms").contains("a scheduler"));
+    assert!(refused("3g,scheduler=proportional-fair slot 0ms").contains("more than nothing"));
+    assert!(refused("3g,channels=0%").contains("at least 0.1%"));
+    assert!(refused("3g,emulator=dummynet,scheduler=round-robin").contains("emulator=dummynet"));
+    assert!(refused("3g,emulator=dummynet,channels=50%").contains("channels cannot be combined"));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::config::DEFAULT_MTU_BYTES;
 use crate::error::ValueError;
 use crate::trace::{Direction, TraceOptions};
 use crate::{
-    Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter, QueueLimit, Rate,
-    Reorder, SpecError, Trace,
+    Channels, Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter,
+    QueueLimit, Rate, Reorder, Scheduler, SpecError, Trace,
 };
 
 /// Every setting of a direction.
@@ -22,6 +22,8 @@ pub(super) struct Side {
     loss: Option<LossModel>,
     pub(super) queue: Option<QueueLimit>,
     management: Option<Management>,
+    scheduler: Option<Scheduler>,
+    channels: Option<Channels>,
     jitter: Option<Jitter>,
     reorder: Option<Reorder>,
     duplicate: Option<f64>,
@@ -87,6 +89,8 @@ impl Side {
             }),
             "queue" => put(&mut self.queue, setting, values::queue),
             "aqm" => put(&mut self.management, setting, values::management),
+            "scheduler" => put(&mut self.scheduler, setting, values::scheduler),
+            "channels" => put(&mut self.channels, setting, values::channels),
             "jitter" => put(&mut self.jitter, setting, values::jitter),
             "reorder" => put(&mut self.reorder, setting, values::reorder),
             "duplicate" => put(&mut self.duplicate, setting, |text| Ok(parse::ratio(text)?)),
@@ -110,6 +114,9 @@ impl Side {
         self.loss.get_or_insert_with(loss);
         self.queue.get_or_insert(both.queue.unwrap_or(base.queue));
         self.management.get_or_insert(both.management.unwrap_or(base.management));
+        self.scheduler.get_or_insert(both.scheduler.unwrap_or(base.scheduler));
+        let channels = || both.channels.clone().unwrap_or_else(|| base.channels.clone());
+        self.channels.get_or_insert_with(channels);
         self.jitter.get_or_insert(both.jitter.unwrap_or(base.jitter));
         self.reorder.get_or_insert(both.reorder.unwrap_or(base.reorder));
         self.duplicate.get_or_insert(both.duplicate.unwrap_or(base.duplicate));
@@ -161,6 +168,9 @@ impl Side {
             reorder: self.reorder.or(both.reorder).unwrap_or(Reorder::Never),
             queue,
             management,
+            scheduler: self.scheduler.or(both.scheduler).unwrap_or_default(),
+            channels: self.channels.clone().or(both.channels.clone()).unwrap_or_default(),
+            handover: None,
             loss: self.loss.clone().or(both.loss.clone()).unwrap_or(LossModel::NONE),
             duplicate: self.duplicate.or(both.duplicate).unwrap_or(0.0),
             mtu: self.mtu.or(both.mtu).unwrap_or(DEFAULT_MTU_BYTES),
@@ -197,7 +207,7 @@ impl Side {
 }
 
 /// What an imitated emulator does not have.
-fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
+pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     let name = match link.emulator {
         Emulator::Farlink => return None,
         Emulator::Dummynet { .. } => "emulator=dummynet",
@@ -209,6 +219,15 @@ fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     }
     if link.management != Management::DropTail {
         return Some(("aqm", name));
+    }
+    if link.scheduler != Scheduler::Fifo {
+        return Some(("scheduler", name));
+    }
+    if !link.channels.are_perfect() {
+        return Some(("channels", name));
+    }
+    if link.handover.is_some() {
+        return Some(("handover", name));
     }
     if is_dummynet && link.jitter != Jitter::NONE {
         return Some(("jitter", name));

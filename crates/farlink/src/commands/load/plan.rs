@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls,
-    TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Scenario,
+    Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -63,6 +63,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.transport = transport(how)?;
     scenario.world = choice(&how.world)?;
     scenario.release = choice(&how.release)?;
+    scenario.clients = clients(how)?;
     scenario.client.program = choice(&how.client)?;
     scenario.client.device.clone_from(&how.device);
     scenario.client.device_digest = lab::tour::device_digest(&how.device);
@@ -81,6 +82,18 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
         scenario.nuisance = Nuisance::Off;
     }
     Ok(scenario)
+}
+
+/// How many clients there are, and when each begins.
+fn clients(how: &How) -> Result<Clients, Failure> {
+    let (count, beside) = (how.clients, choice(&how.beside)?);
+    if !(1..=Clients::MOST).contains(&count) {
+        let message = format!("--clients {count}: there are 1 to {} of them", Clients::MOST);
+        return Err(Failure::bad_input(message));
+    }
+    let start_spacing = Spacing::parse(&how.start_spacing)
+        .map_err(|error| Failure::bad_input(format!("--start-spacing: {error}")))?;
+    Ok(Clients { count, beside, start_spacing })
 }
 
 /// All that is sent beside the page.

@@ -85,7 +85,7 @@ impl Traces {
         let observed = watched.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
         let mut visits = observed.visits();
         let visit = visits
-            .find(|visit| visit.record.view == arm.view())
+            .find(|visit| visit.record.index == load.visit.record.index)
             .expect("a journey has the same visits each time it is run");
         let repeats = *visit.record == load.visit.record;
         assert!(repeats, "a load watched is not the load measured; seed {}", load.seed);

@@ -66,15 +66,15 @@ impl Background {
         Ok(())
     }
 
-    /// The client's part: sends from then on.
+    /// The part of the client at `from`: sends from then on.
     ///
     /// # Errors
     /// If it gets no socket.
-    pub(crate) fn send(&self, sessions: &ClientSessions) -> io::Result<()> {
+    pub(crate) fn send(&self, from: IpAddr, sessions: &ClientSessions) -> io::Result<()> {
         for (index, flow) in self.traffic.flows().iter().enumerate() {
             let ticks = Ticks::of(flow, index, self.varies);
             match flow.kind {
-                FlowKind::Ping => ping::start(ticks, flow.size_bytes)?,
+                FlowKind::Ping => ping::start(from, ticks, flow.size_bytes)?,
                 FlowKind::Beacon => {
                     world::spawn(beacon::send(ticks, flow.size_bytes, self.opening(sessions)));
                 }

@@ -4,13 +4,12 @@
 //! an ICMP socket would. Like `ping`, the sender goes by the clock, whether or not answers come.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use world::UdpSocket;
 
 use super::{ECHO_PORT, TRAFFIC_SERVER, Ticks};
-use crate::tour::CLIENT;
 
 /// The headers of IPv4 and of UDP.
 const HEADERS: u64 = 20 + 8;
@@ -18,9 +17,9 @@ const HEADERS: u64 = 20 + 8;
 /// More than any ping has.
 const DATAGRAM: usize = 2048;
 
-/// Sends pings of `size_bytes`, headers included, from then on.
-pub(super) fn start(ticks: Ticks, size_bytes: u64) -> io::Result<()> {
-    let socket = Rc::new(UdpSocket::bind(SocketAddr::new(CLIENT, 0))?);
+/// Sends pings of `size_bytes`, headers included, from the client at `from`, from then on.
+pub(super) fn start(from: IpAddr, ticks: Ticks, size_bytes: u64) -> io::Result<()> {
+    let socket = Rc::new(UdpSocket::bind(SocketAddr::new(from, 0))?);
     let payload_bytes = size_bytes.saturating_sub(HEADERS) as usize;
     world::spawn(forget(Rc::clone(&socket)));
     world::spawn(send(socket, ticks, payload_bytes));
