@@ -197,6 +197,10 @@ pub struct How {
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_total: Option<u32>,
 
+    /// Requests on one connection at a time with h1-pipelined (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub pipeline_depth: Option<u32>,
+
     /// The client's CPU: zero, desktop, desktop-2013, nexus7.
     #[arg(long, default_value = "desktop", help_heading = "Client")]
     pub device: String,
@@ -204,6 +208,11 @@ pub struct How {
     /// How many times slower than the device the client's CPU is: 4x.
     #[arg(long, default_value = "1x", help_heading = "Client")]
     pub cpu: String,
+
+    /// What the client sends beside the page (may be given several times): ping:every=3s[,size=84B], packets that
+    /// the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md).
+    #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
+    pub traffic: Vec<String>,
 
     /// The browser's policy: chrome, chrome-2013, safari-ios9.
     #[arg(long, default_value = "chrome", help_heading = "Client")]

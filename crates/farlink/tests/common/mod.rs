@@ -15,6 +15,15 @@ pub fn program() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_farlink").into(), PathBuf::from)
 }
 
+/// Whether TAP devices can be had here: many containers have no /dev/net/tun.
+pub fn has_tap() -> bool {
+    let missing = emu::diagnosis::missing(Some(emu::Wire::Tap));
+    for (capability, lack) in &missing {
+        println!("skipped: {capability}: {}", lack.why);
+    }
+    missing.is_empty()
+}
+
 /// A directory that commands are run in; it goes when the test ends.
 pub struct Desk(TempDir);
 

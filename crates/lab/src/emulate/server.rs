@@ -38,6 +38,9 @@ async fn work(
         let listener = world::TcpListener::bind(listen.address)?;
         world::spawn(origin::serve_with(listener, listen.acceptor, origin, meters.clone()));
     }
+    if let Some(background) = tour::Background::of(&order.scenario, arms) {
+        background.serve(&Detail::Records.tls(source, "server/traffic"))?;
+    }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();
     let (answers, to_send) = std::sync::mpsc::channel();

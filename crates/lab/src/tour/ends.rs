@@ -58,6 +58,9 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
     }
+    if let Some(depth) = stack.pipeline_depth {
+        policy.pipeline_depth = depth as usize;
+    }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     Ok(Browser::new(policy, device, compute_spread))
 }

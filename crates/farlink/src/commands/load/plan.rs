@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls, Transport,
+    BackgroundTraffic, ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls,
+    TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -58,6 +59,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
+    scenario.stack.pipeline_depth = at_least_one("--pipeline-depth", how.pipeline_depth)?;
     scenario.transport = transport(how)?;
     scenario.world = choice(&how.world)?;
     scenario.release = choice(&how.release)?;
@@ -67,6 +69,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
+    scenario.traffic = traffic(&how.traffic)?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -78,6 +81,17 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
         scenario.nuisance = Nuisance::Off;
     }
     Ok(scenario)
+}
+
+/// All that is sent beside the page.
+fn traffic(texts: &[String]) -> Result<BackgroundTraffic, Failure> {
+    texts.iter().try_fold(BackgroundTraffic::default(), |traffic, text| {
+        let more = text.parse().map_err(|error: TrafficError| {
+            let hint = error.hint();
+            Failure::bad_input(format!("--traffic {text}: {error}")).hint(hint)
+        })?;
+        Ok(traffic.and(more))
+    })
 }
 
 /// TCP at both ends.
