@@ -201,7 +201,8 @@ fn a_window_that_shrinks_below_what_was_sent_goes_negative() {
         }
     }
     pair.run();
-    assert_eq!(pair.client.queued(), 200_000 - 65_536 - (16 << 10));
+    // The last 512 bytes are less than half a window: they are not given back yet.
+    assert_eq!(pair.client.queued(), 200_000 - 65_536 - ((16 << 10) - 512));
 }
 
 #[test]
