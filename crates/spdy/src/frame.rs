@@ -192,6 +192,11 @@ const FLAG_FIN: u8 = 0x01;
 const FLAG_UNIDIRECTIONAL: u8 = 0x02;
 const FLAG_CLEAR_SETTINGS: u8 = 0x01;
 
+/// `bit` if it is to be set.
+fn flag(bit: u8, is_set: bool) -> u8 {
+    if is_set { bit } else { 0 }
+}
+
 /// Version 2 has 16 unused bits between the stream of a SYN_REPLY or HEADERS frame and its block.
 fn block_offset(version: Version) -> usize {
     if version == Version::V2 { 6 } else { 4 }

@@ -33,36 +33,43 @@ impl Output {
         self.remaining == 0
     }
 
-    /// Puts the first pieces into `slices`, for a vectored write; gives how many they are.
-    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
-        let mut small = &self.small[..];
+    /// Puts the first pieces, at most `most` bytes of them, into `slices`, for a vectored write; gives how many they are.
+    pub fn slices<'a>(&'a self, most: usize, slices: &mut [IoSlice<'a>]) -> usize {
+        let (mut small, mut left, mut filled) = (&self.small[..], most, 0);
         for (slot, piece) in slices.iter_mut().zip(&self.pieces) {
-            *slot = IoSlice::new(match piece {
+            if left == 0 {
+                break;
+            }
+            let piece = match piece {
                 Piece::Small(bytes) => {
                     let (piece, rest) = small.split_at(*bytes);
                     small = rest;
                     piece
                 }
                 Piece::Body(body) => body,
-            });
+            };
+            let taken = piece.len().min(left);
+            *slot = IoSlice::new(&piece[..taken]);
+            left -= taken;
+            filled += 1;
         }
-        slices.len().min(self.pieces.len())
+        filled
     }
 
     /// Everything that waits, in one buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); self.pieces.len()];
-        self.slices(&mut slices);
+        self.slices(usize::MAX, &mut slices);
         slices.iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// How many bytes were ever queued.
-    pub(crate) fn queued(&self) -> u64 {
+    /// How many bytes were ever queued: the position of the end.
+    pub fn queued(&self) -> u64 {
         self.passed + self.remaining as u64
     }
 
-    /// How many bytes were ever taken.
-    pub(crate) fn passed(&self) -> u64 {
+    /// How many bytes were ever taken: the position of the beginning.
+    pub fn passed(&self) -> u64 {
         self.passed
     }
 
@@ -127,6 +134,7 @@ mod tests {
         fn all_bytes_come_out_in_order(
             pieces in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 1..50)), 1..20),
             steps in prop::collection::vec(1usize..70, 1..40),
+            most in 1usize..80,
         ) {
             let mut output = Output::default();
             let mut expected = Vec::new();
@@ -142,9 +150,10 @@ mod tests {
             let mut seen = Vec::new();
             for step in steps.into_iter().cycle() {
                 let mut slices = [IoSlice::new(&[]); 3];
-                let filled = output.slices(&mut slices);
+                let filled = output.slices(most, &mut slices);
                 let given: Vec<u8> =
                     slices[..filled].iter().flat_map(|slice| slice.to_vec()).collect();
+                prop_assert!(!given.is_empty() && given.len() <= most);
                 let taken = step.min(given.len());
                 seen.extend_from_slice(&given[..taken]);
                 output.advance(taken);

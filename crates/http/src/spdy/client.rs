@@ -4,6 +4,7 @@ mod exchange;
 mod inbox;
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::rc::Rc;
@@ -29,7 +30,8 @@ pub fn connect<S: Transport>(
 ) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
     let session = Session::new(Role::Client, version, config);
     let gate = Gate::new(session.allowed_streams() as usize);
-    let state = State { session, inboxes: Inboxes::default(), driver: None };
+    let state =
+        State { session, inboxes: Inboxes::default(), driver: None, heads: VecDeque::new() };
     let shared = Rc::new(RefCell::new(state));
     let handle = Handle { shared: Shared(Rc::clone(&shared)), gate: gate.clone() };
     let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, gate };
@@ -41,6 +43,8 @@ struct State {
     session: Session,
     inboxes: Inboxes,
     driver: Option<Waker>,
+    /// Where in the session's output requests' heads end.
+    heads: VecDeque<u64>,
 }
 
 impl State {
@@ -118,6 +122,8 @@ impl Handle {
         let body = request.body();
         let opened = state.session.open(&fields, fields::level(priority), body.is_empty());
         let opened = opened.map_err(unopened)?;
+        // Each request's head goes by itself, as Chrome writes it: without Nagle's algorithm it is then a segment.
+        state.heads.push_back(state.session.output().queued());
         if !body.is_empty() {
             let sent = state.session.send(opened.stream, body.clone(), true);
             sent.expect("a stream that was just opened takes data");
@@ -161,6 +167,7 @@ impl<S: Transport> Driver<S> {
         if is_unused {
             state.session.go_away(CloseReason::OK);
         }
+        state.heads.drain(..).for_each(|end| self.wire.end_write_at(end));
         let written = self.wire.poll_write(&mut state.session, cx);
         // That a request's last byte has left.
         state.deliver();

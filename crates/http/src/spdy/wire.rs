@@ -1,5 +1,6 @@
 //! A session's stream below: moves bytes between the two.
 
+use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
@@ -27,13 +28,26 @@ pub(super) struct Wire<S> {
     /// DATA frames are put behind what waits while that is less.
     fill_bytes: usize,
     notes: Option<HeldNotes>,
+    /// Positions in the output beyond which no write goes.
+    ends: VecDeque<u64>,
 }
 
 impl<S: Transport> Wire<S> {
     /// `chunk_bytes` is the size of the session's DATA frames: one that is half as large as the largest goes with the next.
     pub(super) fn new(stream: S, chunk_bytes: usize) -> Wire<S> {
         let notes = stream.held();
-        Wire { stream, buffer: BytesMut::new(), fill_bytes: chunk_bytes.div_ceil(2), notes }
+        Wire {
+            stream,
+            buffer: BytesMut::new(),
+            fill_bytes: chunk_bytes.div_ceil(2),
+            notes,
+            ends: VecDeque::new(),
+        }
+    }
+
+    /// No write goes beyond this position of the session's output: what was queued before goes by itself.
+    pub(super) fn end_write_at(&mut self, position: u64) {
+        self.ends.push_back(position);
     }
 
     /// Gives `session` what has come. Ready when nothing more will come, pending when nothing more is there.
@@ -74,8 +88,11 @@ impl<S: Transport> Wire<S> {
             if session.output().is_empty() {
                 return Pin::new(&mut self.stream).poll_flush(cx);
             }
+            let passed = session.output().passed();
+            while self.ends.pop_front_if(|end| *end <= passed).is_some() {}
+            let most = self.ends.front().map_or(usize::MAX, |end| (end - passed) as usize);
             let mut slices = [IoSlice::new(&[]); SLICES];
-            let filled = session.output().slices(&mut slices);
+            let filled = session.output().slices(most, &mut slices);
             let stream = Pin::new(&mut self.stream);
             let taken = ready!(stream.poll_write_vectored(cx, &slices[..filled]))?;
             if taken == 0 {

@@ -1,5 +1,7 @@
 //! The entries of a SETTINGS frame (2.6.4).
 
+use super::flag;
+
 /// What a setting is about. An id has 24 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SettingId(pub u32);
@@ -67,7 +69,7 @@ const PERSISTED: u8 = 0x2;
 impl Setting {
     /// Flags and id. `is_v2`: the id comes first and little-endian, a slip of the first implementation that draft 2 made the rule.
     pub(super) fn key(self, is_v2: bool) -> [u8; 4] {
-        let flags = PERSIST * u8::from(self.persist) | PERSISTED * u8::from(self.persisted);
+        let flags = flag(PERSIST, self.persist) | flag(PERSISTED, self.persisted);
         let [_, high, middle, low] = self.id.0.to_be_bytes();
         if is_v2 { [low, middle, high, flags] } else { [flags, high, middle, low] }
     }

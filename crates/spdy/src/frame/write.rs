@@ -5,7 +5,7 @@ use bytes::{BufMut, BytesMut};
 use super::settings::ENTRY_BYTES;
 use super::{
     Block, FLAG_CLEAR_SETTINGS, FLAG_FIN, FLAG_UNIDIRECTIONAL, Kind, MAX_LENGTH, SYN_STREAM_FIXED,
-    Settings, SynStream, block_offset,
+    Settings, SynStream, block_offset, flag,
 };
 use crate::{CloseReason, ResetReason, StreamId, Version};
 
@@ -23,13 +23,12 @@ fn flags_and_length(out: &mut BytesMut, flags: u8, length: usize) {
 /// The head of a DATA frame with `length` bytes, which are to follow.
 pub fn data_head(out: &mut BytesMut, stream: StreamId, fin: bool, length: usize) {
     out.put_u32(stream.get());
-    flags_and_length(out, FLAG_FIN * u8::from(fin), length);
+    flags_and_length(out, flag(FLAG_FIN, fin), length);
 }
 
 /// A SYN_STREAM.
 pub fn syn_stream(out: &mut BytesMut, version: Version, frame: &SynStream) {
-    let flags =
-        FLAG_FIN * u8::from(frame.fin) | FLAG_UNIDIRECTIONAL * u8::from(frame.unidirectional);
+    let flags = flag(FLAG_FIN, frame.fin) | flag(FLAG_UNIDIRECTIONAL, frame.unidirectional);
     let length = SYN_STREAM_FIXED + frame.block.len();
     control_head(out, version, Kind::SynStream, flags, length);
     out.put_u32(frame.stream.get());
@@ -53,7 +52,7 @@ pub fn headers(out: &mut BytesMut, version: Version, frame: &Block) {
 
 fn block(out: &mut BytesMut, version: Version, kind: Kind, frame: &Block) {
     let offset = block_offset(version);
-    let flags = FLAG_FIN * u8::from(frame.fin);
+    let flags = flag(FLAG_FIN, frame.fin);
     control_head(out, version, kind, flags, offset + frame.block.len());
     out.put_u32(frame.stream.get());
     out.put_bytes(0, offset - 4);
@@ -69,7 +68,7 @@ pub fn rst_stream(out: &mut BytesMut, version: Version, stream: StreamId, reason
 
 /// A SETTINGS frame.
 pub fn settings(out: &mut BytesMut, version: Version, settings: &Settings) {
-    let flags = FLAG_CLEAR_SETTINGS * u8::from(settings.clear);
+    let flags = flag(FLAG_CLEAR_SETTINGS, settings.clear);
     let entries = &settings.entries;
     control_head(out, version, Kind::Settings, flags, 4 + entries.len() * ENTRY_BYTES);
     out.put_u32(entries.len() as u32);
