@@ -154,10 +154,16 @@ fn names_that_are_not_known() {
 
 #[test]
 fn protocols_to_come_are_refused_by_name() {
-    for protocol in ["h3", "spdy", "h1-pipelined"] {
+    for protocol in ["h3", "h1-pipelined"] {
         let what = format!("protocol `{protocol}` is not supported yet: ");
         refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
     }
+}
+
+#[test]
+fn chromium_speaks_no_spdy() {
+    let chromium = "load bth2013 --world emu --client chromium --protocol spdy/3";
+    refuses(chromium, &["Chromium speaks SPDY no more", "use h1 or h2"]);
 }
 
 #[test]

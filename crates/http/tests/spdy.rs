@@ -246,8 +246,10 @@ fn each_versions_windows_limit_as_the_arithmetic_says() {
     let times = Version::ALL.map(|version| two_megabytes(version, small));
     let [(v31, limited), (v3, _), (v2, free)] = times;
     println!("3.1 {v31:.2} s, 3 {v3:.2} s, 2 {v2:.2} s");
-    // 3.1: 64 KB a round trip, 30 of them. 3: twice that, as there are two streams. 2: TCP alone.
-    assert!((3.0..3.6).contains(&v31) && (1.5..2.0).contains(&v3) && v2 < 1.1, "{times:?}");
+    // 3.1: at most 64 KB a round trip, and at least half of that, as windows are given back in halves: 30 to 60 of them.
+    // 3: twice as much, as there are two streams. 2: TCP alone.
+    assert!((3.0..6.3).contains(&v31) && (1.7..2.2).contains(&(v31 / v3)), "{times:?}");
+    assert!(v2 < 1.1, "{times:?}");
     assert!(limited > 0.8 && free == 0.0, "{times:?}");
 }
 
@@ -277,6 +279,8 @@ fn style_sheet(policy: Policy) -> f64 {
                 share.fetch(&get("/20000"), Priority::Lowest, &mut whole).await.unwrap();
             }));
         }
+        // The images' requests go first.
+        world::sleep(Duration::from_millis(1)).await;
         let mut whole = Whole(None);
         let request = get("/20000");
         connection.fetch(&request, Priority::Highest, &mut whole).await.unwrap();

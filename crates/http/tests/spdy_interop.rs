@@ -28,6 +28,12 @@ const CASES: [(Security, Version); 4] = [
     (Security::Tls12, Version::V2),
 ];
 
+/// As much of a body gets through. npm's `spdy` keeps windows of 64 KB for the streams of version 2, which has none and so never moves
+/// them.
+fn most(version: Version, bytes: usize) -> usize {
+    if version == Version::V2 { bytes.min(60_000) } else { bytes }
+}
+
 /// Whether npm's `spdy` is there; says so if it is not.
 #[expect(
     clippy::explicit_write,
@@ -108,16 +114,19 @@ fn node_as_server() {
             let opening = Opening::new(address, "any.farlink.test", security, protocol);
             let mut connection = open(opening).await;
             // Its limit is 100 streams, of which the other half waits here.
-            let requests = (0..200).map(|_| get("/100000")).collect();
+            let size = most(version, 100_000);
+            let requests = (0..200).map(|_| get(&format!("/{size}"))).collect();
             for seen in fetch_all(&connection, requests).await {
                 let seen = seen.unwrap();
-                assert_eq!((seen.status, seen.body.len()), (200, 100_000), "{security} {version}");
+                assert_eq!((seen.status, seen.body.len()), (200, size), "{security} {version}");
             }
             let seen = fetch(&mut connection, &get("/version")).await.unwrap();
             let number = version.name().trim_start_matches("spdy/");
             assert_eq!(String::from_utf8_lossy(&seen.body), number, "{security}");
-            let seen = fetch(&mut connection, &post("/body", vec![1; 500_000])).await.unwrap();
-            assert_eq!((seen.body.as_slice(), seen.sent_body), (&b"500000"[..], 500_000));
+            let size = most(version, 500_000);
+            let seen = fetch(&mut connection, &post("/body", vec![1; size])).await.unwrap();
+            let body = String::from_utf8_lossy(&seen.body).into_owned();
+            assert_eq!((body, seen.sent_body), (size.to_string(), size as u64));
             let mut large = get("/headers");
             large.headers_mut().insert("x-long", "z".repeat(8_000).parse().unwrap());
             assert_eq!(fetch(&mut connection, &large).await.unwrap().body, b"8000");
@@ -131,7 +140,7 @@ fn node_as_server() {
 
 const CLIENT: &str = r#"
 const spdy = require('spdy'), fs = require('fs');
-const [security, protocol, port, assets] = process.argv.slice(1);
+const [security, protocol, port, assets, down, up] = process.argv.slice(1);
 const plain = security === 'none';
 const http = require(plain ? 'http' : 'https');
 const agent = spdy.createAgent({
@@ -149,10 +158,10 @@ function ask(options, body, whole) {
     request.end(body);
 }
 for (let i = 0; i < 100; i++)
-    ask({ path: (i % 2 ? '/later' : '') + '/100000' }, undefined, body => {
+    ask({ path: (i % 2 ? '/later' : '') + '/' + down }, undefined, body => {
         bytes += body.length;
         if (--left === 0)
-            ask({ path: '/body', method: 'POST' }, Buffer.alloc(1000000), body => {
+            ask({ path: '/body', method: 'POST' }, Buffer.alloc(Number(up)), body => {
                 console.log(bytes, String(body));
                 process.exit(0);
             });
@@ -189,8 +198,12 @@ fn node_as_client() {
                 tls::Settings { identity: Identity::Rsa2048, ..tls::Settings::default() };
             let server = listen(Echo, Acceptor::with_tls(security, &settings));
             let port = server.address.port().to_string();
-            let node = node(CLIENT, &[security.name(), version.name(), &port, ASSETS]);
-            assert_eq!(run(node).await.trim(), "10000000 1000000", "{security} {version}");
+            let (down, up) = (most(version, 100_000), most(version, 1_000_000));
+            let sizes = [down, up].map(|size| size.to_string());
+            let [down_text, up_text] = sizes.each_ref().map(String::as_str);
+            let arguments = [security.name(), version.name(), &port, ASSETS, down_text, up_text];
+            let answer = run(node(CLIENT, &arguments)).await;
+            assert_eq!(answer.trim(), format!("{} {up}", 100 * down), "{security} {version}");
         });
     }
 }

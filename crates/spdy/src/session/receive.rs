@@ -136,7 +136,8 @@ impl Session {
         if frame.unidirectional { Err(ResetReason::PROTOCOL_ERROR) } else { Ok(()) }
     }
 
-    /// A pushed stream belongs to an open request and is its sender's alone (3.3).
+    /// A pushed stream belongs to an open request (3.3). That it is its sender's alone is taken for granted even where the flag is
+    /// missing, as in npm's spdy-transport; Chrome did not look either.
     fn check_pushed(&self, frame: &SynStream) -> Verdict {
         let refuse = |reason| Err(Fault::Stream(frame.stream, reason));
         if frame.associated.is_zero() {
@@ -144,9 +145,6 @@ impl Session {
                 Version::V2 => refuse(ResetReason::INVALID_STREAM),
                 _ => Err(SessionError::Unassociated(frame.stream).into()),
             };
-        }
-        if !frame.unidirectional {
-            return refuse(ResetReason::PROTOCOL_ERROR);
         }
         match self.streams.get(frame.associated) {
             Some(request) if request.receiving == Half::Open => Ok(()),
@@ -157,7 +155,7 @@ impl Session {
     fn begin_received(&mut self, stream: StreamId, priority: Priority, frame: &SynStream) {
         let mut state = self.new_stream(stream, priority);
         state.associated = frame.associated;
-        if frame.unidirectional {
+        if frame.unidirectional || self.role == Role::Client {
             state.sending = Half::Closed;
             state.is_replied = true;
         }

@@ -1,6 +1,7 @@
 //! The streams of a session: which are open, which numbers are used, who may send.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 
 use super::Role;
 use super::stream::{Half, Stream};
@@ -126,11 +127,8 @@ impl Streams {
 
     /// The streams above `last` that this end has opened.
     pub(super) fn ours_after(&self, last: StreamId) -> Vec<StreamId> {
-        self.open
-            .range(StreamId::new(last.get() + 1)..)
-            .map(|(id, _)| *id)
-            .filter(|id| self.is_ours(*id))
-            .collect()
+        let after = self.open.range((Bound::Excluded(last), Bound::Unbounded));
+        after.map(|(id, _)| *id).filter(|id| self.is_ours(*id)).collect()
     }
 
     /// All that are open.
