@@ -166,7 +166,7 @@ impl Pool {
                 let group = inner.group(origin);
                 let limit = match group.arm.protocol {
                     Protocol::H1 => self.browser.policy.connections_per_host,
-                    Protocol::H2 => 1,
+                    Protocol::H2 | Protocol::Spdy(_) => 1,
                 };
                 if !group.is_short() || group.open >= limit {
                     return;

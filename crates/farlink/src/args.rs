@@ -178,7 +178,7 @@ pub struct How {
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
     pub start_spacing: String,
 
-    /// Protocols, separated by commas: h1, h2, recorded.
+    /// Protocols, separated by commas: h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
 

@@ -156,10 +156,16 @@ fn names_that_are_not_known() {
 
 #[test]
 fn protocols_to_come_are_refused_by_name() {
-    for protocol in ["h3", "spdy", "h1-pipelined"] {
+    for protocol in ["h3", "h1-pipelined"] {
         let what = format!("protocol `{protocol}` is not supported yet: ");
         refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
     }
+}
+
+#[test]
+fn chromium_speaks_no_spdy() {
+    let chromium = "load bth2013 --world emu --client chromium --protocol spdy/3";
+    refuses(chromium, &["Chromium speaks SPDY no more", "use h1 or h2"]);
 }
 
 #[test]
@@ -175,10 +181,7 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
     refuses(&load("--clients 0"), &["--clients 0", "1 to 100"]);
     refuses(&load("--start-spacing 5"), &["--start-spacing: `5`", "`drawn 500ms`"]);
-    refuses(
-        &load("--clients 2 --client chromium --world emu"),
-        &["several clients are loaders"],
-    );
+    refuses(&load("--clients 2 --client chromium --world emu"), &["several clients are loaders"]);
     refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
     refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
     refuses(

@@ -11,7 +11,7 @@ use world::TcpStream;
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h1, h2};
+use crate::{Failure, Priority, Progress, h1, h2, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Opening {
     pub h1: h1::client::Settings,
     /// HTTP/2's settings.
     pub h2: h2::settings::Client,
+    /// SPDY's settings.
+    pub spdy: spdy::Config,
 }
 
 impl Opening {
@@ -46,6 +48,7 @@ impl Opening {
             sessions: ClientSessions::default(),
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
+            spdy: spdy::Config::CLIENT,
         }
     }
 
@@ -108,7 +111,7 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2 } = opening;
+    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2, spdy } = opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -121,7 +124,7 @@ pub async fn open(
                 Err(source) => return Err(OpenError::Secure { host, source }),
             };
             observe(Stage::Secured);
-            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on. HTTP/1.1 may go without.
+            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1.1 may go without.
             let agreed = stream.protocol();
             if agreed.unwrap_or(Protocol::H1) != protocol {
                 return Err(OpenError::Protocol { host, wanted: protocol, agreed });
@@ -138,6 +141,12 @@ pub async fn open(
             drop(world::spawn(driver));
             Connection::H2 { handle, local }
         }
+        Protocol::Spdy(version) => {
+            let local = stream.local_addr().ok();
+            let (handle, driver) = spdy::connect(stream, version, spdy);
+            drop(world::spawn(driver));
+            Connection::Spdy { handle, local }
+        }
     })
 }
 
@@ -151,6 +160,13 @@ pub enum Connection {
     H2 {
         /// Sends requests.
         handle: h2::Handle,
+        /// The address of this end.
+        local: Option<SocketAddr>,
+    },
+    /// SPDY: shared, too.
+    Spdy {
+        /// Sends requests.
+        handle: spdy::Handle,
         /// The address of this end.
         local: Option<SocketAddr>,
     },
@@ -174,6 +190,7 @@ impl Connection {
             }
             Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::Spdy { handle, .. } => handle.fetch(request, priority, progress).await,
         }
     }
 
@@ -183,6 +200,7 @@ impl Connection {
             Connection::H1(connection) => connection.is_reusable(),
             Connection::Pipelined(pipeline) => pipeline.is_usable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
+            Connection::Spdy { handle, .. } => handle.is_usable(),
         }
     }
 
@@ -199,6 +217,9 @@ impl Connection {
             Connection::H2 { handle, local } => {
                 Some(Connection::H2 { handle: handle.clone(), local: *local })
             }
+            Connection::Spdy { handle, local } => {
+                Some(Connection::Spdy { handle: handle.clone(), local: *local })
+            }
         }
     }
 
@@ -209,7 +230,7 @@ impl Connection {
             Connection::Pipelined(pipeline) => {
                 pipeline.with_stream(|stream| stream.local_addr().ok())
             }
-            Connection::H2 { local, .. } => *local,
+            Connection::H2 { local, .. } | Connection::Spdy { local, .. } => *local,
         }
     }
 }

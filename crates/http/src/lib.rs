@@ -1,6 +1,6 @@
 //! One client and one server API over every HTTP.
 //!
-//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, TLS by rustls -
+//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, SPDY by our own, TLS by rustls -
 //! over the streams of whichever world they run in. This crate knows nothing of pages or experiments.
 
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ pub mod h1;
 pub mod h2;
 pub mod message;
 pub mod server;
+pub mod spdy;
 pub mod tls;
 mod transport;
 pub mod wheel;

@@ -1,6 +1,7 @@
 //! The client's end of TLS.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::rc::Rc;
@@ -30,7 +31,7 @@ struct Inner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
     /// Made when first wanted, one for each version and protocol.
-    configs: [OnceCell<Arc<ClientConfig>>; 4],
+    configs: RefCell<BTreeMap<(Version, Protocol), Arc<ClientConfig>>>,
 }
 
 impl Default for ClientSessions {
@@ -53,7 +54,7 @@ impl ClientSessions {
     }
 
     /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
-    /// HTTP/2, as browsers do). What the server chose is [`Stream::protocol`].
+    /// HTTP/2 or SPDY, as browsers do). What the server chose is [`Stream::protocol`].
     ///
     /// # Errors
     /// If `host` is neither a DNS name nor an address, the transport fails or the handshake does.
@@ -78,13 +79,9 @@ impl ClientSessions {
     }
 
     fn config(&self, version: Version, protocol: Protocol) -> Arc<ClientConfig> {
-        let slot = match (version, protocol) {
-            (Version::Tls12, Protocol::H1) => 0,
-            (Version::Tls12, Protocol::H2) => 1,
-            (Version::Tls13, Protocol::H1) => 2,
-            (Version::Tls13, Protocol::H2) => 3,
-        };
-        Arc::clone(self.0.configs[slot].get_or_init(|| Arc::new(self.0.config(version, protocol))))
+        let mut configs = self.0.configs.borrow_mut();
+        let config = configs.entry((version, protocol));
+        Arc::clone(config.or_insert_with(|| Arc::new(self.0.config(version, protocol))))
     }
 }
 
@@ -103,10 +100,11 @@ impl Inner {
             .with_no_client_auth();
         config.resumption = Resumption::store(Arc::clone(&self.store) as _);
         config.max_fragment_size = self.settings.max_fragment_size();
-        config.alpn_protocols = match protocol {
-            Protocol::H1 => vec![Protocol::H1.alpn().to_vec()],
-            Protocol::H2 => vec![Protocol::H2.alpn().to_vec(), Protocol::H1.alpn().to_vec()],
+        let offered = match protocol {
+            Protocol::H1 => vec![Protocol::H1],
+            Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
         };
+        config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
         config
     }
 }

@@ -55,7 +55,7 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name.to_owned())
 }
 
-/// Declares an enum whose variants have one name each, everywhere.
+/// Declares an enum whose variants have one name each, everywhere. Names under `also` are understood and written as what they mean.
 macro_rules! choice {
     (
         $(#[$meta:meta])*
@@ -63,6 +63,7 @@ macro_rules! choice {
             $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )+
         }
         not_yet { $( $later:literal: $reason:literal, )* }
+        $( also { $( $alias:literal: $meant:ident, )* } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +95,9 @@ macro_rules! choice {
                 if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
                     return Ok(*choice);
                 }
+                $( $( if text == $alias {
+                    return Ok($type::$meant);
+                } )* )?
                 const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
                 if let Some((_, reason)) = NOT_YET.iter().find(|(name, _)| *name == text) {
                     return Err($crate::scenario::ChoiceError::NotYet {

@@ -13,12 +13,20 @@ choice! {
         H1Pipelined = "h1-pipelined",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
+        /// SPDY/3.1.
+        Spdy = "spdy",
+        /// SPDY/3, without a window for the session.
+        Spdy3 = "spdy/3",
+        /// SPDY/2, without flow control.
+        Spdy2 = "spdy/2",
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
     not_yet {
-        "spdy": "there is no SPDY/3.1 implementation here",
         "h3": "there is no QUIC transport here",
+    }
+    also {
+        "spdy/3.1": Spdy,
     }
 }
 

@@ -135,6 +135,11 @@ impl Scenario {
             (World::Sim, ..) if chromium => Some(
                 "a real Chromium loads pages in real time only: use the emulated world (world `emu`)",
             ),
+            (World::Emu, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2, _) if chromium => {
+                Some(
+                    "Chromium speaks SPDY no more since version 51: use h1 or h2, or the client `loader`",
+                )
+            }
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
 use http_stack::server::Acceptor;
-use http_stack::tls::Identity;
+use http_stack::tls::{Identity, Protocol};
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, Workers};
@@ -99,10 +99,12 @@ pub(crate) fn origins<'a>(
             // It knows no Ed25519, and offers all that it speaks.
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
-        let listen = Listen {
-            address: SocketAddr::new(origin_address(index), arm.port),
-            acceptor: Acceptor::with_tls(arm.security, &tls),
-        };
+        let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        if let Protocol::Spdy(version) = arm.protocol {
+            acceptor.spdy_in_clear = version;
+        }
+        let address = SocketAddr::new(origin_address(index), arm.port);
+        let listen = Listen { address, acceptor };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
     })
