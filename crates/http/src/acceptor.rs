@@ -105,6 +105,10 @@ impl Acceptor {
             Ok((stream, Protocol::H2)) => {
                 Served::H2(h2::serve(stream, handler, &self.h2, meter).await)
             }
+            Ok((_, Protocol::H3)) => Served::Unaccepted(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
+            )),
         }
     }
 }

@@ -10,7 +10,7 @@ use world::TcpStream;
 
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h1, h2};
+use crate::{Failure, Priority, Progress, h1, h2, h3};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct Opening {
     pub h1: h1::client::Settings,
     /// HTTP/2's settings.
     pub h2: h2::settings::Client,
+    /// HTTP/3's settings.
+    pub h3: h3::settings::Client,
 }
 
 impl Opening {
@@ -42,6 +44,7 @@ impl Opening {
             sessions: ClientSessions::default(),
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
+            h3: h3::settings::Client::default(),
         }
     }
 
@@ -90,6 +93,12 @@ pub enum OpenError {
         /// What the server chose.
         agreed: Option<Protocol>,
     },
+    /// HTTP/3 was asked for without TLS 1.3.
+    #[error("HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13")]
+    Unsecured {
+        /// What was asked for.
+        security: Security,
+    },
     /// The protocol could not be begun.
     #[error("failed to begin HTTP: {0}")]
     Begin(#[source] Failure),
@@ -104,7 +113,10 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, sessions, h1, h2 } = opening;
+    if opening.protocol == Protocol::H3 {
+        return open_quic(&opening, observe).await;
+    }
+    let Opening { address, host, security, protocol, sessions, h1, h2, .. } = opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -133,7 +145,20 @@ pub async fn open(
             drop(world::spawn(driver));
             Connection::H2 { handle, local }
         }
+        Protocol::H3 => unreachable!("HTTP/3 has no stream below it"),
     })
+}
+
+/// QUIC's handshake is TLS's: both stages are reached at once.
+async fn open_quic(
+    opening: &Opening,
+    observe: &mut impl FnMut(Stage),
+) -> Result<Connection, OpenError> {
+    let Opening { address, host, security, sessions, h3, .. } = opening;
+    if *security != Security::Tls13 {
+        return Err(OpenError::Unsecured { security: *security });
+    }
+    h3::connect(*address, host, sessions, h3, observe).await.map(Connection::H3)
 }
 
 /// A client's connection.
@@ -147,6 +172,8 @@ pub enum Connection {
         /// The address of this end.
         local: Option<SocketAddr>,
     },
+    /// HTTP/3: shared, too.
+    H3(h3::Handle),
 }
 
 impl Connection {
@@ -166,6 +193,7 @@ impl Connection {
                 connection.fetch(request, priority, progress).await
             }
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }
 
@@ -174,12 +202,13 @@ impl Connection {
         match self {
             Connection::H1(connection) => connection.is_reusable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
+            Connection::H3(handle) => handle.is_usable(),
         }
     }
 
     /// Whether requests share it.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Connection::H2 { .. })
+        matches!(self, Connection::H2 { .. } | Connection::H3(_))
     }
 
     /// The same connection once more, if requests can share it.
@@ -189,6 +218,7 @@ impl Connection {
             Connection::H2 { handle, local } => {
                 Some(Connection::H2 { handle: handle.clone(), local: *local })
             }
+            Connection::H3(handle) => Some(Connection::H3(handle.clone())),
         }
     }
 
@@ -197,6 +227,7 @@ impl Connection {
         match self {
             Connection::H1(connection) => connection.stream().local_addr().ok(),
             Connection::H2 { local, .. } => *local,
+            Connection::H3(handle) => Some(handle.local_addr()),
         }
     }
 }

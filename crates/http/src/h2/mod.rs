@@ -14,7 +14,7 @@ mod backlog;
 pub mod client;
 mod flow;
 pub mod frame;
-mod gate;
+pub(crate) mod gate;
 mod gather;
 pub mod observer;
 pub mod schedule;

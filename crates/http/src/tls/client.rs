@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
 use super::clock::WorldClock;
-use super::provider::provider;
+use super::provider::{Randomness, provider};
 use super::settings::{Protocol, Settings, Version};
 use super::stream::Stream;
 use super::trust::FixedLeaves;
@@ -29,8 +29,10 @@ pub struct ClientSessions(Rc<Inner>);
 struct Inner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
+    /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
+    quic_store: Arc<ClientSessionMemoryCache>,
     /// Made when first wanted, one for each version and protocol.
-    configs: [OnceCell<Arc<ClientConfig>>; 4],
+    configs: [OnceCell<Arc<ClientConfig>>; 5],
 }
 
 impl Default for ClientSessions {
@@ -48,8 +50,18 @@ impl fmt::Debug for ClientSessions {
 impl ClientSessions {
     /// A client without sessions.
     pub fn new(settings: Settings) -> ClientSessions {
-        let store = Arc::new(ClientSessionMemoryCache::new(SESSIONS));
-        ClientSessions(Rc::new(Inner { settings, store, configs: Default::default() }))
+        let [store, quic_store] = [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
+        ClientSessions(Rc::new(Inner { settings, store, quic_store, configs: Default::default() }))
+    }
+
+    /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
+    pub(crate) fn quic(&self) -> Arc<ClientConfig> {
+        self.config(Version::Tls13, Protocol::H3)
+    }
+
+    /// Where random bytes come from.
+    pub(crate) fn randomness(&self) -> &Randomness {
+        &self.0.settings.randomness
     }
 
     /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
@@ -83,6 +95,8 @@ impl ClientSessions {
             (Version::Tls12, Protocol::H2) => 1,
             (Version::Tls13, Protocol::H1) => 2,
             (Version::Tls13, Protocol::H2) => 3,
+            // QUIC has no other version (RFC 9001 section 4.2).
+            (_, Protocol::H3) => 4,
         };
         Arc::clone(self.0.configs[slot].get_or_init(|| Arc::new(self.0.config(version, protocol))))
     }
@@ -101,12 +115,20 @@ impl Inner {
             .dangerous()
             .with_custom_certificate_verifier(Arc::clone(trust) as _)
             .with_no_client_auth();
-        config.resumption = Resumption::store(Arc::clone(&self.store) as _);
-        config.max_fragment_size = self.settings.max_fragment_size();
-        config.alpn_protocols = match protocol {
-            Protocol::H1 => vec![Protocol::H1.alpn().to_vec()],
-            Protocol::H2 => vec![Protocol::H2.alpn().to_vec(), Protocol::H1.alpn().to_vec()],
+        let offered: &[Protocol] = match protocol {
+            Protocol::H1 => &[Protocol::H1],
+            Protocol::H2 => &[Protocol::H2, Protocol::H1],
+            Protocol::H3 => &[Protocol::H3],
         };
+        config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
+        if protocol == Protocol::H3 {
+            // QUIC has packets of its own for what TLS puts into records.
+            config.resumption = Resumption::store(Arc::clone(&self.quic_store) as _);
+            config.enable_early_data = true;
+        } else {
+            config.resumption = Resumption::store(Arc::clone(&self.store) as _);
+            config.max_fragment_size = self.settings.max_fragment_size();
+        }
         config
     }
 }

@@ -69,28 +69,32 @@ pub enum Protocol {
     H1,
     /// HTTP/2.
     H2,
+    /// HTTP/3, over QUIC.
+    H3,
 }
 
 impl Protocol {
-    /// What it is called in results: `h1`, `h2`.
+    /// What it is called in results: `h1`, `h2`, `h3`.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::H1 => "h1",
             Protocol::H2 => "h2",
+            Protocol::H3 => "h3",
         }
     }
 
-    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2).
+    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2, RFC 9114 section 3.1).
     pub fn alpn(self) -> &'static [u8] {
         match self {
             Protocol::H1 => b"http/1.1",
             Protocol::H2 => b"h2",
+            Protocol::H3 => b"h3",
         }
     }
 
     /// The protocol of this name in ALPN.
     pub fn from_alpn(name: &[u8]) -> Option<Protocol> {
-        [Protocol::H1, Protocol::H2].into_iter().find(|protocol| protocol.alpn() == name)
+        [Protocol::H1, Protocol::H2, Protocol::H3].into_iter().find(|protocol| protocol.alpn() == name)
     }
 }
 
