@@ -159,7 +159,8 @@ pub struct How {
     #[arg(long, default_value = "loader", help_heading = "Client")]
     pub client: String,
 
-    /// Protocols, separated by commas: h1, h2, recorded.
+    /// Protocols, separated by commas: h1, h2, h3-deployed (as quinn ships; short: h3), h3-matched (set as TCP is),
+    /// recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
 
@@ -183,6 +184,10 @@ pub struct How {
     /// Initial window, in segments (default: the generation's).
     #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
     pub initial_window: Option<u32>,
+
+    /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
+    #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
+    pub quic: Option<String>,
 
     /// Connections to one host at a time (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]

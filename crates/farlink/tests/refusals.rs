@@ -154,10 +154,24 @@ fn names_that_are_not_known() {
 
 #[test]
 fn protocols_to_come_are_refused_by_name() {
-    for protocol in ["h3", "spdy", "h1-pipelined"] {
+    for protocol in ["spdy", "h1-pipelined"] {
         let what = format!("protocol `{protocol}` is not supported yet: ");
         refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
     }
+}
+
+#[test]
+fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
+    refuses(&load("--protocol h2,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
+    refuses(&load("--protocol h2 --quic iw=4"), &["--quic turns nothing", "h3-deployed"]);
+    refuses(&load("--protocol h3 --quic cc=bbr"), &["--quic", "BBR", "cc=cubic"]);
+    refuses(&load("--protocol h3 --quic pacing=off"), &["--quic", "quinn always paces"]);
+    refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
+    refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
+    let chromium = "--world emu --client chromium --protocol h3";
+    refuses(&load(chromium), &["Chromium is not told here to speak HTTP/3"]);
 }
 
 #[test]
@@ -205,8 +219,8 @@ fn experiments_with_keys_and_values_that_mean_nothing() {
         &["e.toml:14:12: the grid has 0 scenarios, because `stack.protocol` is an empty list"],
     );
     refuses_experiment(
-        &with("\"h2\"]", "\"h3\"]"),
-        &["e.toml:14:19: ", "`h3` is not supported yet"],
+        &with("\"h2\"]", "\"h1-pipelined\"]"),
+        &["e.toml:14:19: ", "`h1-pipelined` is not supported yet"],
     );
     refuses_experiment(
         &with("\"cable\"", "\"cabel\""),

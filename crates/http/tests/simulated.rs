@@ -79,6 +79,7 @@ fn load(protocol: Protocol, security: Security) -> Loaded {
                     }));
                 }
             }
+            Protocol::H3 => unreachable!("HTTP/3 has tests of its own"),
         }
         for task in tasks {
             task.await;

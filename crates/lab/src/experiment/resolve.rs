@@ -15,7 +15,9 @@ use super::raw::{
 };
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
-use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario, Tcp, Transport};
+use crate::scenario::{
+    ChoiceError, NetworkSpec, PageRef, Quic, QuicError, Scenario, Tcp, Transport,
+};
 
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
@@ -82,6 +84,7 @@ pub(crate) fn cells(
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
+    grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -93,7 +96,14 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed =
-        [("release", &raw.release), ("client.program", &raw.client.program), ("world", &raw.world)];
+        [
+            ("transport.quic", &raw.transport.quic),
+            ("release", &raw.release),
+            ("client.program", &raw.client.program),
+            ("stack.tls", &raw.stack.tls),
+            ("stack.protocol", &raw.stack.protocol),
+            ("world", &raw.world),
+        ];
     let (key, span) = typed
         .into_iter()
         .find_map(|(key, typed)| Some((key, typed.as_ref()?.span())))
@@ -219,6 +229,15 @@ fn congestion(scalar: &Scalar) -> Result<String, Problem> {
         Ok(()) => Ok(name),
         Err(source) => Err(Problem::Transport { key: key.to_owned(), source }),
     }
+}
+
+/// QUIC's knobs.
+fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
+    let typed = text("transport.quic")(scalar)?;
+    typed.parse().map_err(|error: QuicError| {
+        let refusal = Refusal { message: error.to_string(), hint: None };
+        Problem::Refused { key: "transport.quic".into(), refusal }
+    })
 }
 
 /// Turns a knob to a value that was checked.

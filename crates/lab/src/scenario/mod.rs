@@ -6,6 +6,7 @@
 mod choice;
 mod client;
 mod network;
+mod quic;
 mod stack;
 mod transport;
 mod whole;
@@ -14,6 +15,7 @@ pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
 pub use network::{NetworkError, NetworkSpec, Queue};
+pub use quic::{Quic, QuicCongestion, QuicError};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};
 pub use whole::{Nuisance, PageRef, Release, Scenario, World};

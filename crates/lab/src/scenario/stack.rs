@@ -11,13 +11,26 @@ choice! {
         H1 = "h1",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
+        /// HTTP/3 (RFC 9114) over QUIC as a library deploys it: quinn with its own congestion control, windows and timers.
+        H3Deployed = "h3-deployed",
+        /// HTTP/3 over QUIC that is set as TCP is: congestion control, initial window, acknowledgements.
+        H3Matched = "h3-matched",
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
     not_yet {
         "h1-pipelined": "HTTP/1.1 pipelining has no client here",
         "spdy": "there is no SPDY/3.1 implementation here",
-        "h3": "there is no QUIC transport here",
+    }
+    also {
+        "h3": H3Deployed,
+    }
+}
+
+impl Protocol {
+    /// Whether it runs over QUIC rather than TCP.
+    pub const fn is_quic(self) -> bool {
+        matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
-use super::{Client, NetworkSpec, Program, Protocol, Server, Stack, Tls, Transport};
+use super::{Client, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls, Transport};
 
 choice! {
     /// Which clock and network a journey runs on.
@@ -79,6 +79,9 @@ pub struct Scenario {
     pub stack: Stack,
     /// TCP's settings.
     pub transport: Transport,
+    /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
+    #[serde(default, skip_serializing_if = "Quic::is_usual")]
+    pub quic: Quic,
     /// Who loads it.
     pub client: Client,
     /// Who serves it.
@@ -101,6 +104,7 @@ impl Scenario {
             network,
             stack: Stack::default(),
             transport: Transport::default(),
+            quic: Quic::default(),
             client: Client::default(),
             server: Server::default(),
             nuisance: Nuisance::On,
@@ -112,7 +116,23 @@ impl Scenario {
     /// Why no world can run it, if none can.
     pub fn contradiction(&self) -> Option<&'static str> {
         let chromium = self.client.program == Program::Chromium;
-        match (self.world, self.stack.protocol, self.stack.tls) {
+        let protocol = self.stack.protocol;
+        if protocol.is_quic() && self.stack.tls != Tls::Tls13 {
+            return Some(
+                "HTTP/3 runs over QUIC, which TLS 1.3 alone secures (RFC 9001): use tls13 with it",
+            );
+        }
+        if !protocol.is_quic() && !self.quic.is_usual() {
+            return Some(
+                "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if protocol.is_quic() && chromium {
+            return Some(
+                "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
+            );
+        }
+        match (self.world, protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
             ),

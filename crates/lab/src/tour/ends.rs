@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
+use http_stack::h3;
 use http_stack::server::Acceptor;
-use http_stack::tls::Identity;
+use http_stack::tls::{Identity, Protocol};
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
+use super::quic;
 use super::ready::Ready;
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
@@ -59,7 +61,8 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         policy.connections_total = limit as usize;
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
-    Ok(Browser::new(policy, device, compute_spread))
+    let browser = Browser::new(policy, device, compute_spread);
+    Ok(browser.with_h3(quic::client(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -102,6 +105,8 @@ pub(crate) fn origins<'a>(
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor: Acceptor::with_tls(arm.security, &tls),
+            h3: (arm.protocol == Protocol::H3)
+                .then(|| h3::Acceptor::new(&tls, quic::server(scenario))),
         };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))

@@ -11,6 +11,7 @@ mod limits;
 mod networks;
 mod observed;
 mod proof;
+mod quic;
 mod ready;
 
 use std::net::IpAddr;

@@ -101,6 +101,7 @@ impl Ready {
 /// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
 fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
+        (Protocol::H3Deployed | Protocol::H3Matched, _) => tls::Protocol::H3,
         (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
         (Protocol::H1, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }

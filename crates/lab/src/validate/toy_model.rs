@@ -71,7 +71,7 @@ fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
 fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
         Protocol::H1 => false,
-        Protocol::H2 => true,
+        Protocol::H2 | Protocol::H3Deployed | Protocol::H3Matched => true,
         Protocol::Recorded => {
             matches!(host.recorded_protocol.as_deref(), Some("h2" | "h3" | "spdy"))
         }
