@@ -94,7 +94,9 @@ pub enum OpenError {
         agreed: Option<Protocol>,
     },
     /// HTTP/3 was asked for without TLS 1.3.
-    #[error("HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13")]
+    #[error(
+        "HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13"
+    )]
     Unsecured {
         /// What was asked for.
         security: Security,

@@ -225,20 +225,31 @@ fn losses_are_repaired_and_told() {
     }
 }
 
-#[test]
-fn the_matched_window_begins_and_grows_as_our_tcp_s() {
-    let matched = Transport::matching(&tcp::Config::default());
-    assert!(matches!(&matched.congestion, Congestion::AsTcp(_)));
-    let mut stage = plan_over(link());
+/// What one response of 3 MB leaves on a path with a queue of 250 packets.
+fn bulk(transport: Transport) -> Report {
+    let mut stage = plan_over(LinkConfig { queue: QueueLimit::Packets(250), ..link() });
     stage.0.record_series();
-    let (_, report) = simulate(stage, matched.clone(), page(matched));
-    let server = report.endpoints.iter().find(|end| !end.active).unwrap();
-    let first = &server.series[0].stats;
-    // 14,480 bytes in packets of 1,200.
-    assert_eq!((first.cwnd, first.ssthresh), (12, None));
-    // HyStart leaves slow start before a queue of 100 packets overflows.
-    assert!(server.series.iter().any(|sample| sample.stats.ssthresh.is_some()));
-    assert!(report.drops.is_empty(), "{} drops", report.drops.len());
+    simulate(stage, transport.clone(), async move {
+        let mut connection = open(opening(SERVER, transport)).await;
+        fetch(&mut connection, &get("/3000000")).await.unwrap();
+        world::sim::report().unwrap()
+    })
+}
+
+fn server_of(report: &Report) -> &Endpoint {
+    report.endpoints.iter().find(|end| !end.active).unwrap()
+}
+
+#[test]
+fn the_matched_window_begins_as_tcp_s_and_leaves_slow_start_by_hystart() {
+    let [deployed, matched] = arms().map(|(_, transport)| bulk(transport));
+    let first = |report: &Report| server_of(report).series[0].stats.clone();
+    // 14,480 bytes in packets of 1,200, and 12,000.
+    assert_eq!((first(&matched).cwnd, first(&matched).ssthresh), (12, None));
+    assert_eq!((first(&deployed).cwnd, first(&deployed).ssthresh), (10, None));
+    let left = server_of(&matched).series.iter().any(|sample| sample.stats.ssthresh.is_some());
+    assert!(left && matched.drops.is_empty(), "{} drops", matched.drops.len());
+    assert!(deployed.drops.len() > 100, "{} drops", deployed.drops.len());
 }
 
 #[test]

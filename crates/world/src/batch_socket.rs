@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-pub use quinn_udp::{RecvMeta, Transmit};
+pub use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 
 use crate::ambient::{self, Kind};
 use crate::{real, sim};

@@ -28,7 +28,7 @@ mod stream;
 mod task;
 mod time;
 
-pub use batch_socket::{BatchSocket, RecvMeta, Transmit, Writable};
+pub use batch_socket::{BatchSocket, EcnCodepoint, RecvMeta, Transmit, Writable};
 pub use chances::stream;
 pub use datagram::UdpSocket;
 pub use resolve::resolve;

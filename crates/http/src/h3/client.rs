@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
 use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{ConnectionError, StreamError};
 use ::h3::quic::StreamId;
+use bytes::{Buf, Bytes};
 use http::Request;
 use quinn::crypto::rustls::QuicClientConfig;
 use units::Time;

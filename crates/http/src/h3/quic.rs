@@ -10,9 +10,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
 use ::h3::error::Code;
 use ::h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
+use bytes::{Buf, Bytes};
 use quinn::{ReadError, VarInt, WriteError};
 
 use super::frames::{Meter, Passed};
@@ -296,11 +296,7 @@ pub(super) struct SendStream {
 }
 
 impl SendStream {
-    fn new(
-        stream: quinn::SendStream,
-        tally: &SharedTally,
-        watch: Option<Rc<Watch>>,
-    ) -> SendStream {
+    fn new(stream: quinn::SendStream, tally: &SharedTally, watch: Option<Rc<Watch>>) -> SendStream {
         SendStream { stream, writing: None, tally: Rc::clone(tally), _watch: watch }
     }
 }
@@ -347,11 +343,7 @@ pub(super) struct RecvStream {
 }
 
 impl RecvStream {
-    fn new(
-        stream: quinn::RecvStream,
-        tally: &SharedTally,
-        watch: Option<Rc<Watch>>,
-    ) -> RecvStream {
+    fn new(stream: quinn::RecvStream, tally: &SharedTally, watch: Option<Rc<Watch>>) -> RecvStream {
         RecvStream { stream, tally: Rc::clone(tally), _watch: watch }
     }
 }

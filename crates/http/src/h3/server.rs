@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
 use ::h3::error::{ConnectionError, StreamError};
 use ::h3::server::{RequestResolver, RequestStream};
+use bytes::{Buf, Bytes};
 use http::header::{CONTENT_LENGTH, HOST, HeaderValue};
 use http::{Method, Request, Response};
 use quinn::crypto::rustls::QuicServerConfig;

@@ -82,7 +82,8 @@ impl Transport {
 
     /// As a TCP is set.
     pub fn matching(tcp: &tcp::Config) -> Transport {
-        let tick = tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
+        let tick =
+            tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
         Transport {
             congestion: Congestion::AsTcp(AsTcp {
                 algorithm: tcp.congestion,
@@ -117,7 +118,10 @@ impl Transport {
 }
 
 impl Quinn {
-    pub(super) fn factory(self, initial_window_bytes: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
+    pub(super) fn factory(
+        self,
+        initial_window_bytes: u64,
+    ) -> Arc<dyn ControllerFactory + Send + Sync> {
         match self {
             Quinn::Cubic => {
                 let mut config = CubicConfig::default();

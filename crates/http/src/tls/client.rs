@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
 use super::clock::WorldClock;
-use super::provider::{Randomness, provider};
+use super::provider::provider;
 use super::settings::{Protocol, Settings, Version};
 use super::stream::Stream;
 use super::trust::FixedLeaves;
@@ -50,18 +50,14 @@ impl fmt::Debug for ClientSessions {
 impl ClientSessions {
     /// A client without sessions.
     pub fn new(settings: Settings) -> ClientSessions {
-        let [store, quic_store] = [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
+        let [store, quic_store] =
+            [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
         ClientSessions(Rc::new(Inner { settings, store, quic_store, configs: Default::default() }))
     }
 
     /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
         self.config(Version::Tls13, Protocol::H3)
-    }
-
-    /// Where random bytes come from.
-    pub(crate) fn randomness(&self) -> &Randomness {
-        &self.0.settings.randomness
     }
 
     /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside

@@ -94,7 +94,9 @@ impl Protocol {
 
     /// The protocol of this name in ALPN.
     pub fn from_alpn(name: &[u8]) -> Option<Protocol> {
-        [Protocol::H1, Protocol::H2, Protocol::H3].into_iter().find(|protocol| protocol.alpn() == name)
+        [Protocol::H1, Protocol::H2, Protocol::H3]
+            .into_iter()
+            .find(|protocol| protocol.alpn() == name)
     }
 }
 

@@ -95,15 +95,14 @@ pub(crate) fn cells(
 fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<(), ExperimentError> {
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
-    let typed =
-        [
-            ("transport.quic", &raw.transport.quic),
-            ("release", &raw.release),
-            ("client.program", &raw.client.program),
-            ("stack.tls", &raw.stack.tls),
-            ("stack.protocol", &raw.stack.protocol),
-            ("world", &raw.world),
-        ];
+    let typed = [
+        ("transport.quic", &raw.transport.quic),
+        ("release", &raw.release),
+        ("client.program", &raw.client.program),
+        ("stack.tls", &raw.stack.tls),
+        ("stack.protocol", &raw.stack.protocol),
+        ("world", &raw.world),
+    ];
     let (key, span) = typed
         .into_iter()
         .find_map(|(key, typed)| Some((key, typed.as_ref()?.span())))

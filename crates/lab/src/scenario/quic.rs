@@ -159,8 +159,14 @@ mod tests {
     fn what_cannot_be_had_is_refused_by_name() {
         assert!(refusal("cc=bbr").contains("BBR"));
         assert!(refusal("pacing=off").contains("quinn always paces"));
-        assert_eq!(refusal("cc=vegas"), "the QUIC knob `cc` cannot be `vegas`: it takes cubic or newreno");
-        assert_eq!(refusal("iw=1"), "the QUIC knob `iw` cannot be `1`: it takes packets, 2 to 1000");
+        assert_eq!(
+            refusal("cc=vegas"),
+            "the QUIC knob `cc` cannot be `vegas`: it takes cubic or newreno"
+        );
+        assert_eq!(
+            refusal("iw=1"),
+            "the QUIC knob `iw` cannot be `1`: it takes packets, 2 to 1000"
+        );
         assert_eq!(refusal("rto=1s"), "no QUIC knob is called `rto`; there are cc, iw and 0rtt");
         assert_eq!(refusal("iw=3,iw=4"), "the QUIC knob `iw` is set twice; keep one");
     }

@@ -60,7 +60,9 @@ mod tests {
         assert_eq!(deployed, Transport::QUINN);
         let matched = server(&scenario(Protocol::H3Matched, "")).transport;
         assert_eq!(matched.initial_window_bytes, 4 * 1448);
-        assert!(matches!(matched.congestion, Congestion::AsTcp(tcp) if tcp.algorithm == Algorithm::Cubic));
+        assert!(
+            matches!(matched.congestion, Congestion::AsTcp(tcp) if tcp.algorithm == Algorithm::Cubic)
+        );
     }
 
     #[test]
@@ -68,7 +70,9 @@ mod tests {
         let turned = |protocol| server(&scenario(protocol, "cc=newreno,iw=32")).transport;
         let (deployed, matched) = (turned(Protocol::H3Deployed), turned(Protocol::H3Matched));
         assert_eq!(deployed.congestion, Congestion::Quinn(Quinn::NewReno));
-        assert!(matches!(matched.congestion, Congestion::AsTcp(tcp) if tcp.algorithm == Algorithm::Reno));
+        assert!(
+            matches!(matched.congestion, Congestion::AsTcp(tcp) if tcp.algorithm == Algorithm::Reno)
+        );
         assert_eq!([deployed.initial_window_bytes, matched.initial_window_bytes], [38_400; 2]);
         assert!(!client(&scenario(Protocol::H3Matched, "0rtt=off")).early_data);
     }

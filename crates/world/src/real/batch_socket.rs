@@ -42,9 +42,8 @@ impl BatchSocket {
     }
 
     pub(crate) fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.socket.try_io(Interest::WRITABLE, || {
-            self.state.send(self.socket.as_ref().into(), transmit)
-        })
+        self.socket
+            .try_io(Interest::WRITABLE, || self.state.send(self.socket.as_ref().into(), transmit))
     }
 
     pub(crate) fn poll_receive(
