@@ -96,6 +96,7 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
+    let quic = quic::server(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
@@ -106,7 +107,7 @@ pub(crate) fn origins<'a>(
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor: Acceptor::with_tls(arm.security, &tls),
             h3: (arm.protocol == Protocol::H3)
-                .then(|| h3::Acceptor::new(&tls, quic::server(scenario))),
+                .then(|| h3::Acceptor::new(&tls, quic.clone())),
         };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
