@@ -247,9 +247,13 @@ fn the_matched_window_begins_as_tcp_s_and_leaves_slow_start_by_hystart() {
     // 14,480 bytes in packets of 1,200, and 12,000.
     assert_eq!((first(&matched).cwnd, first(&matched).ssthresh), (12, None));
     assert_eq!((first(&deployed).cwnd, first(&deployed).ssthresh), (10, None));
-    let left = server_of(&matched).series.iter().any(|sample| sample.stats.ssthresh.is_some());
-    assert!(left && matched.drops.is_empty(), "{} drops", matched.drops.len());
-    assert!(deployed.drops.len() > 100, "{} drops", deployed.drops.len());
+    // CUBIC grows on after HyStart, and overflows the queue by little; quinn's doubles into it.
+    let left = server_of(&matched).series.iter().find(|sample| sample.stats.ssthresh.is_some());
+    let (early, late) = (matched.drops.len(), deployed.drops.len());
+    assert!(left.is_some_and(
+        |sample| sample.at < matched.drops.first().map_or(Time::NEVER, |drop| drop.at)
+    ));
+    assert!(late > 4 * early && late > 100, "{early} and {late} drops");
 }
 
 #[test]

@@ -177,8 +177,8 @@ async fn batch(to: SocketAddr, receiver: BatchSocket) -> Vec<(usize, Option<EcnC
         let [one, two] = &mut space;
         let mut bufs = [IoSliceMut::new(one), IoSliceMut::new(two)];
         let mut metas = [RecvMeta::default(); 2];
-        let receive = |cx: &mut _| receiver.poll_receive(cx, &mut bufs, &mut metas);
-        let filled = std::future::poll_fn(receive).await.unwrap();
+        let filled = std::future::poll_fn(|cx| receiver.poll_receive(cx, &mut bufs, &mut metas));
+        let filled = filled.await.unwrap();
         for meta in &metas[..filled] {
             assert_eq!(meta.addr, here);
             // The kernel may merge what it was given in a piece.
