@@ -107,6 +107,42 @@ mod real_time {
         }
     }
 
+    /// Looks at the kernel's connections are for everybody; root sees every segment beside them, also where two networks with the same
+    /// addresses are emulated side by side.
+    #[test]
+    fn root_traces_the_kernels_connections_by_segment() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let arms = ["--protocol", "h1,h2", "-n", "1", "-j", "2", "--world", "emu"];
+        loads(&desk, &[&arms[..], &["--trace", "tcp=t.jsonl"]].concat());
+        for arm in ["h1", "h2"] {
+            let text = desk.read(&format!("t.{arm}.jsonl"));
+            let lines: Vec<Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let of = |trigger: &str| {
+                let servers = |line: &&Value| line["end"] == "server" && line["trigger"] == trigger;
+                lines.iter().filter(servers).collect::<Vec<_>>()
+            };
+            let (looks, probes) = (of("look"), of("probe"));
+            assert!(looks.len() > 10, "{}", looks.len());
+            if emu::Privilege::available() == emu::Privilege::Rootless {
+                assert!(probes.is_empty());
+                continue;
+            }
+            // An acknowledgement of at least every other of 140 segments.
+            assert!((70..400).contains(&probes.len()), "{}", probes.len());
+            let largest =
+                |samples: &[&Value]| samples.iter().map(|line| line["cwnd"].as_u64()).max();
+            // Looks see the last growth, too; a segment, how things stood before it.
+            assert!(largest(&probes) <= largest(&looks));
+            assert!(probes.iter().all(|line| line["rto_ns"].is_null()));
+            let at = lines.iter().filter_map(|line| line["at_ns"].as_u64());
+            assert!(at.is_sorted());
+        }
+    }
+
     #[test]
     fn an_emulated_visit_tells_what_a_simulated_one_does() {
         if !possible() {

@@ -31,6 +31,9 @@ pub struct Endpoint {
     pub local: SocketAddr,
     /// The other end's.
     pub peer: SocketAddr,
+    /// The socket's number (`SO_COOKIE`), unique on the machine: emulated networks side by side have the same addresses. None in the
+    /// simulated world, and where the system has none.
+    pub cookie: Option<u64>,
     /// Whether this end sent the first SYN.
     pub active: bool,
     /// When the socket was made. The real world sees one that was accepted only then, some time after its SYN came.

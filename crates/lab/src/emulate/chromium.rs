@@ -79,6 +79,7 @@ fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
     Some(Endpoint {
         local: connection.local,
         peer: connection.peer,
+        cookie: Some(connection.cookie),
         active: true,
         // When it was first looked at: within a look's pause of its SYN.
         opened_at: first.at,

@@ -1,5 +1,6 @@
 //! Orders journeys from outside of their sandboxes.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ use record::EmulationRecord;
 use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
+use super::trace::Trace;
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Program, Scenario};
@@ -98,7 +100,11 @@ impl Emulation {
         let order = Order { scenario: scenario.clone(), seed, detail: self.detail, chromium };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
-            let emulated = self.emulate(&order)?;
+            let trace = self.trace(scenario)?;
+            let mut emulated = self.emulate(&order)?;
+            if let Some(trace) = trace {
+                trace.tell(&mut emulated);
+            }
             match emulated.invalid {
                 None => return self.result(&order, emulated, attempt),
                 Some(why) => late = Some(why),
@@ -109,6 +115,17 @@ impl Emulation {
             "the emulation was not on time in {ATTEMPTS} attempts, so nothing was measured: {why}; run fewer loads \
              side by side (-j), or stop what else keeps the processors busy"
         ))
+    }
+
+    /// Traces the connections of a journey that is watched.
+    fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, String> {
+        if !self.detail.is_watched() {
+            return Ok(None);
+        }
+        let plan = self.library.ready(scenario)?.load_plan(scenario);
+        let ports: BTreeSet<u16> = plan.arms().iter().map(|arm| arm.port).collect();
+        let mtu = self.library.network_of(scenario)?.down_mtu();
+        Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))
     }
 
     /// One attempt.

@@ -35,6 +35,8 @@ pub(super) enum Answer {
 /// A journey that was emulated.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Emulated {
+    /// When its world began: nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) began_ns: u64,
     pub(super) visits: Vec<VisitRecord>,
     pub(super) punctuality: EmulationRecord,
     /// Why its times are not those of the network, if they are not.

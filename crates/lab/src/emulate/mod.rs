@@ -21,6 +21,7 @@ mod messages;
 mod packets;
 mod server;
 mod supervisor;
+mod trace;
 
 use std::io;
 use std::os::fd::AsFd;

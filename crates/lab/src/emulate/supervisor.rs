@@ -214,7 +214,7 @@ impl Emulation {
             kernel: kernel_release(),
         };
         let invalid = snapshot.check().err().map(|why| why.to_string());
-        Ok(Emulated { punctuality, invalid, frames, ..journey })
+        Ok(Emulated { began_ns: self.began_ns, punctuality, invalid, frames, ..journey })
     }
 }
 

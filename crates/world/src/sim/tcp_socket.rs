@@ -357,6 +357,7 @@ impl Socket {
         Endpoint {
             local: topology.address(self.here),
             peer: topology.address(self.there),
+            cookie: None,
             active: self.active,
             opened_at: self.opened_at,
             closed_at,
