@@ -49,6 +49,7 @@ impl Account {
         let endpoint = Endpoint {
             local,
             peer: connection.remote_address(),
+            cookie: None,
             active: connection.side() == quinn::Side::Client,
             opened_at,
             closed_at: None,
