@@ -43,6 +43,11 @@ impl Browser {
         Browser { policy, device, compute_spread, sessions, h3 }
     }
 
+    /// Its TLS sessions.
+    pub fn sessions(&self) -> &ClientSessions {
+        &self.sessions
+    }
+
     /// The same browser with other TLS sessions, and their settings.
     #[must_use]
     pub fn with_sessions(self, sessions: ClientSessions) -> Browser {
@@ -57,7 +62,8 @@ impl Browser {
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
-        Opening { h3: self.h3.clone(), ..opening.sessions(&self.sessions) }
+        let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
+        Opening { h3, pipelined, ..opening.sessions(&self.sessions) }
     }
 }
 

@@ -25,15 +25,18 @@ mod namespace;
 mod observer;
 mod packet_socket;
 mod path;
+mod qdisc;
 mod realtime;
 mod release;
 pub mod sandbox;
 mod side;
 
 mod superpacket;
+mod tap;
 mod testbed;
 mod topology;
 mod vnet;
+mod wire;
 
 pub use clock::Clock;
 pub use control::{Control, Invalid, Snapshot};
@@ -50,5 +53,6 @@ pub use observer::{Observer, Sighting};
 pub use path::{Drops, Path};
 pub use release::Release;
 pub use side::Side;
-pub use testbed::Testbed;
+pub use testbed::{Setup, Testbed};
 pub use topology::{NamedLink, Topology};
+pub use wire::{UnknownWire, Wire};

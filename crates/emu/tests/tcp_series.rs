@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use farlink_emu::derive::{Outflow, conversations};
-use farlink_emu::{Emulator, Passages, Privilege, Side, Testbed, Topology};
+use farlink_emu::{Passages, Privilege, Side, Testbed, Topology};
 use kernel::diag::Follower;
 use kernel::probe::{Probe, Wanted};
 use kernel::{Motion, Motions, Settings};
@@ -86,7 +86,7 @@ fn watch(privilege: Privilege) -> Views {
     let delay = Duration::from_millis(30);
     let link = |queue| LinkConfig::new(BitsPerSec::mbit(10), delay, queue);
     let topology = Topology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));
-    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(0, 0)));
+    let emulator = testbed.emulator(topology, &chance::Source::new(0, 0));
     let emulator = emulator.unwrap().observed_by(Passages::default());
     let (control, began) = (emulator.control(), emulator.clock().began());
     let emulation = std::thread::spawn(move || emulator.run());

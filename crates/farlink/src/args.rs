@@ -98,6 +98,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
+    /// Write a report of all loads: one HTML file with the answer, the figures, and of the median load of each arm
+    /// the waterfall and what lay below it: windows, what was sent again, the radio, energy (docs/report.md).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+
     /// Write the packets of the median load of each arm as pcapng, as seen at the client; those seen at the
     /// servers go beside it (`out.pcapng` and `out.servers.pcapng`; with several arms, the arm's name goes
     /// before that).
@@ -159,8 +164,8 @@ pub struct How {
     #[arg(long, default_value = "loader", help_heading = "Client")]
     pub client: String,
 
-    /// Protocols, separated by commas: h1, h2, h3-deployed (as quinn ships; short: h3), h3-matched (set as TCP is),
-    /// recorded.
+    /// Protocols, separated by commas: h1, h1-pipelined, h2, h3-deployed (QUIC as quinn ships it; short: h3), h3-matched
+    /// (QUIC set as TCP is), recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
 
@@ -197,6 +202,10 @@ pub struct How {
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_total: Option<u32>,
 
+    /// Requests on one connection at a time with h1-pipelined (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub pipeline_depth: Option<u32>,
+
     /// The client's CPU: zero, desktop, desktop-2013, nexus7.
     #[arg(long, default_value = "desktop", help_heading = "Client")]
     pub device: String,
@@ -204,6 +213,11 @@ pub struct How {
     /// How many times slower than the device the client's CPU is: 4x.
     #[arg(long, default_value = "1x", help_heading = "Client")]
     pub cpu: String,
+
+    /// What the client sends beside the page (may be given several times): ping:every=3s[,size=84B], packets that
+    /// the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md).
+    #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
+    pub traffic: Vec<String>,
 
     /// The browser's policy: chrome, chrome-2013, safari-ios9.
     #[arg(long, default_value = "chrome", help_heading = "Client")]

@@ -154,7 +154,7 @@ fn names_that_are_not_known() {
 
 #[test]
 fn protocols_to_come_are_refused_by_name() {
-    for protocol in ["spdy", "h1-pipelined"] {
+    for protocol in ["spdy"] {
         let what = format!("protocol `{protocol}` is not supported yet: ");
         refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
     }
@@ -219,8 +219,8 @@ fn experiments_with_keys_and_values_that_mean_nothing() {
         &["e.toml:14:12: the grid has 0 scenarios, because `stack.protocol` is an empty list"],
     );
     refuses_experiment(
-        &with("\"h2\"]", "\"h1-pipelined\"]"),
-        &["e.toml:14:19: ", "`h1-pipelined` is not supported yet"],
+        &with("\"h2\"]", "\"spdy\"]"),
+        &["e.toml:14:19: ", "`spdy` is not supported yet"],
     );
     refuses_experiment(
         &with("\"cable\"", "\"cabel\""),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use units::BitsPerSec;
 
-use crate::{LossModel, Rate};
+use crate::{Harq, LossModel, Rate};
 
 /// One direction of a network: plain data, as a profile or a person states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub struct LinkConfig {
     pub mtu: u32,
     /// Whose order of events and whose clock the link follows.
     pub emulator: Emulator,
+    /// How what it carries is repeated, on the link of an LTE cell: the radio says so, no setting of the link.
+    pub harq: Option<Harq>,
     /// The nuisance model's extra delay of each packet.
     pub processing_jitter: ProcessingJitter,
 }
@@ -49,6 +51,7 @@ impl LinkConfig {
             duplicate: 0.0,
             mtu: DEFAULT_MTU_BYTES,
             emulator: Emulator::Farlink,
+            harq: None,
             processing_jitter: ProcessingJitter::None,
         }
     }
@@ -195,7 +198,9 @@ pub enum Emulator {
     Farlink,
     /// Dummynet of FreeBSD and its Linux port (`ipfw3`): the same order, in ticks.
     Dummynet {
-        /// How often its timer runs: a jiffy of Linux (4 ms at HZ 250), or 1 ms.
+        /// What it counts time in: 1 ms, or a tick of FreeBSD (10 ms at `kern.hz=100`).
+        tick: Duration,
+        /// How often its timer runs: a jiffy of Linux (4 ms at HZ 250), a tick of FreeBSD.
         timer: Duration,
     },
     /// Linux's netem with `delay`, `rate` and `limit` in one qdisc.
@@ -203,6 +208,9 @@ pub enum Emulator {
 }
 
 impl Emulator {
+    /// Dummynet's tick at its `hz` of 1000.
+    pub(crate) const DEFAULT_TICK: Duration = Duration::from_millis(1);
+
     /// The timer of dummynet on a Linux of HZ 250.
     pub(crate) const DEFAULT_TIMER: Duration = Duration::from_millis(4);
 

@@ -32,7 +32,7 @@ mod stats;
 mod toml_text;
 mod trace;
 
-pub use cell::parse_rate;
+pub use cell::{CellError, CellShare, parse_rate};
 pub use config::{
     Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
     QueueLimit, Reorder,
@@ -44,9 +44,9 @@ pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Dama, Drx, Energy, Fach, Leo, Lte, Passed, Power, Preset, Radio, RadioConfig,
-    RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi,
-    radios,
+    Cause, Dama, Drx, Energy, Fach, Harq, ImpossibleRadio, Leo, Lte, Passed, Power, Preset, Radio,
+    RadioConfig, RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
+    Way, Wifi, radios,
 };
 pub use rate::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting};

@@ -1,7 +1,7 @@
 //! One direction of a network: loss, queue, serialiser, delay line.
 //!
 //! The order is dummynet's (`ip_dn_io.c`): a packet is lost first, dropped for want of room next, then
-//! serialised, then delayed. What carries it is one of four: a plain queue and the two imitated emulators
+//! serialised, then delayed; behind an LTE radio what was serialised may be repeated first. What carries it is one of four: a plain queue and the two imitated emulators
 //! decide all of a packet's fate when it enters, so a packet costs one timer at most, its arrival; a managed
 //! queue decides when the serialiser is free, so there service is an event, too.
 
@@ -22,12 +22,14 @@ mod dummynet;
 mod fifo;
 mod managed;
 mod netem;
+mod transport_blocks;
 
 use crossing::{Crossing, nanos_between};
 use dummynet::Dummynet;
 use fifo::Fifo;
 use managed::Managed;
 use netem::Netem;
+use transport_blocks::TransportBlocks;
 
 /// One direction of a network, carrying packets whose bodies `P` it never looks at.
 pub struct Link<P> {
@@ -35,6 +37,7 @@ pub struct Link<P> {
     loss: Loss,
     duplication: Duplication,
     carrier: Carrier<P>,
+    blocks: Option<Box<TransportBlocks>>,
     processing: Processing,
     delay_line: DelayLine<P>,
     fallen: Drops<P>,
@@ -92,6 +95,7 @@ impl<P: Clone + Send + 'static> Link<P> {
         Link {
             mtu: config.mtu,
             carrier: Carrier::new(&config, &stream),
+            blocks: config.harq.map(|harq| Box::new(TransportBlocks::new(harq, stream("blocks")))),
             loss: Loss::new(config.loss, stream("loss")),
             duplication: Duplication { probability: config.duplicate, stream: stream("duplicate") },
             processing: Processing { jitter: config.processing_jitter, stream: stream("jitter") },
@@ -273,12 +277,25 @@ impl<P> Link<P> {
         let wire_bytes = packet.wire_bytes;
         let Crossing { waited_ns, service_ns, arrives, order } = crossing;
         let arrives = self.processing.delayed(arrives, service_ns);
+        let arrives = arrives + self.repeated(since, &crossing);
         let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
         let arrives = self.delay_line.push(arrives, order, delivered);
         self.stats.marked_packets += u64::from(marked);
         if arrives < Time::NEVER {
             let all_ns = nanos_between(since, arrives);
             self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
+        }
+    }
+
+    /// What repetitions on the air add to the way of a packet that entered at `since`.
+    #[inline(always)]
+    fn repeated(&mut self, since: Time, crossing: &Crossing) -> Duration {
+        match &mut self.blocks {
+            Some(blocks) if crossing.arrives < Time::NEVER => {
+                let starts = since + Duration::from_nanos(crossing.waited_ns);
+                blocks.delay(starts, starts + Duration::from_nanos(crossing.service_ns))
+            }
+            _ => Duration::ZERO,
         }
     }
 
@@ -299,8 +316,8 @@ impl<P: Send + 'static> Carrier<P> {
     fn new(config: &LinkConfig, stream: &dyn Fn(&str) -> Stream) -> Carrier<P> {
         let propagation = Propagation::new(config, stream("delay"));
         match config.emulator {
-            Emulator::Dummynet { timer } => {
-                Carrier::Dummynet(Box::new(Dummynet::new(config, timer)))
+            Emulator::Dummynet { tick, timer } => {
+                Carrier::Dummynet(Box::new(Dummynet::new(config, tick, timer)))
             }
             Emulator::Netem => Carrier::Netem(Box::new(Netem::new(config, propagation))),
             Emulator::Farlink => match Managed::new(config, stream("queue")) {

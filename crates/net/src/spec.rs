@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cell::parse_rate;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
@@ -51,7 +50,7 @@ pub(crate) struct Links {
 }
 
 /// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "rate",
     "delay",
     "trace",
@@ -65,6 +64,7 @@ const FIELDS: [&str; 14] = [
     "duplicate",
     "mtu",
     "emulator",
+    "tick",
     "timer",
 ];
 
@@ -163,6 +163,8 @@ impl Spec {
         let up_rate = up_rate.ok_or_else(|| missing("up", "up=5mbit"))?;
         let mut links = self.links(origin, "", (up_rate, down_rate), delays)?;
         links.radio = std::mem::take(&mut self.radio).resolve(origin)?;
+        let harq = links.radio.as_ref().and_then(RadioConfig::harq);
+        (links.up.harq, links.down.harq) = (harq, harq);
         for ((number, hop), expected) in self.hops.into_iter().zip(1..) {
             if number != expected {
                 let origin = origin.to_owned();
@@ -320,9 +322,4 @@ fn put<T>(
     })?;
     *slot = Some(value);
     Ok(())
-}
-
-/// A rate as typed.
-fn constant(text: &str) -> Result<Rate, ValueError> {
-    Ok(Rate::Constant(parse_rate(text)?))
 }

@@ -31,6 +31,8 @@ impl Pings {
     #[expect(clippy::disallowed_methods, reason = "real time")]
     pub fn send(span: Duration) -> Pings {
         let socket = open();
+        // The kernel begins to stamp packets a while after the first who asks for it.
+        std::thread::sleep(INTERVAL);
         let mut rtts = BTreeMap::new();
         let mut sent = Vec::new();
         for seq in 0..(span.as_millis() / INTERVAL.as_millis()) as u16 {

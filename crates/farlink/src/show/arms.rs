@@ -28,6 +28,8 @@ pub struct Arm {
 pub struct Load {
     /// Loads of the same repetition are paired across arms.
     pub repetition: u32,
+    /// Of its journey: the place in the plan.
+    pub position: u64,
     /// Of its journey.
     pub seed: u64,
     /// What was measured.
@@ -70,9 +72,9 @@ impl Arm {
     }
 
     fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
-        let (repetition, seed) = (journey.repetition, journey.seed);
+        let JourneyPlan { repetition, position, seed, .. } = *journey;
         let visits = result.visits.iter().filter(|visit| visit.record.view == self.view.name());
-        self.loads.extend(visits.map(|v| Load { repetition, seed, visit: v.clone() }));
+        self.loads.extend(visits.map(|v| Load { repetition, position, seed, visit: v.clone() }));
         self.lost.extend(result.failure.clone());
         self.notes.extend(result.notes.iter().cloned());
     }

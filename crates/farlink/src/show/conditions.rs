@@ -67,12 +67,15 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let (host, total) = (stack.connections_per_host, stack.connections_total);
     tell(host.is_some(), format!("{} connections a host", limit(host)));
     tell(total.is_some(), format!("{} connections in all", limit(total)));
+    let depth = stack.pipeline_depth;
+    tell(depth.is_some(), format!("pipelines of {}", limit(depth)));
     tell(server.origins == Origins::Recorded, "recorded origins".to_owned());
     tell(server.workers.is_some(), format!("{} workers a host", limit(server.workers)));
     tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
+    tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

@@ -41,7 +41,10 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let told = Rc::clone(&witness);
     let detail = order.detail;
     let done = real::run(config, async move {
-        let visits = tour::tour(browser, scenario, plan, witness).await;
+        let visits = match tour::tour(browser, scenario, plan, witness).await {
+            Ok(visits) => visits,
+            Err(error) => return FromClient::Failed(format!("background traffic: {error}")),
+        };
         let endpoints = if detail.is_watched() { super::endpoints() } else { Vec::new() };
         FromClient::Done { visits, endpoints, notes: Vec::new(), shown: Vec::new() }
     })?;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use browser::chromium::Chromium;
+use emu::Wire;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
@@ -31,6 +32,8 @@ pub struct Emulation {
     chromium: Result<Chromium, String>,
     /// How much is kept of a journey.
     detail: Detail,
+    /// What the wires are to be made of, if somebody says so.
+    wire: Option<Wire>,
     /// Journeys with everything that crossed their wires, if somebody wants to look at them.
     watched: Mutex<Vec<Observed>>,
     /// Whether this machine can do it, once somebody has asked.
@@ -46,7 +49,13 @@ impl Emulation {
         chromium: Result<Chromium, String>,
     ) -> Emulation {
         let (watched, able) = (Mutex::default(), OnceLock::new());
-        Emulation { library, program, chromium, detail: Detail::Records, watched, able }
+        let (detail, wire) = (Detail::Records, None);
+        Emulation { library, program, chromium, detail, wire, watched, able }
+    }
+
+    /// The same over wires that are made of this.
+    pub fn over(self, wire: Wire) -> Emulation {
+        Emulation { wire: Some(wire), ..self }
     }
 
     /// The same, which keeps what crosses the wires of its journeys.
@@ -64,7 +73,7 @@ impl Emulation {
     /// # Errors
     /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        self.able.get_or_init(able).clone()?;
+        self.able.get_or_init(|| able(self.wire)).clone()?;
         if scenario.client.program == Program::Chromium
             && let Err(message) = &self.chromium
         {
@@ -97,7 +106,8 @@ impl Emulation {
 
     fn run(&self, scenario: &Scenario, seed: u64) -> Result<(JourneyResult, Traffic), String> {
         let chromium = self.chromium.as_ref().ok().map(|found| found.program().to_owned());
-        let order = Order { scenario: scenario.clone(), seed, detail: self.detail, chromium };
+        let (detail, wire) = (self.detail, self.wire);
+        let order = Order { scenario: scenario.clone(), seed, detail, chromium, wire };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
             let trace = self.trace(scenario)?;
@@ -180,8 +190,8 @@ impl Emulation {
 }
 
 /// Whether this machine can emulate networks at all; if not, what mends that.
-fn able() -> Result<(), Refusal> {
-    let missing = emu::diagnosis::missing();
+fn able(wire: Option<Wire>) -> Result<(), Refusal> {
+    let missing = emu::diagnosis::missing(wire);
     if missing.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use emu::Wire;
 use net::{DropCause, Energy, LinkStats, Transition};
 use record::{EmulationRecord, VisitRecord};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub(super) struct Order {
     pub(super) detail: Detail,
     /// The browser's program, if there is one.
     pub(super) chromium: Option<PathBuf>,
+    /// What the wires are to be made of, if somebody says so.
+    pub(super) wire: Option<Wire>,
 }
 
 /// What the supervisor answers to farlink in the end.

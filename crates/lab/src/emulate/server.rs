@@ -37,6 +37,9 @@ async fn work(
     for (listen, origin) in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
         world::spawn(listen.bind()?.serve(origin, meters.clone()));
     }
+    if let Some(background) = tour::Background::of(&order.scenario, arms) {
+        background.serve(&Detail::Records.tls(source, "server/traffic"))?;
+    }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();
     let (answers, to_send) = std::sync::mpsc::channel();

@@ -4,13 +4,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use chance::Source;
 use emu::sandbox::{RunAs, Supervisor};
-use emu::{Control, Emulator, Snapshot, Testbed, Topology};
+use emu::{Control, Setup, Snapshot, Testbed, Topology, Wire};
 use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,7 +44,7 @@ fn emulate(
     order: &Order,
 ) -> Result<Emulated, EmulationError> {
     let topology = topology(order)?;
-    let testbed = testbed(&topology, &order.scenario.transport)?;
+    let testbed = testbed(&topology, &order.scenario.transport, order.wire)?;
     let client = match order.scenario.client.program {
         Program::Loader => Role::Client,
         Program::Chromium => Role::Chromium,
@@ -167,7 +166,7 @@ struct Emulation {
 }
 
 impl Emulation {
-    /// Starts it in this process's own network namespace, the testbed's middle.
+    /// Starts it in this process.
     fn start(
         topology: Topology,
         order: &Order,
@@ -176,24 +175,18 @@ impl Emulation {
         let source = Source::new(order.seed, 0);
         let watched = order.detail.is_watched();
         let passages = SharedPassages::default();
-        let watching = passages.clone();
+        let observer = (passages.clone(), watched.then(Capture::default));
         let release = match order.scenario.release {
             Release::Single => emu::Release::Exact,
             Release::Coalesced => emu::Release::THRIFTY,
         };
-        let (ready, started) = mpsc::channel();
-        let thread = testbed.middle().spawn(move || {
-            let observer = (watching, watched.then(Capture::default));
-            let emulator =
-                Emulator::new(topology, &source)?.releasing(release).observed_by(observer);
-            // Whoever waits for it gives up only when this thread ends.
-            let _ = ready.send((emulator.control(), emulator.clock().began()));
+        let emulator = testbed.emulator(topology, &source)?;
+        let emulator = emulator.releasing(release).observed_by(observer);
+        let (control, began) = (emulator.control(), emulator.clock().began());
+        let thread = thread::spawn(move || {
             let account = emulator.run()?;
             Ok((account.snapshot, account.observer.1.map_or_else(Vec::new, |capture| capture.0)))
-        })?;
-        let Ok((control, began)) = started.recv() else {
-            return Err(join(thread).err().unwrap_or(emu::Error::Panicked("emulator")).into());
-        };
+        });
         let began_ns = u64::try_from(began.as_nanos()).unwrap_or(u64::MAX);
         Ok(Emulation { control, passages, thread, began_ns })
     }
@@ -214,12 +207,26 @@ impl Emulation {
             kernel: kernel_release(),
         };
         let invalid = snapshot.check().err().map(|why| why.to_string());
-        Ok(Emulated { began_ns: self.began_ns, punctuality, invalid, frames, ..journey })
+        let notes = journey.notes.into_iter().chain(note(snapshot.wire)).collect();
+        let began_ns = self.began_ns;
+        Ok(Emulated { began_ns, punctuality, invalid, frames, notes, ..journey })
     }
 }
 
 fn join(thread: JoinHandle<Result<Outcome, emu::Error>>) -> Result<Outcome, emu::Error> {
     thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
+}
+
+/// What a reader must know of the wires.
+fn note(wire: Wire) -> Option<String> {
+    match wire {
+        Wire::Veth => None,
+        Wire::Tap => Some(
+            "the emulator's wires were TAP devices instead of veth: what a program or a timer sent entered its link when it was read, \
+             later by a wake-up of the emulator"
+                .to_owned(),
+        ),
+    }
 }
 
 /// `uname -r`
@@ -229,10 +236,14 @@ fn kernel_release() -> String {
 }
 
 /// The namespaces.
-fn testbed(topology: &Topology, transport: &Transport) -> Result<Testbed, EmulationError> {
+fn testbed(
+    topology: &Topology,
+    transport: &Transport,
+    wire: Option<Wire>,
+) -> Result<Testbed, EmulationError> {
     let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
     let sides = [settings(&transport.client)?, settings(&transport.server)?];
-    Ok(Testbed::with_tcp(topology.mtu(), sides)?)
+    Ok(Testbed::build(Setup { mtu: topology.mtu(), tcp: Some(sides), wire })?)
 }
 
 /// The network between both ends.

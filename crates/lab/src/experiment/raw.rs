@@ -24,6 +24,7 @@ pub struct RawExperiment {
     nuisance: Varied,
     world: Varied,
     release: Varied,
+    traffic: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -44,6 +45,7 @@ pub struct RawGrid {
     pub nuisance: Varied,
     pub world: Varied,
     pub release: Varied,
+    pub traffic: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -60,6 +62,7 @@ impl RawExperiment {
             nuisance,
             world,
             release,
+            traffic,
             page,
             network,
             stack,
@@ -68,7 +71,18 @@ impl RawExperiment {
             server,
             ..
         } = self;
-        RawGrid { nuisance, world, release, page, network, stack, transport, client, server }
+        RawGrid {
+            nuisance,
+            world,
+            release,
+            traffic,
+            page,
+            network,
+            stack,
+            transport,
+            client,
+            server,
+        }
     }
 }
 
@@ -90,6 +104,7 @@ pub struct RawStack {
     pub tls: Varied,
     pub connections_per_host: Varied,
     pub connections_total: Varied,
+    pub pipeline_depth: Varied,
 }
 
 /// `[transport]`

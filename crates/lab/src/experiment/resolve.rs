@@ -16,7 +16,7 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    ChoiceError, NetworkSpec, PageRef, Quic, QuicError, Scenario, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, NetworkSpec, PageRef, Quic, QuicError, Scenario, Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -82,6 +82,7 @@ pub(crate) fn cells(
     grid.vary("nuisance", &raw.nuisance, choice("nuisance"), |s, v| s.nuisance = v)?;
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
+    grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
@@ -181,6 +182,12 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         &raw.connections_total,
         count("stack.connections_total"),
         |s, v| s.stack.connections_total = Some(v as u32),
+    )?;
+    grid.vary(
+        "stack.pipeline_depth",
+        &raw.pipeline_depth,
+        count("stack.pipeline_depth"),
+        |s, v| s.stack.pipeline_depth = Some(v as u32),
     )?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
@@ -391,6 +398,13 @@ fn choice<T: FromStr<Err = ChoiceError>>(key: &str) -> impl Fn(&Scalar) -> Resul
         let name = text(key)(scalar)?;
         name.parse().map_err(|source| Problem::Choice { key: key.to_owned(), source })
     }
+}
+
+/// `"none"`, `"ping:every=3s"`.
+fn traffic(scalar: &Scalar) -> Result<BackgroundTraffic, Problem> {
+    let key = "traffic";
+    let refuse = |source| Problem::Traffic { key: key.to_owned(), source: Box::new(source) };
+    text(key)(scalar)?.parse().map_err(refuse)
 }
 
 /// `4`, `2.5` or `"4x"`.

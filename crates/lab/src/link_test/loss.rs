@@ -106,7 +106,7 @@ fn spacing(link: &LinkConfig) -> Duration {
         // Netem's limit counts packets on their way.
         (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
         // Dummynet's queue waits for a run of the timer.
-        (Emulator::Dummynet { timer }, QueueLimit::Packets(limit)) => 2 * timer / limit,
+        (Emulator::Dummynet { timer, .. }, QueueLimit::Packets(limit)) => 2 * timer / limit,
         _ => Duration::ZERO,
     };
     of_rate.max(of_limit)

@@ -42,7 +42,8 @@ struct Keys(Vec<Key>);
 
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, server, nuisance, world, release, .. } = scenario;
+        let Scenario { page, network, client, server, nuisance, world, release, traffic, .. } =
+            scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -74,6 +75,8 @@ impl Keys {
         self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
         self.name("world", role, world.name(), world.to_string());
         self.name("release", role, release.name(), format!("{release} packets"));
+        let traffic = traffic.to_string();
+        self.name("background traffic", role, &traffic, format!("traffic {traffic}"));
     }
 
     fn arms(&mut self, scenario: &Scenario) {
@@ -91,6 +94,8 @@ impl Keys {
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
+        let depth = policy(stack.pipeline_depth);
+        self.name("pipeline depth", role, &depth, format!("pipelines of {depth}"));
         let server = transport.server.to_string();
         self.name("TCP", role, &server, server.clone());
         let client = match transport.client == transport.server {

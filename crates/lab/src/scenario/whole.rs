@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
-use super::{Client, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls, Transport};
+use super::{
+    BackgroundTraffic, Client, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls, Transport,
+};
 
 choice! {
     /// Which clock and network a journey runs on.
@@ -93,6 +95,9 @@ pub struct Scenario {
     /// How its emulator releases packets. Left out of the text where they leave one by one, as they did when there was no choice.
     #[serde(default, skip_serializing_if = "Release::is_single")]
     pub release: Release,
+    /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
+    pub traffic: BackgroundTraffic,
 }
 
 impl Scenario {
@@ -110,6 +115,7 @@ impl Scenario {
             nuisance: Nuisance::On,
             world: World::Sim,
             release: Release::Single,
+            traffic: BackgroundTraffic::default(),
         }
     }
 
@@ -142,6 +148,9 @@ impl Scenario {
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }
+            (_, Protocol::H1Pipelined, _) if chromium => Some(
+                "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
+            ),
             _ => None,
         }
     }
@@ -180,6 +189,15 @@ mod tests {
                 r#""workers":null,"service_time_ns":0},"nuisance":"on","world":"sim"}"#,
             )
         );
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn background_traffic_is_a_part_of_the_text() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.traffic = "ping:every=3s".parse().unwrap();
+        let text = scenario.canonical();
+        assert!(text.ends_with(r#""world":"sim","traffic":"ping:every=3s,size=84B"}"#), "{text}");
         assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
     }
 

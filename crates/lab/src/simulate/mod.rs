@@ -60,6 +60,7 @@ impl Simulator {
         let journey = async move { (tour.await, traffic(detail)) };
         let (records, traffic) =
             stage.plan.run(stage.client, journey).map_err(|error| error.to_string())?;
+        let records = records.map_err(|error| format!("background traffic: {error}"))?;
         let limits = Limits::new(scenario, &ready, &network, seed)?;
         let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
         let visits = records.into_iter().map(measure).collect();

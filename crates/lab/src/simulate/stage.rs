@@ -12,7 +12,8 @@ use world::sim::{LinkId, NodeId, Plan};
 
 use crate::scenario::{Nuisance, Scenario};
 use crate::tour::{
-    self, CLIENT, DOWN, Detail, RADIO, Ready, UP, extra_delay, link_names, origin_address,
+    self, CLIENT, DOWN, Detail, RADIO, Ready, TRAFFIC_SERVER, UP, extra_delay, link_names,
+    origin_address,
 };
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
@@ -65,6 +66,15 @@ impl Stage {
             let meters = meters.clone();
             plan.spawn(server, async move {
                 origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
+            });
+        }
+        if let Some(background) = tour::Background::of(scenario, arms) {
+            let server = plan.node(TRAFFIC_SERVER, server_tcp);
+            plan.route(client, server, &ups);
+            plan.route(server, client, &downs);
+            let tls = detail.tls(source, "server/traffic");
+            plan.spawn(server, async move {
+                background.serve(&tls).expect("a fresh node's ports are free");
             });
         }
         Stage { plan, client, meters }

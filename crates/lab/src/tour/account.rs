@@ -7,7 +7,8 @@ use std::time::Duration;
 use browser::{ConnectionUse, Visited};
 use net::{Cause, DropCause, LinkStats, Rate, Transition, Way};
 use record::{
-    ConnectionRecord, Event, EventKind, Outcome, RadioRecord, RadioStateRecord, VisitRecord,
+    ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord, RadioStateRecord,
+    SentAgain, VisitRecord,
 };
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, Report};
@@ -172,23 +173,23 @@ fn radio(before: &Report, after: &Report) -> Option<RadioRecord> {
 
 /// The new state, and the packet that brought it about.
 fn radio_change(change: &Transition) -> String {
-    let state = change.to.name();
-    match change.cause {
-        None => format!("{state}, by a timer"),
+    let cause = match change.cause {
+        None => "a timer".to_owned(),
         Some(Cause { way, wire_bytes }) => {
             let way = match way {
                 Way::Up => "up",
                 Way::Down => "down",
             };
-            format!("{state}, by a packet of {wire_bytes} bytes {way}")
+            format!("a packet of {wire_bytes} bytes {way}")
         }
-    }
+    };
+    RadioChange { state: change.to.name(), cause: &cause }.to_string()
 }
 
 /// Why, and whether it turned out to be needless.
 fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
-    let verdict = if sent.spurious == Some(true) { ", needless" } else { "" };
-    format!("{sender}, {}{verdict}", sent.cause)
+    let cause = sent.cause.to_string();
+    SentAgain { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
 }
 
 fn connections(

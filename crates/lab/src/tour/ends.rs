@@ -60,6 +60,9 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
     }
+    if let Some(depth) = stack.pipeline_depth {
+        policy.pipeline_depth = depth as usize;
+    }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
     Ok(browser.with_h3(quic::client(scenario)))
@@ -106,8 +109,7 @@ pub(crate) fn origins<'a>(
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor: Acceptor::with_tls(arm.security, &tls),
-            h3: (arm.protocol == Protocol::H3)
-                .then(|| h3::Acceptor::new(&tls, quic.clone())),
+            h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
         };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))

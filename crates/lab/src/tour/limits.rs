@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use browser::Device;
 use chance::Source;
-use net::Network;
+use net::{Network, RadioConfig};
 use page::{Kind, ObjectId, Page};
 use record::VisitRecord;
 use units::Time;
@@ -15,7 +15,7 @@ use super::ends::factors;
 use super::ready::Ready;
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
-use crate::scenario::{Origins, Program, Scenario};
+use crate::scenario::{Origins, Program, Scenario, View};
 
 /// What the floors of a journey are worked out from.
 pub(crate) struct Limits {
@@ -25,6 +25,15 @@ pub(crate) struct Limits {
     object_work: Vec<Duration>,
     network: Network,
     origins: floor::Origins,
+    /// What the radio makes the first packet of the journey wait, if that is the first visit's.
+    first_wait: Duration,
+}
+
+/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, or a browser of its own mind, comes before.
+fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
+    let page_comes_first = scenario.traffic.is_none() && scenario.client.program == Program::Loader;
+    let radio = network.radio.as_ref().filter(|_| page_comes_first);
+    radio.map_or(Duration::ZERO, RadioConfig::least_first_wait)
 }
 
 impl Limits {
@@ -64,7 +73,9 @@ impl Limits {
             Origins::Equal => floor::Origins::Equal,
             Origins::Recorded => floor::Origins::Recorded,
         };
-        Ok(Limits { page, object_work, network: network.clone(), origins })
+        let network = network.clone();
+        let first_wait = first_wait(scenario, &network);
+        Ok(Limits { page, object_work, network, origins, first_wait })
     }
 
     /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
@@ -79,13 +90,16 @@ impl Limits {
         let page = self.without_absent(record);
         let load =
             PageLoad { page: &page, object_work: &self.object_work, from_cache: &from_cache };
+        let is_first = record.index == 0 && record.view == View::Cold.name();
+        let wait = if is_first { self.first_wait } else { Duration::ZERO };
         let floors = match Bottlenecks::are_in(&self.network) {
             false => floor::Floors::of(&load, &Path::over(&self.network, self.origins)),
             true => {
-                let start = Time::from_nanos(record.started_at_ns);
+                let start = Time::from_nanos(record.started_at_ns) + wait;
                 floor::Floors::of(&load, &Path::recorded(&self.network, self.origins, start))
             }
         };
+        let floors = floors.after(wait);
         // Every simulated visit of every test goes through here.
         debug_assert!(
             record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),

@@ -4,6 +4,7 @@
 //! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) lay a network between the ends; all else is here, once.
 
 mod account;
+mod background;
 mod catalogue;
 mod ends;
 mod library;
@@ -14,6 +15,7 @@ mod proof;
 mod quic;
 mod ready;
 
+use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use record::VisitRecord;
 use units::Time;
 
 pub(crate) use self::account::{Account, Witness};
+pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub use self::catalogue::{device_digest, network_digest, page_digest};
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, CLIENT, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address,
@@ -47,19 +50,22 @@ pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 const START_PHASE: Duration = Duration::from_secs(1);
 
 /// The journey as its client lives it: a cold visit, a warm one, or both. A warm visit is that of a
-/// browser that was closed since the cold one: it has kept its cache, not its connections.
+/// browser that was closed since the cold one: it has kept its cache, not its connections. Background traffic goes on beside and between
+/// them; the error is its own.
 pub(crate) fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
     plan: Arc<LoadPlan>,
     witness: impl Witness + 'static,
-) -> impl Future<Output = Vec<VisitRecord>> + 'static {
+) -> impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static {
     let view = scenario.client.view;
-    let varies = scenario.nuisance == Nuisance::On;
+    let begin = begin(scenario);
+    let background = Background::of(scenario, plan.arms());
     async move {
-        if varies {
-            world::sleep_until(Time::ZERO + start_phase()).await;
+        if let Some(background) = background {
+            background.send(browser.sessions())?;
         }
+        begin.await;
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
         let cold = visit(&browser, &cache, &plan, &witness, View::Cold).await;
@@ -71,7 +77,7 @@ pub(crate) fn tour(
             let warm = visit(&browser, &cache, &plan, &witness, View::Warm).await;
             records.push(VisitRecord { index: records.len() as u32, ..warm });
         }
-        records
+        Ok(records)
     }
 }
 
@@ -80,9 +86,17 @@ pub(crate) fn hosts(page: &Page) -> impl Iterator<Item = (String, IpAddr)> {
     page.hosts.iter().enumerate().map(|(index, host)| (host.name.clone(), origin_address(index)))
 }
 
-/// How long after the world this journey begins, drawn for it.
-pub(crate) fn start_phase() -> Duration {
-    world::stream("visit/phase").span(START_PHASE)
+/// Waits until the journey's first visit: for background traffic to have become a habit, and the nuisance model's phase.
+pub(crate) fn begin(scenario: &Scenario) -> impl Future<Output = ()> + use<> {
+    let (lead, varies) = (scenario.traffic.lead(), scenario.nuisance == Nuisance::On);
+    async move {
+        if varies {
+            let phase = world::stream("visit/phase").span(START_PHASE);
+            world::sleep_until(Time::ZERO + lead + phase).await;
+        } else if !lead.is_zero() {
+            world::sleep_until(Time::ZERO + lead).await;
+        }
+    }
 }
 
 /// One visit by a browser started for it.
@@ -104,6 +118,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.traffic.note());
     notes.dedup();
     notes
 }

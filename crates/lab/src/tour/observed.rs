@@ -133,7 +133,10 @@ impl Observed {
         page: &Page,
         traffic: Traffic,
     ) -> Observed {
-        let hosts = super::hosts(page).map(|(name, address)| (address, name)).collect();
+        let beside = (!scenario.traffic.is_none())
+            .then(|| (super::TRAFFIC_HOST.to_owned(), super::TRAFFIC_SERVER));
+        let hosts = super::hosts(page).chain(beside).map(|(name, address)| (address, name));
+        let hosts = hosts.collect();
         Observed { scenario, seed, result, hosts, traffic }
     }
 

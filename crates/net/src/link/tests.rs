@@ -176,7 +176,8 @@ mod dummynet {
             Duration::from_millis(delay_ms),
             QueueLimit::Packets(50),
         );
-        link(LinkConfig { emulator: Emulator::Dummynet { timer }, ..plain })
+        let tick = Duration::from_millis(1);
+        link(LinkConfig { emulator: Emulator::Dummynet { tick, timer }, ..plain })
     }
 
     /// One 1500-byte packet at 150 kbit/s takes 80 ms; 50 slots and the one in service drain in 4 s more.
@@ -232,12 +233,64 @@ mod dummynet {
     #[test]
     fn loss_comes_before_the_slots() {
         let lossy = LinkConfig { loss: LossModel::Random(1.0), ..config() };
-        let emulator = Emulator::Dummynet { timer: Duration::from_millis(4) };
+        let ms = Duration::from_millis;
+        let emulator = Emulator::Dummynet { tick: ms(1), timer: ms(4) };
         let mut link = link(LinkConfig { emulator, ..lossy });
         for n in 0..9 {
             assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Dropped(DropCause::Loss));
         }
     }
+}
+
+/// FreeBSD at `kern.hz=100`: the timer runs every tick of 10 ms, and delays are cut to whole ones.
+#[test]
+fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
+    let tick = Duration::from_millis(10);
+    let emulator = Emulator::Dummynet { tick, timer: tick };
+    let queue = QueueLimit::Packets(50);
+    let rate = BitsPerSec::kbit(1200).into();
+    let delay = Duration::from_millis(29);
+    let mut link = link(LinkConfig { emulator, queue, rate, delay, ..config() });
+    for n in 0..50 {
+        assert_eq!(offer(&mut link, at(3), 1500, n), Verdict::Queued);
+    }
+    // A packet takes one tick; of 29 ms two ticks are left.
+    let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
+    assert_eq!(arrivals, (0..50).map(|n| at(30 + 10 * n)).collect::<Vec<_>>());
+}
+
+/// `dn_enqueue`: a queue in bytes is full when it holds more than its limit, whatever comes.
+#[test]
+fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
+    let tick = Duration::from_millis(1);
+    let dummynet = Emulator::Dummynet { tick, timer: tick };
+    for (emulator, accepted) in [(Emulator::Farlink, 3), (dummynet, 4)] {
+        let queue = QueueLimit::Bytes(3000);
+        let rate = BitsPerSec::kbit(100).into();
+        let mut link = link(LinkConfig { emulator, queue, rate, ..config() });
+        // One is in service; two fill 3000 bytes, which is not more than 3000.
+        let found = (0..9).filter(|n| offer(&mut link, at(0), 1500, *n) == Verdict::Queued).count();
+        assert_eq!(found, accepted, "{emulator:?}");
+    }
+}
+
+/// An LTE cell's link: what is late is late after it was serialised, so that a full queue hides none of it, and the rate holds.
+#[test]
+fn repetitions_come_after_the_queue_and_take_no_rate() {
+    let harq = Some(crate::Harq::default());
+    let queue = QueueLimit::Unlimited;
+    let mut link = link(LinkConfig { harq, queue, ..config() });
+    for n in 0..5000 {
+        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+    }
+    let arrivals = drain(&mut link);
+    assert!(arrivals.iter().map(|arrival| arrival.2).eq(0..5000), "RLC keeps the order");
+    let late = |(when, _, body): &(Time, u32, u32)| *when - at(11 + u64::from(*body));
+    // A packet is a block here, and on time if none of the eight up to it failed, nor of sixteen twice: 0.9^8 * 0.99^8 * 0.999^8 = 39 %.
+    let on_time = arrivals.iter().filter(|arrival| late(arrival).is_zero()).count();
+    assert!((1700..2300).contains(&on_time), "{on_time} of 5000");
+    assert!(arrivals.iter().all(|arrival| late(arrival) < Duration::from_millis(172)));
+    assert!(link.stats().service_rate() == Some(BitsPerSec::mbit(12)));
 }
 
 /// `netem_enqueue`: limit, then `max(now + delay, the last one's time) + length / rate`.
@@ -474,7 +527,7 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
     let emulator = prop_oneof![
         4 => Just(Emulator::Farlink),
         1 => Just(Emulator::Netem),
-        1 => Just(Emulator::Dummynet { timer: Duration::from_millis(4) }),
+        1 => Just(Emulator::Dummynet { tick: Duration::from_millis(1), timer: Duration::from_millis(4) }),
     ];
     let spread = prop_oneof![Just(0), 0..15_000u64].prop_map(Duration::from_micros);
     let jitter = spread.prop_map(|spread| Jitter { spread, shape: JitterShape::Uniform });
@@ -482,6 +535,7 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
     let chances = (prop_oneof![Just(0.0), 0.0..0.5f64], prop_oneof![Just(0.0), 0.0..0.5f64]);
     (rate, queue, management, emulator, jitter, reorder, chances).prop_map(
         |(rate, queue, management, emulator, jitter, reorder, (loss, duplicate))| LinkConfig {
+            harq: (duplicate > 0.1).then(crate::Harq::default),
             queue,
             management,
             emulator,

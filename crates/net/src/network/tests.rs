@@ -166,8 +166,14 @@ fn each_setting_of_a_link_can_be_typed() {
     assert_eq!(link("aqm=fq_codel").queue, QueueLimit::Packets(10_240));
     assert_eq!(link("aqm=codel,queue=50pkt").queue, QueueLimit::Packets(50));
     assert_eq!(link("emulator=dummynet").queue, QueueLimit::Packets(50));
-    let timer = Duration::from_millis(1);
-    assert_eq!(link("emulator=dummynet,timer=1ms").emulator, Emulator::Dummynet { timer });
+    let clock = |settings: &str| match link(settings).emulator {
+        Emulator::Dummynet { tick, timer } => (tick.as_millis(), timer.as_millis()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(clock("emulator=dummynet"), (1, 4));
+    assert_eq!(clock("emulator=dummynet,timer=1ms"), (1, 1));
+    assert_eq!(clock("emulator=dummynet,tick=10ms"), (10, 10), "FreeBSD at kern.hz=100");
+    assert_eq!(clock("emulator=dummynet,tick=2ms,timer=4ms"), (2, 4));
     let model = GilbertElliott { to_bad: 0.01, to_good: 0.99, loss_in_bad: 1.0, loss_in_good: 0.0 };
     assert_eq!(link("gemodel=1%").loss, LossModel::GilbertElliott(model));
     let spread = Duration::from_millis(3);
@@ -188,6 +194,14 @@ fn what_excludes_each_other_is_refused() {
     assert!(
         refused("timer=1ms").contains("timer cannot be combined with any emulator but dummynet")
     );
+    assert!(
+        refused("tick=10ms").contains("tick cannot be combined with any emulator but dummynet")
+    );
+    assert!(
+        refused("emulator=dummynet,tick=10ms,timer=4ms")
+            .contains("timer cannot be combined with a tick that does not divide it")
+    );
+    assert!(refused("emulator=dummynet,tick=3ms").contains("1ms, 2ms, 4ms, 5ms or 10ms"));
     assert!(refused("queue=9KB,emulator=netem").contains("a queue in bytes"));
     assert!(refused("loss=1%,gemodel=1%").contains("`gemodel` is set twice"));
     assert!(refused("aqm=red").contains("`red` is not queue management: write `droptail`"));
@@ -367,4 +381,34 @@ fn a_network_has_a_radio_in_front() {
     assert!(refused("3g,hop.1.radio=lte").contains("no setting"));
     assert_eq!(Network::parse("3g,radio=none").unwrap().radio, None);
     assert!(crate::is_setting("radio.long_drx") && !crate::is_setting("radio.longdrx"));
+}
+
+#[test]
+fn a_cells_link_repeats_as_its_radio_says() {
+    let plain = Network::parse("rtt=20ms,down=lte:5mhz,up=lte:5mhz/20prb,queue=1MB").unwrap();
+    assert_eq!((&plain.up.harq, &plain.down.harq), (&None, &None));
+    let cell = "rtt=20ms,down=lte:5mhz,up=lte:5mhz/20prb,queue=1MB,hop.1.name=s1,hop.1.down=10mbit,hop.1.queue=9pkt";
+    let cell = Network::parse(&format!("{cell},radio=lte,radio.harq_failure=20%")).unwrap();
+    let failure = |link: &LinkConfig| link.harq.map(|harq| harq.failure);
+    assert_eq!((failure(&cell.up), failure(&cell.down)), (Some(0.2), Some(0.2)));
+    assert_eq!(failure(&cell.beyond[0].down), None, "a cable repeats nothing");
+    let again = Network::parse(&cell.to_string()).unwrap();
+    assert_eq!((&again.up, &again.down, &again.radio), (&cell.up, &cell.down, &cell.radio));
+    for without in ["radio=none", "radio.harq_failure=0%"] {
+        let profile = Network::parse(&format!("kallio2016-cell-4prb,{without}")).unwrap();
+        assert_eq!((failure(&profile.up), failure(&profile.down)), (None, None), "{without}");
+    }
+    assert_eq!(failure(&Network::parse("3g,radio=umts").unwrap().down), None);
+}
+
+#[test]
+fn an_uplinks_rate_is_read_as_an_uplinks() {
+    let network = Network::parse("rtt=20ms,down=lte:25prb,up=lte:25prb,queue=9pkt").unwrap();
+    assert_eq!(network.to_string(), "rtt=20ms,down=36672kbit,up=10680kbit,queue=9pkt");
+    assert!(message("rtt=1ms,down=1mbit,up=lte:17prb").contains("network: up: an uplink's"));
+    assert!(
+        message("rtt=1ms,down=lte:5mhz/40prb,up=1mbit").contains("down: a cell of 5mhz has 25")
+    );
+    let file = "rtt = \"1ms\"\nup = \"1mbit\"\n[down]\n rate = \"lte:cqi9\"\n";
+    assert!(file_message(file).starts_with("net.toml:4:2: down.rate: a share of an LTE cell"));
 }

@@ -71,7 +71,13 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
         Emulator::Netem => Some(("emulator", "netem".to_owned())),
     });
     pair(&|link| match link.emulator {
-        Emulator::Dummynet { timer } => Some(("timer", Span(timer).to_string())),
+        Emulator::Dummynet { timer, .. } => Some(("timer", Span(timer).to_string())),
+        _ => None,
+    });
+    pair(&|link| match link.emulator {
+        Emulator::Dummynet { tick, .. } if tick != Emulator::DEFAULT_TICK => {
+            Some(("tick", Span(tick).to_string()))
+        }
         _ => None,
     });
     settings

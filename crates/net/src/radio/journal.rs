@@ -42,6 +42,32 @@ pub enum RadioState {
 }
 
 impl RadioState {
+    /// All there are.
+    const ALL: [RadioState; 14] = {
+        use RadioState::*;
+        [
+            Idle,
+            IdleToDch,
+            FachToDch,
+            Fach,
+            Dch,
+            IdleToConnected,
+            Continuous,
+            ShortDrx,
+            LongDrx,
+            Awake,
+            Doze,
+            Unassigned,
+            Requesting,
+            Assigned,
+        ]
+    };
+
+    /// The state that reports call so.
+    pub fn named(name: &str) -> Option<RadioState> {
+        RadioState::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// What reports call it.
     pub fn name(self) -> &'static str {
         match self {

@@ -190,6 +190,15 @@ pub(super) fn emulator(text: &str) -> Result<EmulatorName, ValueError> {
     }
 }
 
+/// Dummynet's `hz` is a whole number from 100 to 1000; ticks here are whole milliseconds.
+pub(super) fn tick(text: &str) -> Result<Duration, ValueError> {
+    let tick = parse::duration(text)?;
+    match [1, 2, 4, 5, 10].map(Duration::from_millis).contains(&tick) {
+        true => Ok(tick),
+        false => Err(out_of_range(text, "dummynet's tick is 1ms, 2ms, 4ms, 5ms or 10ms")),
+    }
+}
+
 pub(super) fn timer(text: &str) -> Result<Duration, ValueError> {
     let timer = parse::duration(text)?;
     let is_whole = timer.subsec_nanos() % 1_000_000 == 0;
