@@ -17,6 +17,7 @@ use units::Time;
 use world::BatchSocket;
 
 use super::account::{self, Account};
+use super::congestion::Watch;
 use super::endpoint::{self, Draws};
 use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally};
 use super::settings;
@@ -50,23 +51,27 @@ pub(crate) async fn connect(
         let source = io::Error::new(io::ErrorKind::InvalidInput, error);
         OpenError::Secure { host: host.to_owned(), source }
     })?;
-    let failed = |error: quinn::ConnectionError| of_opening(address, host, error);
-    let resumed = match connecting.into_0rtt() {
-        Ok(resumed) if settings.early_data => Ok(resumed.0),
-        Ok((connection, accepted)) => {
-            accepted.await;
-            connection.close_reason().map_or(Ok(connection), Err).map(Ok).map_err(failed)?
-        }
-        Err(connecting) => Err(connecting),
-    };
-    let connection = match resumed {
-        Ok(connection) => connection,
-        Err(connecting) => connecting.await.map_err(failed)?,
-    };
+    let shaken = shake_hands(connecting, settings.early_data).await;
+    let connection = shaken.map_err(|error| of_opening(address, host, error))?;
     observe(Stage::Connected);
     observe(Stage::Secured);
     let opening = Opening { connection, local, opened_at };
     begin(opening, watch, settings).await.map_err(OpenError::Begin)
+}
+
+/// Waits for the handshake, but with a session to resume and leave to send early.
+async fn shake_hands(
+    connecting: quinn::Connecting,
+    early_data: bool,
+) -> Result<quinn::Connection, quinn::ConnectionError> {
+    let (connection, complete) = match connecting.into_0rtt() {
+        Ok(resumed) => resumed,
+        Err(connecting) => return connecting.await,
+    };
+    if !early_data {
+        complete.await;
+    }
+    connection.close_reason().map_or(Ok(connection), Err)
 }
 
 /// A connection on which nothing was said yet.
@@ -80,7 +85,7 @@ fn config(
     sessions: &ClientSessions,
     settings: &settings::Client,
     draws: &mut Draws,
-    watch: &super::congestion::Watch,
+    watch: &Watch,
 ) -> quinn::ClientConfig {
     let crypto = QuicClientConfig::try_from(sessions.quic())
         .expect("our providers have the suite of QUIC's first packets");
@@ -96,7 +101,7 @@ fn config(
 
 async fn begin(
     opening: Opening,
-    watch: super::congestion::Watch,
+    watch: Watch,
     settings: &settings::Client,
 ) -> Result<Handle, Failure> {
     let Opening { connection, local, opened_at } = opening;

@@ -39,7 +39,7 @@ impl Draws {
     }
 
     /// A stream for one purpose of one connection.
-    pub(super) fn stream(&mut self, purpose: &str) -> Stream {
+    fn stream(&mut self, purpose: &str) -> Stream {
         let salt = self.0.as_mut().map_or(0, Stream::next_u64);
         world::stream(&format!("quic/{purpose}/{salt:016x}"))
     }
