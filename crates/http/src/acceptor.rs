@@ -116,6 +116,10 @@ impl Acceptor {
             Ok((stream, Protocol::Spdy(version))) => {
                 Served::Spdy(spdy::serve(stream, handler, version, self.spdy, meter).await)
             }
+            Ok((_, Protocol::H3)) => Served::Unaccepted(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
+            )),
         }
     }
 

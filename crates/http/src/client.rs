@@ -11,7 +11,7 @@ use world::TcpStream;
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h1, h2, spdy};
+use crate::{Failure, Priority, Progress, h1, h2, h3, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct Opening {
     pub h2: h2::settings::Client,
     /// SPDY's settings.
     pub spdy: spdy::Config,
+    /// HTTP/3's settings.
+    pub h3: h3::settings::Client,
 }
 
 impl Opening {
@@ -49,6 +51,7 @@ impl Opening {
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
+            h3: h3::settings::Client::default(),
         }
     }
 
@@ -97,6 +100,14 @@ pub enum OpenError {
         /// What the server chose.
         agreed: Option<Protocol>,
     },
+    /// HTTP/3 was asked for without TLS 1.3.
+    #[error(
+        "HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13"
+    )]
+    Unsecured {
+        /// What was asked for.
+        security: Security,
+    },
     /// The protocol could not be begun.
     #[error("failed to begin HTTP: {0}")]
     Begin(#[source] Failure),
@@ -111,7 +122,11 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2, spdy } = opening;
+    if opening.protocol == Protocol::H3 {
+        return open_quic(&opening, observe).await;
+    }
+    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2, spdy, .. } =
+        opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -147,7 +162,20 @@ pub async fn open(
             drop(world::spawn(driver));
             Connection::Spdy { handle, local }
         }
+        Protocol::H3 => unreachable!("HTTP/3 has no stream below it"),
     })
+}
+
+/// QUIC's handshake is TLS's: both stages are reached at once.
+async fn open_quic(
+    opening: &Opening,
+    observe: &mut impl FnMut(Stage),
+) -> Result<Connection, OpenError> {
+    let Opening { address, host, security, sessions, h3, .. } = opening;
+    if *security != Security::Tls13 {
+        return Err(OpenError::Unsecured { security: *security });
+    }
+    h3::connect(*address, host, sessions, h3, observe).await.map(Connection::H3)
 }
 
 /// A client's connection.
@@ -170,6 +198,8 @@ pub enum Connection {
         /// The address of this end.
         local: Option<SocketAddr>,
     },
+    /// HTTP/3: shared, too.
+    H3(h3::Handle),
 }
 
 impl Connection {
@@ -191,6 +221,7 @@ impl Connection {
             Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
             Connection::Spdy { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }
 
@@ -201,6 +232,7 @@ impl Connection {
             Connection::Pipelined(pipeline) => pipeline.is_usable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
             Connection::Spdy { handle, .. } => handle.is_usable(),
+            Connection::H3(handle) => handle.is_usable(),
         }
     }
 
@@ -220,6 +252,7 @@ impl Connection {
             Connection::Spdy { handle, local } => {
                 Some(Connection::Spdy { handle: handle.clone(), local: *local })
             }
+            Connection::H3(handle) => Some(Connection::H3(handle.clone())),
         }
     }
 
@@ -231,6 +264,7 @@ impl Connection {
                 pipeline.with_stream(|stream| stream.local_addr().ok())
             }
             Connection::H2 { local, .. } | Connection::Spdy { local, .. } => *local,
+            Connection::H3(handle) => Some(handle.local_addr()),
         }
     }
 }

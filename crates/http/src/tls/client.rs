@@ -30,6 +30,8 @@ pub struct ClientSessions(Rc<Inner>);
 struct Inner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
+    /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
+    quic_store: Arc<ClientSessionMemoryCache>,
     /// Made when first wanted, one for each version and protocol.
     configs: RefCell<BTreeMap<(Version, Protocol), Arc<ClientConfig>>>,
 }
@@ -49,8 +51,14 @@ impl fmt::Debug for ClientSessions {
 impl ClientSessions {
     /// A client without sessions.
     pub fn new(settings: Settings) -> ClientSessions {
-        let store = Arc::new(ClientSessionMemoryCache::new(SESSIONS));
-        ClientSessions(Rc::new(Inner { settings, store, configs: Default::default() }))
+        let [store, quic_store] =
+            [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
+        ClientSessions(Rc::new(Inner { settings, store, quic_store, configs: Default::default() }))
+    }
+
+    /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
+    pub(crate) fn quic(&self) -> Arc<ClientConfig> {
+        self.config(Version::Tls13, Protocol::H3)
     }
 
     /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
@@ -98,13 +106,20 @@ impl Inner {
             .dangerous()
             .with_custom_certificate_verifier(Arc::clone(trust) as _)
             .with_no_client_auth();
-        config.resumption = Resumption::store(Arc::clone(&self.store) as _);
-        config.max_fragment_size = self.settings.max_fragment_size();
-        let offered = match protocol {
-            Protocol::H1 => vec![Protocol::H1],
-            Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
+        let offered: &[Protocol] = match protocol {
+            Protocol::H1 => &[Protocol::H1],
+            Protocol::H2 | Protocol::Spdy(_) => &[protocol, Protocol::H1],
+            Protocol::H3 => &[Protocol::H3],
         };
         config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
+        if protocol == Protocol::H3 {
+            // QUIC has packets of its own for what TLS puts into records.
+            config.resumption = Resumption::store(Arc::clone(&self.quic_store) as _);
+            config.enable_early_data = true;
+        } else {
+            config.resumption = Resumption::store(Arc::clone(&self.store) as _);
+            config.max_fragment_size = self.settings.max_fragment_size();
+        }
         config
     }
 }

@@ -71,6 +71,8 @@ pub enum Protocol {
     H2,
     /// SPDY, in one of its versions.
     Spdy(spdy::Version),
+    /// HTTP/3, over QUIC.
+    H3,
 }
 
 impl Protocol {
@@ -83,28 +85,31 @@ impl Protocol {
         Protocol::H1,
     ];
 
-    /// What it is called in results: `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`.
+    /// What it is called in results: `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::H1 => "h1",
             Protocol::H2 => "h2",
             Protocol::Spdy(spdy::Version::V31) => "spdy",
             Protocol::Spdy(version) => version.name(),
+            Protocol::H3 => "h3",
         }
     }
 
-    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2).
+    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2, RFC 9114 section 3.1).
     pub fn alpn(self) -> &'static [u8] {
         match self {
             Protocol::H1 => b"http/1.1",
             Protocol::H2 => b"h2",
             Protocol::Spdy(version) => version.name().as_bytes(),
+            Protocol::H3 => b"h3",
         }
     }
 
     /// The protocol of this name in ALPN.
     pub fn from_alpn(name: &[u8]) -> Option<Protocol> {
-        Protocol::OVER_TCP.into_iter().find(|protocol| protocol.alpn() == name)
+        let mut all = Protocol::OVER_TCP.into_iter().chain([Protocol::H3]);
+        all.find(|protocol| protocol.alpn() == name)
     }
 }
 

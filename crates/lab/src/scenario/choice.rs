@@ -137,7 +137,14 @@ mod tests {
         let error = "tls31".parse::<Tls>().unwrap_err();
         assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
-        let error = "h3".parse::<Protocol>().unwrap_err();
-        assert!(error.to_string().starts_with("protocol `h3` is not supported yet: "), "{error}");
+        let error = "spdy".parse::<Protocol>().unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("protocol `spdy` is not supported yet: "), "{error}");
+    }
+
+    #[test]
+    fn a_short_name_is_written_in_full() {
+        let protocol: Protocol = "h3".parse().unwrap();
+        assert_eq!((protocol, protocol.name()), (Protocol::H3Deployed, "h3-deployed"));
     }
 }

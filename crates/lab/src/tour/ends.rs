@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
+use http_stack::h3;
 use http_stack::server::Acceptor;
 use http_stack::tls::{Identity, Protocol};
 use net::{LinkConfig, Network, ProcessingJitter};
@@ -14,6 +15,7 @@ use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
+use super::quic;
 use super::ready::Ready;
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
@@ -59,7 +61,8 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         policy.pipeline_depth = depth as usize;
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
-    Ok(Browser::new(policy, device, compute_spread))
+    let browser = Browser::new(policy, device, compute_spread);
+    Ok(browser.with_h3(quic::client(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -93,6 +96,7 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
+    let quic = quic::server(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
@@ -103,8 +107,11 @@ pub(crate) fn origins<'a>(
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }
-        let address = SocketAddr::new(origin_address(index), arm.port);
-        let listen = Listen { address, acceptor };
+        let listen = Listen {
+            address: SocketAddr::new(origin_address(index), arm.port),
+            acceptor,
+            h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
+        };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
     })

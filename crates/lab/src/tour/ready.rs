@@ -106,6 +106,7 @@ fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
         (Protocol::Spdy, _) => tls::Protocol::Spdy(Version::V31),
         (Protocol::Spdy3, _) => tls::Protocol::Spdy(Version::V3),
         (Protocol::Spdy2, _) => tls::Protocol::Spdy(Version::V2),
+        (Protocol::H3Deployed | Protocol::H3Matched, _) => tls::Protocol::H3,
         (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
         (Protocol::H1 | Protocol::H1Pipelined, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }

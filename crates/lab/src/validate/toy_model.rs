@@ -72,6 +72,7 @@ fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
         Protocol::H1 | Protocol::H1Pipelined => false,
         Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2 => true,
+        Protocol::H3Deployed | Protocol::H3Matched => true,
         Protocol::Recorded => {
             matches!(host.recorded_protocol.as_deref(), Some("h2" | "h3" | "spdy"))
         }
