@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::rc::Rc;
@@ -288,19 +288,18 @@ fn bytes_repeat_with_seeded_randomness() {
 #[test]
 fn what_cannot_be_opened_says_why() {
     let (plan, client, _) = plan_over(link());
-    let errors = Rc::new(RefCell::new(Vec::new()));
-    let told = Rc::clone(&errors);
-    plan.run(client, async move {
-        let deaf = client::open(opening(SERVER, Transport::QUINN), &mut |_| {}).await.err();
-        told.borrow_mut().push(deaf.expect("nobody listens"));
-        let plain = Opening { security: Security::None, ..opening(SERVER, Transport::QUINN) };
-        told.borrow_mut().push(client::open(plain, &mut |_| {}).await.err().expect("refused"));
-    })
-    .unwrap();
-    let errors = errors.take();
-    let OpenError::Connect { source, .. } = &errors[0] else { panic!("{:?}", errors[0]) };
+    let errors = plan.run(client, async {
+        let deaf = opening(SERVER, Transport::QUINN);
+        let plain = Opening { security: Security::None, ..deaf.clone() };
+        [
+            client::open(deaf, &mut |_| {}).await.err().expect("nobody listens"),
+            client::open(plain, &mut |_| {}).await.err().expect("it is refused"),
+        ]
+    });
+    let [deaf, plain] = errors.unwrap();
+    let OpenError::Connect { source, .. } = &deaf else { panic!("{deaf:?}") };
     assert_eq!(source.kind(), std::io::ErrorKind::TimedOut);
-    assert!(errors[1].to_string().contains("use tls13"), "{}", errors[1]);
+    assert!(plain.to_string().contains("use tls13"), "{plain}");
 }
 
 #[test]
