@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
 use crate::drop_log::DropPart;
-use crate::{Drop, Error, LinkReport, Punctuality, RadioReport};
+use crate::{Drop, Error, LinkReport, Punctuality, RadioReport, Wire};
 
 /// What an emulator has done so far.
 #[derive(Clone, Debug)]
@@ -17,8 +18,8 @@ pub struct Snapshot {
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
     pub links: Vec<LinkReport>,
-    /// The client's radio, if there is one.
-    pub radio: Option<RadioReport>,
+    /// The clients' radios, by their numbers; none if the network has none.
+    pub radios: Vec<RadioReport>,
     /// Packets that links dropped, of all causes: the length of the drop log.
     pub dropped: u64,
     /// How late packets were delivered.
@@ -29,11 +30,14 @@ pub struct Snapshot {
     pub refused: u64,
     /// Whether the emulator's thread has precedence over ordinary threads.
     pub realtime: bool,
+    /// What its wires are made of.
+    pub wire: Wire,
+    /// How late 99 of 100 packets may be: [`Punctuality::LIMIT`] or, where the wire does not say when packets arrived, about half of that.
+    pub limit: Duration,
 }
 
 impl Snapshot {
-    /// Whether the emulated times are true: no packet lost outside of the links, and at most one in a hundred late by more than
-    /// [`Punctuality::LIMIT`].
+    /// Whether the emulated times are true: no packet lost outside of the links, and at most one in a hundred late by more than the limit.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.overruns > 0 {
             return Err(Invalid::Overrun(self.overruns));
@@ -41,7 +45,7 @@ impl Snapshot {
         if self.refused > 0 {
             return Err(Invalid::Refused(self.refused));
         }
-        if self.punctuality.p99 > Punctuality::LIMIT {
+        if self.punctuality.p99 > self.limit {
             return Err(Invalid::Late(self.punctuality));
         }
         Ok(())

@@ -13,13 +13,29 @@ pub use capability::Capability;
 pub use finding::{Finding, Lack, Outcome};
 pub use refusal::Refusal;
 
-/// What this machine lacks without which there is no emulation.
-pub fn missing() -> Vec<(Capability, Lack)> {
-    let lack = |found: Finding| match found.outcome {
-        Outcome::Missing(lack) if found.capability.is_needed() => Some((found.capability, lack)),
+use crate::Wire;
+
+/// What this machine lacks without which there is no emulation over the wire that is asked for; without a wish, over any.
+pub fn missing(wire: Option<Wire>) -> Vec<(Capability, Lack)> {
+    lacks(&diagnose(), wire)
+}
+
+/// What of `findings` stands in the way of emulations over a wire; without a wish, of those over any: nothing if one can be laid.
+pub fn lacks(findings: &[Finding], wire: Option<Wire>) -> Vec<(Capability, Lack)> {
+    let wires = wire.map_or(Wire::ALL.to_vec(), |wire| vec![wire]);
+    let hinders = |finding: &Finding, wire: Wire| {
+        matches!(finding.outcome, Outcome::Missing(_)) && finding.capability.is_needed_for(wire)
+    };
+    if wires.iter().any(|wire| !findings.iter().any(|finding| hinders(finding, *wire))) {
+        return Vec::new();
+    }
+    let lack = |finding: &Finding| match &finding.outcome {
+        Outcome::Missing(lack) if wires.iter().any(|wire| hinders(finding, *wire)) => {
+            Some((finding.capability, lack.clone()))
+        }
         _ => None,
     };
-    diagnose().into_iter().filter_map(lack).collect()
+    findings.iter().filter_map(lack).collect()
 }
 
 /// Tries everything.
@@ -53,6 +69,30 @@ mod tests {
         let untried = Outcome::Untried(Capability::Iproute2);
         assert_eq!(attempt(Capability::Veth, &found(lack)), untried);
         assert_ne!(attempt(Capability::Veth, &found(Outcome::Works("".into()))), untried);
+    }
+
+    #[test]
+    fn one_wire_is_enough() {
+        let found = |capability, works| {
+            let lack = Lack::new("the kernel has none", "load it");
+            let outcome = if works { Outcome::Works("".into()) } else { Outcome::Missing(lack) };
+            Finding { capability, outcome }
+        };
+        let machine = |iproute2, veth, tap| {
+            [(Capability::Iproute2, iproute2), (Capability::Veth, veth), (Capability::Tap, tap)]
+                .map(|(capability, works)| found(capability, works))
+        };
+        let lacking = |machine: &[Finding], wire| -> Vec<Capability> {
+            lacks(machine, wire).into_iter().map(|(capability, _)| capability).collect()
+        };
+        let without_veth = machine(true, false, true);
+        assert_eq!(lacking(&without_veth, None), []);
+        assert_eq!(lacking(&without_veth, Some(Wire::Tap)), []);
+        assert_eq!(lacking(&without_veth, Some(Wire::Veth)), [Capability::Veth]);
+        assert_eq!(lacking(&machine(true, true, false), None), []);
+        let without_either = machine(true, false, false);
+        assert_eq!(lacking(&without_either, None), [Capability::Veth, Capability::Tap]);
+        assert_eq!(lacking(&machine(false, true, true), None), [Capability::Iproute2]);
     }
 
     #[test]

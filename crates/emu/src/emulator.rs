@@ -4,11 +4,14 @@
 //! packet's fate follows from when the kernel saw it arrive, so that waking up late costs no capacity; it only delivers late, and how late is
 //! recorded. What an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement lets out - enters
 //! its first link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no
-//! time, as in the simulation. What timers and applications send enters when it is sent.
+//! time, as in the simulation. What timers and applications send enters when it is sent; over a [wire](crate::Wire) that does not say when
+//! that was, when it is read.
 //!
 //! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
-//! arrive. How packets leave is a [`Release`].
+//! arrive, unless these have no stamps. How packets leave is a [`Release`].
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use net::Packet;
@@ -18,14 +21,16 @@ use nix::sys::time::TimeSpec;
 use units::Time;
 
 use crate::control::{Inbox, Request};
+use crate::end::End;
 use crate::lateness::Lateness;
 use crate::links::{Entry, Links};
-use crate::packet_socket::PacketSocket;
 use crate::realtime;
 use crate::release::Train;
 use crate::superpacket::{Segment, Superpacket, Unfit};
+use crate::wire::WireEnd;
 use crate::{
-    Clock, Control, DropLog, Error, Observer, Release, Side, Sighting, Snapshot, Topology,
+    Clock, Control, DropLog, Error, Observer, Punctuality, Release, Side, Sighting, Snapshot,
+    Topology, Wire,
 };
 
 /// Frames that are read from one side before packets that are due get their turn.
@@ -37,11 +42,13 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// By [`Side`].
-    sockets: [PacketSocket; 2],
+    /// By [`End`].
+    wires: Vec<WireEnd>,
+    /// Which client has which address.
+    users: BTreeMap<IpAddr, u32>,
     links: Links<Segment>,
-    /// What is about to leave, by the [`Side`] where it goes.
-    trains: [Train; 2],
+    /// What is about to leave, by the [`End`] where it goes.
+    trains: Vec<Train>,
     ledger: Ledger,
     inbox: Inbox,
     observer: O,
@@ -76,22 +83,23 @@ struct Delivery {
 }
 
 impl Emulator {
-    /// Opens the interfaces in the middle of a [`Testbed`](crate::Testbed); call it in there. Random losses and jitter are drawn from `source`,
-    /// as in a simulation with the same one. What arrives from now on waits until the emulator [runs](Emulator::run). Its clock begins now,
-    /// and it releases packets [exactly](Release::Exact), unless told otherwise.
-    ///
-    /// # Errors
-    /// If the calling thread's namespace has no such interfaces, or packet sockets are not allowed.
-    pub fn new(topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
+    /// Between the ends of these wires, one of each [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
+    pub(crate) fn new(
+        wires: Vec<WireEnd>,
+        topology: Topology,
+        source: &chance::Source,
+    ) -> Result<Emulator, Error> {
+        let clients = End::all(topology.clients());
+        let clients = clients.filter_map(|end| Some((end.addresses(), end.user()?)));
+        let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
+        let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
             release: Release::Exact,
-            sockets: [
-                PacketSocket::open(Side::Client.interface())?,
-                PacketSocket::open(Side::Server.interface())?,
-            ],
+            wires,
+            users: users.collect(),
             links: Links::new(topology, source),
-            trains: [Train::default(), Train::default()],
+            trains,
             ledger: Ledger::default(),
             inbox: Inbox::new()?,
             observer: (),
@@ -110,8 +118,8 @@ impl Emulator {
 
     /// Lets somebody look on.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, sockets, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, sockets, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, wires, users, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, wires, users, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -129,17 +137,22 @@ impl<O: Observer> Emulator<O> {
     /// Carries packets until a [`Control`] says stop. The calling thread gets real-time priority, where that is allowed.
     ///
     /// # Errors
-    /// If a socket fails. Packets that an end does not take are counted, and no error.
+    /// If a wire fails. Packets that an end does not take are counted, and no error.
     pub fn run(mut self) -> Result<Account<O>, Error> {
         self.ledger.realtime = realtime::prioritise();
+        // Nothing leaves before.
+        let mut rested = Time::ZERO;
         loop {
             let began = self.clock.now();
             let mut moved = 0;
-            for side in Side::BOTH {
-                moved += self.take_in(side, None)?;
+            for end in self.ends() {
+                moved += self.take_in(end, None)?;
             }
-            moved += self.give_out()?;
-            if self.wait(began, moved > 0)? && self.obey()? {
+            if began >= rested {
+                moved += self.give_out()?;
+                rested = if self.is_idle(moved) { began } else { began + self.release.quantum() };
+            }
+            if self.wait(began, rested, moved)? && self.obey()? {
                 let snapshot = self.snapshot()?;
                 let Emulator { ledger, observer, .. } = self;
                 return Ok(Account { snapshot, drops: ledger.drops, observer });
@@ -147,11 +160,11 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Hands what arrived on one side to its first link; `answers` says what has just been handed to that side. Returns how many frames
+    /// Hands what arrived from one end to its first link; `answers` says what has just been handed to that end. Returns how many frames
     /// there were.
-    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
-            let Some(arrival) = self.sockets[from as usize].receive(&self.clock)? else {
+            let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
             };
             let at = match answers {
@@ -168,20 +181,24 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Cuts what arrived and lets its packets enter.
-    fn enter(&mut self, at: Time, from: Side, whole: Superpacket) {
+    fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
+        let from = end.side();
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
         let server = match from {
             Side::Client => destination,
             Side::Server => source,
         };
+        // What goes to nobody that is known is the first client's.
+        let user = end.user().or_else(|| self.users.get(&destination).copied()).unwrap_or(0);
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
-            let packet = Packet { wire_bytes: segment.wire_bytes() as u32, flow, ect };
+            let wire_bytes = segment.wire_bytes() as u32;
+            let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
             let entry = Entry { from, server, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
-            let sighting = Sighting { number, from, marked: false, segment: &segment };
+            let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
             self.note_drops();
         }
@@ -195,21 +212,25 @@ impl<O: Observer> Emulator<O> {
             self.note_drops();
             let Some(arrival) = arrival else { break };
             moved += 1;
-            let to = arrival.from.peer();
-            if !self.trains[to as usize].takes(&arrival, self.release) {
+            let to = End::at(arrival.from.peer(), arrival.user);
+            if !self.trains[to.number()].takes(&arrival, self.release) {
                 self.depart(to)?;
             }
-            self.trains[to as usize].push(arrival);
+            self.trains[to.number()].push(arrival);
         }
-        for side in Side::BOTH {
-            self.depart(side)?;
+        for end in self.ends() {
+            self.depart(end)?;
         }
         Ok(moved)
     }
 
     /// Hands the waiting train to its end, and reads what that end answers.
-    fn depart(&mut self, to: Side) -> Result<(), Error> {
-        let train = &mut self.trains[to as usize];
+    fn depart(&mut self, to: End) -> Result<(), Error> {
+        if self.trains[to.number()].cars().is_empty() {
+            return Ok(());
+        }
+        let knows_answers = self.tells_answers(to)?;
+        let train = &mut self.trains[to.number()];
         let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
             return Ok(());
         };
@@ -217,7 +238,7 @@ impl<O: Observer> Emulator<O> {
         let left = self.clock.now();
         let due = last.due;
         let segments = (&first.body, &last.body);
-        if !self.sockets[to as usize].send(segments.0, segments.1, first.marked)? {
+        if !self.wires[to.number()].send(segments.0, segments.1, first.marked)? {
             self.ledger.refused += train.cars().len() as u64;
         }
         for car in train.cars() {
@@ -226,13 +247,29 @@ impl<O: Observer> Emulator<O> {
             let sighting = Sighting {
                 number: car.number,
                 from: car.from,
+                user: car.user,
                 marked: car.marked,
                 segment: &car.body,
             };
             self.observer.delivered(car.due, left, &sighting);
         }
         train.clear();
-        self.take_in(to, Some(Delivery { due, left })).map(drop)
+        self.take_in(to, knows_answers.then_some(Delivery { due, left })).map(drop)
+    }
+
+    /// Whether what an end sends while it is handed a packet can be told from what it sent before: by the stamps, or because nothing that
+    /// came before is still to be read.
+    fn tells_answers(&mut self, to: End) -> Result<bool, Error> {
+        Ok(self.wire().is_stamped() || self.take_in(to, None)? < BUDGET)
+    }
+
+    fn wire(&self) -> Wire {
+        self.wires[End::SERVER.number()].wire()
+    }
+
+    /// All hosts.
+    fn ends(&self) -> impl Iterator<Item = End> + use<O> {
+        End::all(self.wires.len() as u32 - 1)
     }
 
     fn note_drops(&mut self) {
@@ -242,17 +279,22 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
+    /// Whether no packets flow, after a turn in which so many moved.
+    fn is_idle(&self, moved: usize) -> bool {
+        moved == 0 && self.links.deadline().is_none()
+    }
+
     /// Waits until something is due or arrives. Returns whether somebody asks for something.
-    fn wait(&self, began: Time, moved: bool) -> Result<bool, Error> {
+    fn wait(&self, began: Time, rested: Time, moved: usize) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
-        let [client, server] =
-            self.sockets.each_ref().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
-        let mut all = [bell, client, server];
+        let ends = self.wires.iter();
+        let ends = ends.map(|wire| PollFd::new(wire.as_fd(), PollFlags::POLLIN));
+        let mut all: Vec<PollFd<'_>> = std::iter::once(bell).chain(ends).collect();
         let (now, next) = (self.clock.now(), self.links.deadline());
-        let unwatched = self.unwatched_until(began, moved, next);
+        let unwatched = (!self.is_idle(moved)).then(|| self.unwatched_until(began, rested));
         let (fds, wait) = match unwatched {
             Some(until) if until > now => (&mut all[..1], until - now),
-            _ => (&mut all[..], next.map_or(IDLE, |due| due - now)),
+            _ => (&mut all[..], next.map_or(IDLE, |due| due.max(rested) - now)),
         };
         match ppoll(fds, Some(TimeSpec::from(wait.min(IDLE))), None) {
             Ok(_) => Ok(fds[0].any().unwrap_or(false)),
@@ -262,11 +304,14 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// How long nobody need look for arrivals, while packets flow: what arrives has its stamp, and nothing that does leaves before the
-    /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it.
-    fn unwatched_until(&self, began: Time, moved: bool, next: Option<Time>) -> Option<Time> {
+    /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it. What has no stamp has to be
+    /// looked for.
+    fn unwatched_until(&self, began: Time, rested: Time) -> Time {
+        if !self.wire().is_stamped() {
+            return began;
+        }
         let ahead = began + self.links.lookahead();
-        let until = next.map_or(ahead, |due| due.min(ahead)).max(began + self.release.quantum());
-        (moved || next.is_some()).then_some(until)
+        self.links.deadline().map_or(ahead, |due| due.min(ahead)).max(rested)
     }
 
     /// Does what other threads ask for; true if that is to stop.
@@ -284,18 +329,44 @@ impl<O: Observer> Emulator<O> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, Error> {
-        for socket in &self.sockets {
-            self.ledger.overruns += u64::from(socket.overruns()?);
+        for wire in &mut self.wires {
+            self.ledger.overruns += wire.overruns()?;
         }
         Ok(Snapshot {
             at: self.clock.now(),
             links: self.links.reports(),
-            radio: self.links.radio_report(self.clock.now()),
+            radios: self.links.radio_reports(self.clock.now()),
             dropped: self.ledger.drops.total(),
             punctuality: self.ledger.lateness.punctuality(),
             overruns: self.ledger.overruns,
             refused: self.ledger.refused,
             realtime: self.ledger.realtime,
+            wire: self.wire(),
+            limit: limit(self.wire(), self.release),
         })
+    }
+}
+
+/// How late 99 of 100 packets may be. Arrivals without stamps have been late by what departures are, but for what the release makes of
+/// these: the sum of both must not be over the limit.
+fn limit(wire: Wire, release: Release) -> Duration {
+    match wire.is_stamped() {
+        true => Punctuality::LIMIT,
+        false => (Punctuality::LIMIT + release.earliness()) / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_without_stamps_have_been_as_late_as_departures() {
+        for release in [Release::Exact, Release::THRIFTY] {
+            assert_eq!(limit(Wire::Veth, release), Punctuality::LIMIT);
+        }
+        assert_eq!(limit(Wire::Tap, Release::Exact), Duration::from_micros(500));
+        // 375 us by design, the rest twice.
+        assert_eq!(limit(Wire::Tap, Release::THRIFTY), Duration::from_nanos(687_500));
     }
 }

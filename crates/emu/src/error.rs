@@ -29,6 +29,14 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// Neither wire could be laid.
+    #[error("no wire to the emulator could be laid: {veth}; and instead of veth: {tap}")]
+    NoWire {
+        /// Why there is no veth with a packet socket.
+        veth: Box<Error>,
+        /// Why there is no TAP device.
+        tap: Box<Error>,
+    },
     /// A program that belongs into a sandbox runs outside of one.
     #[error("this command is for farlink itself, which starts it inside a sandbox")]
     NotInSandbox,

@@ -7,7 +7,6 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use bytes::Bytes;
 use kernel::sockopt;
 use libc::c_int;
 use nix::errno::Errno;
@@ -16,27 +15,18 @@ use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, recvmsg,
     sendmsg, socket,
 };
-use units::Time;
 
-use crate::Error;
 use crate::buffers::Buffers;
-use crate::clock::Clock;
 use crate::superpacket::Segment;
-use crate::vnet::VnetHeader;
+use crate::wire::{Arrival, BUFFER_BYTES};
+use crate::{Clock, Error};
 
-/// The largest frame: 64 KB of segmented data and its headers.
-const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
 /// Superpackets that may wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
 const RECEIVE_MEMORY: c_int = 32 << 20;
+/// What fails where there are none.
+pub(crate) const REFUSED: &str = "failed to open a packet socket (needs CAP_NET_RAW)";
 
-/// A frame as it arrived, perhaps larger than the MTU.
-pub(crate) struct Arrival {
-    pub(crate) at: Time,
-    pub(crate) header: VnetHeader,
-    pub(crate) bytes: Bytes,
-}
-
-/// The emulator's end of a wire.
+/// The emulator's end of a veth pair.
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
     buffers: Buffers,
@@ -47,9 +37,8 @@ pub(crate) struct PacketSocket {
 
 impl PacketSocket {
     /// Opens one on an interface of the calling thread's namespace.
-    pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
-        let fd = unbound()
-            .map_err(Error::system("failed to open a packet socket (needs CAP_NET_RAW)"))?;
+    pub(crate) fn open(interface: &str) -> Result<PacketSocket, Error> {
+        let fd = unbound().map_err(Error::system(REFUSED))?;
         configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;
         let index = if_nametoindex(interface)
             .map_err(Error::system("failed to find the emulator's interface"))?;
@@ -82,10 +71,7 @@ impl PacketSocket {
             Err(errno) => return Err(Error::System { what: "failed to receive a packet", errno }),
         };
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
-        let mut bytes = self.buffers.take(len);
-        let header = bytes.split_to(VnetHeader::LEN.min(len));
-        let header = header[..].try_into().expect("the kernel puts a header before each frame");
-        Ok(Some(Arrival { at, header: VnetHeader::from_bytes(header), bytes }))
+        Ok(Some(Arrival::new(at, self.buffers.take(len))))
     }
 
     /// Puts the packets from `first` to `last`, which are neighbours, on the wire at once. False if the far end does not take them: its
@@ -114,9 +100,9 @@ impl PacketSocket {
     }
 
     /// Frames lost since the last call because nobody took them.
-    pub(crate) fn overruns(&self) -> Result<u32, Error> {
+    pub(crate) fn overruns(&self) -> Result<u64, Error> {
         sockopt::get::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)
-            .map(|statistics| statistics.tp_drops)
+            .map(|statistics| statistics.tp_drops.into())
             .map_err(Error::system("failed to read a packet socket's statistics"))
     }
 }

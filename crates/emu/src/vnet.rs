@@ -1,6 +1,7 @@
-//! What comes before each frame on a packet socket: what is left to do to it.
+//! What comes before each frame on a packet socket or a TAP device: what is left to do to it.
 //!
-//! Source: virtio specification 1.2 section 5.1.6 (`struct virtio_net_hdr`), packet(7) (`PACKET_VNET_HDR`).
+//! Source: virtio specification 1.2 section 5.1.6 (`struct virtio_net_hdr`), packet(7) (`PACKET_VNET_HDR`),
+//! `Documentation/networking/tuntap.rst` (`IFF_VNET_HDR`).
 
 /// The checksum field holds the sum over the pseudo header; the device completes it.
 pub(crate) const NEEDS_CHECKSUM: u8 = 1;

@@ -1,15 +1,16 @@
 //! The emulated link is what its configuration says, measured where packets enter and leave; and every packet is accounted for.
 
 mod inside;
+mod wires;
 
 use std::net::{IpAddr, UdpSocket};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chance::Source;
 use farlink_emu::{
-    Account, Control, Drop, Emulator, Error, Invalid, Observer, Release, Side, Sighting, Testbed,
-    Topology,
+    Account, Control, Drop, Error, Invalid, Observer, Release, Setup, Side, Sighting, Testbed,
+    Topology, Wire,
 };
 use net::{DropCause, Link, LinkConfig, LossModel, Packet, QueueLimit, Verdict};
 use units::{BitsPerSec, Time};
@@ -27,27 +28,46 @@ const HEADERS_V6: u64 = 40 + 8;
 
 #[test]
 fn as_root() {
-    inside::as_root("as_root", prove);
+    inside::as_root("as_root", || prove(Wire::Veth));
+}
+
+#[test]
+fn over_tap_as_root() {
+    if wires::has_tap() {
+        inside::as_root("over_tap_as_root", || prove(Wire::Tap));
+    }
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    inside::as_an_ordinary_user("as_an_ordinary_user", prove);
+    inside::as_an_ordinary_user("as_an_ordinary_user", || prove(Wire::Veth));
 }
 
-fn prove() {
+#[test]
+fn over_tap_as_an_ordinary_user() {
+    if wires::has_tap() {
+        inside::as_an_ordinary_user("over_tap_as_an_ordinary_user", || prove(Wire::Tap));
+    }
+}
+
+fn prove(wire: Wire) {
     let coalesced = Release::Coalesced { quantum: Duration::from_micros(500) };
-    rate_and_delay_are_those_configured(Testbed::host_address(0), Side::Client, Release::Exact);
-    rate_and_delay_are_those_configured(Testbed::host_address_v6(0), Side::Client, Release::Exact);
-    rate_and_delay_are_those_configured(Side::Client.address().into(), Side::Server, coalesced);
-    every_packet_is_accounted_for(Side::Server.address().into());
-    every_packet_is_accounted_for(Testbed::host_address_v6(700));
-    losses_are_those_of_the_simulation();
-    an_emulator_that_has_ended_says_so();
+    let (server, server_v6) = (Testbed::host_address(0), Testbed::host_address_v6(0));
+    rate_and_delay_are_those_configured(wire, server, Side::Client, Release::Exact);
+    rate_and_delay_are_those_configured(wire, server_v6, Side::Client, Release::Exact);
+    let client = Side::Client.address().into();
+    rate_and_delay_are_those_configured(wire, client, Side::Server, coalesced);
+    round_trips_are_those_configured(wire, server);
+    round_trips_are_those_configured(wire, server_v6);
+    every_packet_is_accounted_for(wire, Side::Server.address().into());
+    every_packet_is_accounted_for(wire, Testbed::host_address_v6(700));
+    losses_are_those_of_the_simulation(wire);
+    an_emulator_that_has_ended_says_so(wire);
 }
 
 /// Datagrams of one side to an address of the other.
 struct Datagrams {
+    wire: Wire,
     from: Side,
     to: IpAddr,
     count: usize,
@@ -90,12 +110,9 @@ type Outcome = (Account<Meter>, u64);
 
 /// Sends datagrams over a testbed of its own.
 fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
-    let testbed = Testbed::with_mtu(topology.mtu())?;
-    let (own, release) = (topology.clone(), datagrams.release);
-    let emulator = testbed
-        .middle()
-        .run(move || Ok(Emulator::new(own, &Source::new(SEED, 0))?.releasing(release)))?
-        .observed_by(Meter::default());
+    let testbed = testbed(datagrams.wire)?;
+    let emulator = testbed.emulator(topology.clone(), &Source::new(SEED, 0))?;
+    let emulator = emulator.releasing(datagrams.release).observed_by(Meter::default());
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
     let Datagrams { from, to, count, gap, .. } = *datagrams;
@@ -120,6 +137,10 @@ fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
     control.stop();
     let account = emulation.join().map_err(|_| Error::Panicked("emulator"))??;
     Ok((account, received))
+}
+
+fn testbed(wire: Wire) -> Result<Testbed, Error> {
+    Testbed::build(Setup { wire: Some(wire), ..Setup::default() })
 }
 
 #[expect(clippy::disallowed_methods, reason = "real time")]
@@ -152,13 +173,13 @@ fn link() -> LinkConfig {
     LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Unlimited)
 }
 
-fn rate_and_delay_are_those_configured(to: IpAddr, from: Side, release: Release) {
+fn rate_and_delay_are_those_configured(wire: Wire, to: IpAddr, from: Side, release: Release) {
     let topology = Topology::between(link(), link());
     let headers = if to.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
     let wire_bytes = PAYLOAD_BYTES as u64 + headers;
 
     let count = 300;
-    let burst = Datagrams { from, to, count, gap: Duration::ZERO, release };
+    let burst = Datagrams { wire, from, to, count, gap: Duration::ZERO, release };
     measure(&topology, &burst, |(account, received)| {
         let left: Vec<Time> = account.observer.crossings.iter().filter_map(|c| c.left).collect();
         if (left.len(), *received) != (count, count as u64) {
@@ -171,7 +192,7 @@ fn rate_and_delay_are_those_configured(to: IpAddr, from: Side, release: Release)
         within_one_per_cent("rate", took, expected)
     });
 
-    let paced = Datagrams { from, to, count: 21, gap: Duration::from_millis(10), release };
+    let paced = Datagrams { wire, from, to, count: 21, gap: Duration::from_millis(10), release };
     measure(&topology, &paced, |(account, _)| {
         let crossings = account.observer.crossings.iter();
         let mut took: Vec<Duration> = crossings.filter_map(|c| Some(c.left? - c.entered)).collect();
@@ -188,8 +209,63 @@ fn within_one_per_cent(what: &str, is: Duration, should: Duration) -> Result<(),
     holds.then_some(()).ok_or(format!("{what}: {is:?} instead of {should:?}"))
 }
 
+/// As a program at one end sees them, with all that the wires and the kernel add.
+fn round_trips_are_those_configured(wire: Wire, to: IpAddr) {
+    let delay = Duration::from_millis(50);
+    for _ in 0..ATTEMPTS {
+        let (mut took, validity) =
+            echoes(wire, to, delay).unwrap_or_else(|error| panic!("{error}"));
+        took.sort_unstable();
+        let verdict = within_one_per_cent("round trip", took[took.len() / 2], delay * 2);
+        match (verdict, validity) {
+            (Ok(()), _) => return,
+            (Err(why), Ok(())) => panic!("{why}"),
+            (_, Err(invalid)) => println!("{invalid}; trying again"),
+        }
+    }
+    panic!("the machine was too busy {ATTEMPTS} times");
+}
+
+/// How long datagrams took to the server and back, over links that only delay.
+#[expect(clippy::disallowed_methods, reason = "real time")]
+fn echoes(
+    wire: Wire,
+    to: IpAddr,
+    delay: Duration,
+) -> Result<(Vec<Duration>, Result<(), Invalid>), Error> {
+    const COUNT: usize = 15;
+    let testbed = testbed(wire)?;
+    let topology = Topology::between(LinkConfig::delay(delay), LinkConfig::delay(delay));
+    let emulator = testbed.emulator(topology, &Source::new(SEED, 0))?;
+    let control = emulator.control();
+    let emulation = std::thread::spawn(move || emulator.run());
+    let bound = testbed.namespace(Side::Server).run(move || Ok(UdpSocket::bind((to, PORT))))?;
+    let server = bound.expect("the address is local");
+    let answering = std::thread::spawn(move || {
+        for _ in 0..COUNT {
+            let (len, from) = server.recv_from(&mut [0; 8]).expect("the client asks");
+            server.send_to(&[0; 8][..len], from).expect("the client is there");
+        }
+    });
+    let took = testbed.namespace(Side::Client).run(move || {
+        let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any).expect("a socket can be opened");
+        let echo = |_| {
+            let sent = Instant::now();
+            socket.send_to(&[0; 8], (to, PORT)).expect("there is a route");
+            socket.recv(&mut [0; 8]).expect("the server answers");
+            sent.elapsed()
+        };
+        Ok((0..COUNT).map(echo).collect())
+    })?;
+    answering.join().map_err(|_| Error::Panicked("server"))?;
+    control.stop();
+    let account = emulation.join().map_err(|_| Error::Panicked("emulator"))??;
+    Ok((took, account.snapshot.check()))
+}
+
 /// Two hops that lose at random, the second with a short queue, too.
-fn every_packet_is_accounted_for(to: IpAddr) {
+fn every_packet_is_accounted_for(wire: Wire, to: IpAddr) {
     let lossy = |mbit, loss, queue| LinkConfig {
         loss: LossModel::Random(loss),
         ..LinkConfig::new(BitsPerSec::mbit(mbit), Duration::from_millis(5), queue)
@@ -198,6 +274,7 @@ fn every_packet_is_accounted_for(to: IpAddr) {
     let second = lossy(50, 0.02, QueueLimit::Packets(20));
     let topology = Topology::between(first.clone(), first).beyond(second.clone(), second);
     let datagrams = Datagrams {
+        wire,
         from: Side::Client,
         to,
         count: 3000,
@@ -235,11 +312,12 @@ fn binomial(name: &str, lost: u64, count: u64, probability: f64) -> Result<(), S
     holds.then_some(()).ok_or(format!("{name}: {lost} of {count} lost at {probability}"))
 }
 
-fn losses_are_those_of_the_simulation() {
+fn losses_are_those_of_the_simulation(wire: Wire) {
     let config = LinkConfig { loss: LossModel::Random(0.1), ..link() };
     let topology = Topology::between(config.clone(), config.clone());
     let to = Testbed::host_address(3);
     let datagrams = Datagrams {
+        wire,
         from: Side::Client,
         to,
         count: 200,
@@ -256,10 +334,10 @@ fn losses_are_those_of_the_simulation() {
     });
 }
 
-fn an_emulator_that_has_ended_says_so() {
-    let testbed = Testbed::new().unwrap_or_else(|error| panic!("{error}"));
+fn an_emulator_that_has_ended_says_so(wire: Wire) {
+    let testbed = testbed(wire).unwrap_or_else(|error| panic!("{error}"));
     let topology = Topology::between(link(), link());
-    let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(SEED, 0)));
+    let emulator = testbed.emulator(topology, &Source::new(SEED, 0));
     let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
     let control: Control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use farlink_emu::{Emulator, RadioReport, Side, Testbed, Topology};
+use farlink_emu::{RadioReport, Side, Testbed, Topology};
 use kernel::Settings;
 use net::{Network, RadioState};
 use tcp::Config;
@@ -93,7 +93,7 @@ fn pause_behind(transport: &str) -> Seen {
     let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
     let topology = Topology::of(&Network::parse(NETWORK).unwrap());
-    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(1, 0)));
+    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0));
     let emulator = emulator.unwrap();
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
@@ -104,7 +104,8 @@ fn pause_behind(transport: &str) -> Seen {
     let client = testbed.namespace(Side::Client);
     client.run(move || ask(address)).unwrap();
     let counters = server.join().unwrap().unwrap();
-    let radio = control.snapshot().unwrap().radio.expect("the network has one");
+    let mut radios = control.snapshot().unwrap().radios;
+    let radio = radios.pop().expect("the network has one");
     control.stop();
     emulation.join().unwrap().unwrap();
     Seen { counters, radio }

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use farlink_emu::derive::{Outflow, conversations};
-use farlink_emu::{Emulator, Passages, Privilege, Side, Testbed, Topology};
+use farlink_emu::{Passages, Privilege, Side, Testbed, Topology};
 use kernel::diag::Follower;
 use kernel::probe::{Probe, Wanted};
 use kernel::{Motion, Motions, Settings};
@@ -86,14 +86,14 @@ fn watch(privilege: Privilege) -> Views {
     let delay = Duration::from_millis(30);
     let link = |queue| LinkConfig::new(BitsPerSec::mbit(10), delay, queue);
     let topology = Topology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));
-    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(0, 0)));
+    let emulator = testbed.emulator(topology, &chance::Source::new(0, 0));
     let emulator = emulator.unwrap().observed_by(Passages::default());
     let (control, began) = (emulator.control(), emulator.clock().began());
     let emulation = std::thread::spawn(move || emulator.run());
     let server = testbed.namespace(Side::Server);
     let follower =
         server.run(move || Ok(Follower::start(Duration::from_millis(1), began).unwrap())).unwrap();
-    let wanted = Wanted { ports: vec![PORT], segment_bytes: SEGMENT, began };
+    let wanted = Wanted { ports: vec![PORT], segment_bytes: SEGMENT };
     let probe = (privilege == Privilege::Root).then(|| Probe::start(wanted).unwrap());
     let address = (Side::Server.address(), PORT);
     let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
@@ -102,7 +102,7 @@ fn watch(privilege: Privilege) -> Views {
     let cookie = serving.join().unwrap().unwrap();
     let looks = of(follower.finish().unwrap(), cookie);
     let probe = probe.map(|probe| {
-        let traced = probe.finish().unwrap();
+        let traced = probe.finish(began).unwrap();
         assert_eq!(traced.lost, 0);
         of(traced.motions, cookie)
     });
@@ -126,8 +126,7 @@ fn serve(listener: &TcpListener) -> u64 {
     stream.write_all(&vec![0; RESPONSE]).unwrap();
     // The client closes when it has everything.
     let _ = stream.read(&mut [0]);
-    let cookie = kernel::sockopt::get(&stream, libc::SOL_SOCKET, libc::SO_COOKIE);
-    u64::from_ne_bytes(cookie.unwrap())
+    kernel::cookie(&stream).unwrap()
 }
 
 fn fetch(server: std::net::SocketAddr) -> usize {

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use farlink_emu::{Account, Emulator, Fate, Passage, Passages, Side, Testbed, Topology};
+use farlink_emu::{Account, Fate, Passage, Passages, Side, Testbed, Topology};
 use kernel::{Settings, TcpInfo, sockopt};
 use net::{LinkConfig, QueueLimit};
 use tcp::Config;
@@ -123,7 +123,7 @@ fn fetch_once(transport: &str, by_ipv6: bool) -> Fetched {
     }
     let link = LinkConfig::new(BitsPerSec::mbit(20), DELAY, QueueLimit::Unlimited);
     let topology = Topology::between(link.clone(), link);
-    let emulator = testbed.middle().run(|| Emulator::new(topology, &chance::Source::new(0, 0)));
+    let emulator = testbed.emulator(topology, &chance::Source::new(0, 0));
     let emulator = emulator.unwrap().observed_by(Passages::default());
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());

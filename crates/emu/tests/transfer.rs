@@ -1,6 +1,7 @@
 //! What programs send arrives as it was sent, however the kernel cuts it and the links treat it; and the emulator outlives what programs do.
 
 mod inside;
+mod wires;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use chance::Source;
 use farlink_emu::{
-    Account, Control, Emulator, Error, Invalid, Observer, Release, Side, Sighting, Testbed,
-    Topology,
+    Account, Control, Emulator, Error, Invalid, Observer, Release, Setup, Side, Sighting, Testbed,
+    Topology, Wire,
 };
 use net::{LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
@@ -21,22 +22,39 @@ const WHOLE: Release = Release::Coalesced { quantum: Duration::ZERO };
 
 #[test]
 fn as_root() {
-    inside::as_root("as_root", transfer);
+    inside::as_root("as_root", || transfer(Wire::Veth));
+}
+
+#[test]
+fn over_tap_as_root() {
+    if wires::has_tap() {
+        inside::as_root("over_tap_as_root", || transfer(Wire::Tap));
+    }
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    inside::as_an_ordinary_user("as_an_ordinary_user", transfer);
+    inside::as_an_ordinary_user("as_an_ordinary_user", || transfer(Wire::Veth));
 }
 
-fn transfer() {
-    for release in [Release::Exact, WHOLE] {
-        tcp_delivers_all_of_it(Testbed::host_address(0), release);
-        tcp_delivers_all_of_it(Testbed::host_address_v6(0), release);
-        datagrams_of_one_call_arrive_one_by_one(Testbed::host_address(0), release);
-        datagrams_of_one_call_arrive_one_by_one(Testbed::host_address_v6(0), release);
+#[test]
+fn over_tap_as_an_ordinary_user() {
+    if wires::has_tap() {
+        let test = "over_tap_as_an_ordinary_user";
+        inside::as_an_ordinary_user(test, || transfer(Wire::Tap));
     }
-    an_interface_that_goes_down_is_survived();
+}
+
+fn transfer(wire: Wire) {
+    for release in [Release::Exact, WHOLE] {
+        tcp_delivers_all_of_it(wire, Testbed::host_address(0), release);
+        tcp_delivers_all_of_it(wire, Testbed::host_address_v6(0), release);
+        datagrams_of_one_call_arrive_one_by_one(wire, Testbed::host_address(0), release);
+        datagrams_of_one_call_arrive_one_by_one(wire, Testbed::host_address_v6(0), release);
+    }
+    an_interface_that_goes_down_is_survived(wire);
+    what_was_sent_before_is_not_carried(wire);
+    frames_that_nobody_takes_are_counted(wire);
 }
 
 /// An emulator at work between two namespaces.
@@ -47,12 +65,17 @@ struct Emulation {
 }
 
 impl Emulation {
-    fn start(link: LinkConfig, release: Release) -> Emulation {
-        let topology = Topology::between(link.clone(), link);
-        let testbed = Testbed::new().unwrap_or_else(|error| panic!("{error}"));
-        let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(3, 0)));
-        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
-        let emulator = emulator.releasing(release).observed_by(Inspector::default());
+    fn start(wire: Wire, link: LinkConfig, release: Release) -> Emulation {
+        Emulation::between_ends_of(testbed(wire), link, release)
+    }
+
+    fn between_ends_of(testbed: Testbed, link: LinkConfig, release: Release) -> Emulation {
+        let emulator = emulator(&testbed, link).releasing(release);
+        Emulation::of(testbed, emulator)
+    }
+
+    fn of(testbed: Testbed, emulator: Emulator) -> Emulation {
+        let emulator = emulator.observed_by(Inspector::default());
         let control = emulator.control();
         Emulation { testbed, control, thread: std::thread::spawn(move || emulator.run()) }
     }
@@ -67,6 +90,18 @@ impl Emulation {
         let ended = self.thread.join().expect("the emulator does not panic");
         ended.unwrap_or_else(|error| panic!("{error}"))
     }
+}
+
+fn testbed(wire: Wire) -> Testbed {
+    let setup = Setup { wire: Some(wire), ..Setup::default() };
+    let testbed = Testbed::build(setup).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(testbed.wire(), wire);
+    testbed
+}
+
+fn emulator(testbed: &Testbed, link: LinkConfig) -> Emulator {
+    let topology = Topology::between(link.clone(), link);
+    testbed.emulator(topology, &Source::new(3, 0)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Looks whether packets are what a wire could carry.
@@ -108,13 +143,13 @@ fn body() -> Vec<u8> {
     bytes
 }
 
-fn tcp_delivers_all_of_it(server: IpAddr, release: Release) {
+fn tcp_delivers_all_of_it(wire: Wire, server: IpAddr, release: Release) {
     let delay = Duration::from_millis(2);
     let lossy = LinkConfig {
         loss: LossModel::Random(0.01),
         ..LinkConfig::new(BitsPerSec::mbit(200), delay, QueueLimit::Packets(500))
     };
-    let emulation = Emulation::start(lossy, release);
+    let emulation = Emulation::start(wire, lossy, release);
     let listener = emulation.at(Side::Server, move || TcpListener::bind((server, PORT)));
     let listener = listener.expect("the server has the address");
     let sender = std::thread::spawn(move || {
@@ -136,8 +171,8 @@ fn tcp_delivers_all_of_it(server: IpAddr, release: Release) {
     assert!(snapshot.dropped > 0 && snapshot.refused == 0, "{snapshot:?}");
 }
 
-fn datagrams_of_one_call_arrive_one_by_one(server: IpAddr, release: Release) {
-    let emulation = Emulation::start(LinkConfig::delay(Duration::from_millis(2)), release);
+fn datagrams_of_one_call_arrive_one_by_one(wire: Wire, server: IpAddr, release: Release) {
+    let emulation = Emulation::start(wire, LinkConfig::delay(Duration::from_millis(2)), release);
     let socket = emulation.at(Side::Server, move || UdpSocket::bind((server, PORT)));
     let socket = socket.expect("the server has the address");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
@@ -163,8 +198,8 @@ fn segment_by(socket: &UdpSocket, bytes: u16) {
     setsockopt(socket, UdpGsoSegment, &i32::from(bytes)).expect("Linux can since 4.18");
 }
 
-fn an_interface_that_goes_down_is_survived() {
-    let emulation = Emulation::start(LinkConfig::delay(Duration::ZERO), Release::Exact);
+fn an_interface_that_goes_down_is_survived(wire: Wire) {
+    let emulation = Emulation::start(wire, LinkConfig::delay(Duration::ZERO), Release::Exact);
     let ip = |words: &'static str| {
         move || {
             let mut command = std::process::Command::new("ip");
@@ -182,4 +217,54 @@ fn an_interface_that_goes_down_is_survived() {
         std::thread::yield_now();
     }
     assert_eq!(emulation.end().snapshot.check(), Err(Invalid::Refused(1)));
+}
+
+/// Nothing carries what is sent before there is an emulator, nor what an earlier one left.
+fn what_was_sent_before_is_not_carried(wire: Wire) {
+    let testbed = testbed(wire);
+    let say = || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
+        socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+        Ok(())
+    };
+    testbed.namespace(Side::Client).run(say).unwrap_or_else(|error| panic!("{error}"));
+    let emulation =
+        Emulation::between_ends_of(testbed, LinkConfig::delay(Duration::ZERO), Release::Exact);
+    emulation.at(Side::Client, say).expect("it is sent");
+    let entered = || {
+        let snapshot = emulation.control.snapshot().expect("the emulator runs");
+        snapshot.links[0].stats.offered_packets
+    };
+    while entered() == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(emulation.end().snapshot.links[0].stats.offered_packets, 1);
+}
+
+/// More than may wait for an emulator that does not run yet.
+fn frames_that_nobody_takes_are_counted(wire: Wire) {
+    const SENT: u64 = 20_000;
+    let testbed = testbed(wire);
+    let emulator = emulator(&testbed, LinkConfig::delay(Duration::ZERO));
+    let flood = || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
+        for _ in 0..SENT {
+            socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+        }
+        Ok(())
+    };
+    testbed.namespace(Side::Client).run(flood).unwrap_or_else(|error| panic!("{error}"));
+    let emulation = Emulation::of(testbed, emulator);
+    let seen = || {
+        let snapshot = emulation.control.snapshot().expect("the emulator runs");
+        (snapshot.links[0].stats.offered_packets, snapshot.overruns)
+    };
+    while seen().0 + seen().1 < SENT {
+        std::thread::yield_now();
+    }
+    let (offered, overruns) = seen();
+    // Among what is lost may be what the ends say by themselves, to all neighbours.
+    assert!((SENT..SENT + 10).contains(&(offered + overruns)), "{offered} + {overruns}");
+    assert!(wire != Wire::Tap || overruns > 0, "all of {offered} fit in the device's queue");
+    emulation.end();
 }

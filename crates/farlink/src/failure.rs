@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::process;
 
 use anstyle::{AnsiColor, Style};
+use emu::Wire;
 use emu::diagnosis::Refusal;
 
 /// What farlink's exit codes mean.
@@ -92,9 +93,9 @@ impl Failure {
         Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
     }
 
-    /// There is no emulation on this machine: why, and what mends it.
-    pub fn not_emulated(cause: emu::Error) -> Failure {
-        let refusal = Refusal::explain(cause);
+    /// There is no emulation on this machine, over the wire that was asked for: why, and what mends it.
+    pub fn not_emulated(cause: emu::Error, wire: Option<Wire>) -> Failure {
+        let refusal = Refusal::explain(cause, wire);
         let remedies: Vec<&str> = refusal.remedies().collect();
         let hint = (!remedies.is_empty()).then(|| remedies.join("\n      "));
         Failure::machine(&refusal).hint(hint)

@@ -7,10 +7,12 @@
 mod common;
 mod remains;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Desk, journeys};
+use common::{Desk, Ran, has_tap, journeys, report_rows};
 use remains::{Traces, assert_gone, traces};
 use serde_json::Value;
 
@@ -25,7 +27,7 @@ mod real_time {
 
     /// Whether this machine can emulate at all.
     fn possible() -> bool {
-        let possible = emu::diagnosis::missing().is_empty();
+        let possible = emu::diagnosis::missing(None).is_empty();
         if !possible {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no namespaces in CI");
             eprintln!("skipped: no network namespaces can be made here (farlink doctor says why)");
@@ -107,6 +109,87 @@ mod real_time {
         }
     }
 
+    /// The kernel's windows, what it sent again as seen on the wire, and the radio, on one page.
+    #[test]
+    fn a_report_shows_what_lay_below_an_emulated_load() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let ran = desk.farlink(&format!(
+            "load {PAGE}+7s --network {NETWORK},loss=2%,radio=umts --protocol h2 --world emu -n 1 --json --report r.html"
+        ));
+        let visit: Value = serde_json::from_str(&ran.ok()).unwrap();
+        let report = desk.read("r.html");
+        let windows = report_rows(&report, "windows-0");
+        assert!((10..=1200).contains(&windows.len()), "{windows:?}");
+        assert!(!report_rows(&report, "resent-0").is_empty(), "{visit}");
+        let stays = report_rows(&report, "stays-0");
+        assert!(stays.iter().any(|stay| stay.contains("FACH to DCH")), "{stays:?}");
+    }
+
+    /// Looks at the kernel's connections are for everybody; root sees every segment beside them, also where two networks with the same
+    /// addresses are emulated side by side.
+    #[test]
+    fn root_traces_the_kernels_connections_by_segment() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let arms = ["--protocol", "h1,h2", "-n", "1", "-j", "2", "--world", "emu"];
+        loads(&desk, &[&arms[..], &["--trace", "tcp=t.jsonl"]].concat());
+        for arm in ["h1", "h2"] {
+            let text = desk.read(&format!("t.{arm}.jsonl"));
+            let lines: Vec<Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let of = |trigger: &str| {
+                let servers = |line: &&Value| line["end"] == "server" && line["trigger"] == trigger;
+                lines.iter().filter(servers).collect::<Vec<_>>()
+            };
+            let (looks, probes) = (of("look"), of("probe"));
+            assert!(looks.len() > 10, "{}", looks.len());
+            if emu::Privilege::available() == emu::Privilege::Rootless {
+                assert!(probes.is_empty());
+                continue;
+            }
+            // An acknowledgement of at least every other of 140 segments.
+            assert!((70..400).contains(&probes.len()), "{}", probes.len());
+            let largest =
+                |samples: &[&Value]| samples.iter().map(|line| line["cwnd"].as_u64()).max();
+            // Looks see the last growth, too; a segment, how things stood before it.
+            assert!(largest(&probes) <= largest(&looks));
+            assert!(probes.iter().all(|line| line["rto_ns"].is_null()));
+            let at = lines.iter().filter_map(|line| line["at_ns"].as_u64());
+            assert!(at.is_sorted());
+        }
+    }
+
+    /// Pings and beacons go on for 20 seconds before the visit: the radio is on its dedicated channel when it begins.
+    #[test]
+    fn background_traffic_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let load = |world: &str| -> Value {
+            let load = format!(
+                "load {PAGE} --network {NETWORK},radio=umts --device zero --no-nuisance --json -n 1 --protocol h2 \
+                 --traffic ping:every=1s,size=320B --traffic beacon:every=500ms --world {world}"
+            );
+            serde_json::from_str(&desk.farlink(&load).ok()).unwrap()
+        };
+        let (sim, emu) = (load("sim"), load("emu"));
+        for visit in [&sim, &emu] {
+            let radio = &visit["radio"];
+            assert_eq!(radio["promotions"], 0, "{visit}");
+            assert_eq!(radio["states"].as_array().unwrap().len(), 1, "{radio}");
+        }
+        for field in ["plt_ms", "bytes_up", "bytes_down"] {
+            let [sim, emu] = [&sim, &emu].map(|visit| visit[field].as_f64().unwrap());
+            assert!((emu / sim - 1.0).abs() < 0.1, "{field}: simulated {sim}, emulated {emu}");
+        }
+    }
+
     #[test]
     fn an_emulated_visit_tells_what_a_simulated_one_does() {
         if !possible() {
@@ -126,6 +209,68 @@ mod real_time {
         assert_eq!(visit["connections"], 1);
         assert!(visit["bytes_down"].as_u64().unwrap() > 200_000, "{visit}");
         assert!(visit["trace_digest"].is_null());
+    }
+
+    /// The machine has TAP devices, and veth; the load is to use the former.
+    #[test]
+    fn loads_over_tap_devices_are_those_over_veth_and_say_so() {
+        if !possible() || !has_tap() {
+            return;
+        }
+        let desk = Desk::new();
+        let text = |command: &mut Command| {
+            let ran = Ran::new(&command.output().unwrap());
+            assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+            ran.out
+        };
+        let fixed = ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance"];
+        let arguments = [&fixed[..], &["--protocol", "h2", "-n", "3", "--world", "emu"]].concat();
+        let with_json = [&arguments[..], &["--json"]].concat();
+        let median = |command: &mut Command| {
+            let out = text(command);
+            let visits: Vec<Value> =
+                out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let mut plts = plts(&visits);
+            plts.sort_by(f64::total_cmp);
+            plts[1]
+        };
+        let veth = median(&mut desk.command(&with_json));
+        let tap = median(desk.command(&with_json).env("FARLINK_WIRE", "tap"));
+        assert!((tap / veth - 1.0).abs() < 0.05, "{tap} ms over TAP, {veth} ms over veth");
+        let note = "the emulator's wires were TAP devices";
+        assert!(text(desk.command(&arguments).env("FARLINK_WIRE", "tap")).contains(note));
+        assert!(!text(&mut desk.command(&arguments)).contains(note));
+    }
+
+    /// Root gives up being root for it; anybody else is an ordinary user.
+    #[test]
+    fn an_ordinary_user_loads_over_tap_devices() {
+        if !possible() || !has_tap() {
+            return;
+        }
+        let desk = Desk::new();
+        let program = desk.path("farlink");
+        std::fs::copy(common::program(), &program).unwrap();
+        std::fs::set_permissions(desk.path(""), Permissions::from_mode(0o777)).unwrap();
+        let load = format!("load synthetic:4x2KB --network {NETWORK} --world emu -n 1");
+        let mut command = match emu::Privilege::available() {
+            emu::Privilege::Root => {
+                let mut command = Command::new("setpriv");
+                let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
+                command.args(nobody).arg(&program);
+                command
+            }
+            emu::Privilege::Rootless => Command::new(&program),
+        };
+        command.args(load.split_whitespace()).current_dir(desk.path(""));
+        let output = command.env("HOME", desk.path("")).env("FARLINK_WIRE", "tap").output();
+        let ran = Ran::new(&output.expect("the command can be started"));
+        if ran.out.contains("not on time") || ran.err.contains("not on time") {
+            println!("skipped: too much else runs for an emulator without priority");
+            return;
+        }
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("the emulator's wires were TAP devices"), "{}", ran.out);
     }
 
     /// Two arms over one network, in real time.
@@ -204,30 +349,39 @@ mod real_time {
         killed(20, 40);
     }
 
-    fn in_a_row(times: usize) {
+    fn in_a_row(times: usize, environment: &[(&str, &str)]) {
         if !possible() {
             return;
         }
         let desk = Desk::new();
-        let marker = format!("farlink-load-in-a-row-{}-{times}", std::process::id());
+        let marker = format!("farlink-load-in-a-row-{}-{times}{environment:?}", std::process::id());
         let before = traces(&marker);
         let load =
             format!("load synthetic:4x2KB --network {NETWORK} --world emu -n 1 --protocol h2");
         for _ in 0..times {
-            assert!(marked(&desk, &load, &marker).status().unwrap().success());
+            let mut load = marked(&desk, &load, &marker);
+            let status = load.envs(environment.iter().copied()).status();
+            assert!(status.unwrap().success());
             assert_nothing_left(&desk, &marker, &before);
         }
     }
 
     #[test]
     fn three_loads_in_a_row_leave_nothing() {
-        in_a_row(3);
+        in_a_row(3, &[]);
+    }
+
+    #[test]
+    fn three_loads_in_a_row_over_tap_devices_leave_nothing() {
+        if has_tap() {
+            in_a_row(3, &[("FARLINK_WIRE", "tap")]);
+        }
     }
 
     #[test]
     #[ignore = "the same, a hundred times"]
     fn a_hundred_loads_in_a_row_leave_nothing() {
-        in_a_row(100);
+        in_a_row(100, &[]);
     }
 
     #[test]

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
+use nix::errno::Errno;
 use tcp::Sample;
 use units::Time;
+
+use crate::sockopt;
 
 /// One end of a connection of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,8 +17,17 @@ pub struct Connection {
     pub local: SocketAddr,
     /// The other end's.
     pub peer: SocketAddr,
-    /// The socket's number (`SO_COOKIE`), unique on the machine: two testbeds have the same addresses.
+    /// The socket's [number](cookie): two testbeds have the same addresses.
     pub cookie: u64,
+}
+
+/// A socket's number (`SO_COOKIE`), unique on the machine since Linux 5.10 (`sock_gen_cookie`), within its network namespace before.
+///
+/// # Errors
+/// As the kernel's.
+pub fn cookie(socket: impl AsFd) -> Result<u64, Errno> {
+    let bytes = sockopt::get(socket, libc::SOL_SOCKET, libc::SO_COOKIE)?;
+    Ok(u64::from_ne_bytes(bytes))
 }
 
 /// How one end moved.

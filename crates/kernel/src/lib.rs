@@ -25,7 +25,7 @@ mod tcp_info;
 
 pub use alarm::Alarm;
 pub use clock::monotonic;
-pub use connection::{Connection, Motion, Motions};
+pub use connection::{Connection, Motion, Motions, cookie};
 pub use error::Error;
 pub use give_way::give_way;
 pub use sender_state::{SenderState, pin_congestion_control, sender_state};

@@ -11,7 +11,7 @@ use farlink_kernel::probe::{Probe, Wanted};
 const DOOMED: &str = "FARLINK_KERNEL_TEST_DOOMED";
 
 fn wanted(port: u16) -> Wanted {
-    Wanted { ports: vec![port], segment_bytes: 1448, began: monotonic() }
+    Wanted { ports: vec![port], segment_bytes: 1448 }
 }
 
 /// How many instances a process has. Looking from a mount namespace of its own, for tracefs may not be mounted.
@@ -33,7 +33,7 @@ fn root_traces_and_leaves_nothing_behind() {
         std::process::abort();
     }
     match Probe::start(wanted(1)) {
-        Ok(probe) => drop(probe.finish().unwrap()),
+        Ok(probe) => drop(probe.finish(monotonic()).unwrap()),
         Err(error) => {
             assert!(error.to_string().contains("needs root of the machine"), "{error}");
             return println!("skipped: {error}");
@@ -48,8 +48,8 @@ fn root_traces_and_leaves_nothing_behind() {
     let (one, other) = (Probe::start(wanted(1)).unwrap(), Probe::start(wanted(1)).unwrap());
     assert_eq!(instances(doomed.id()), 0, "the next trace removes it");
     assert_eq!(instances(std::process::id()), 2, "but none that is in use");
-    one.finish().unwrap();
-    other.finish().unwrap();
+    one.finish(monotonic()).unwrap();
+    other.finish(monotonic()).unwrap();
     assert_eq!(instances(std::process::id()), 0);
     show_one_port_alone();
 }
@@ -64,7 +64,7 @@ fn show_one_port_alone() {
         client.write_all(&[1; 100]).unwrap();
         server.read_exact(&mut [0; 100]).unwrap();
     }
-    let motions = probe.finish().unwrap().motions;
+    let motions = probe.finish(monotonic()).unwrap().motions;
     let of = |address| motions.keys().filter(move |connection| connection.local == address).count();
     assert_eq!((of(traced), of(other)), (1, 0), "{:?}", motions.keys());
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use browser::chromium::Chromium;
+use emu::Wire;
 
 use crate::emulate::Emulation;
 use crate::experiment::Refusal;
@@ -29,6 +30,12 @@ impl Worlds {
             emulation: Emulation::new(Arc::clone(&library), program, chromium),
             library,
         }
+    }
+
+    /// The same, in which emulated networks have wires that are made of this.
+    #[must_use]
+    pub fn over(self, wire: Wire) -> Worlds {
+        Worlds { emulation: self.emulation.over(wire), ..self }
     }
 
     /// The same, in which journeys of real time are kept with everything that crosses their wires: unlike simulated ones they cannot be run again.

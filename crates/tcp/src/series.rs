@@ -19,6 +19,9 @@ pub enum Trigger {
     Write,
     /// The application ended writing, or everything.
     Close,
+    /// A segment is about to be dealt with: the kernel's tracepoint `tcp_probe`, which knows less of the connection than anything else here
+    /// (see the crate `kernel`, `probe`).
+    Probe,
     /// A segment arrived.
     Segment,
     /// A timer other than those below expired.
@@ -36,6 +39,7 @@ impl Trigger {
             Trigger::Look => "look",
             Trigger::Write => "write",
             Trigger::Close => "close",
+            Trigger::Probe => "probe",
             Trigger::Segment => "segment",
             Trigger::Timer => "timer",
             Trigger::LossProbe => "loss-probe",

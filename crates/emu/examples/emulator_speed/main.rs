@@ -1,8 +1,8 @@
 //! How fast and how punctual the emulator is on this machine, beside Mahimahi: how the table in `docs/emulation.md` is made.
 //!
-//! `cargo run --release -p farlink-emu --example emulator_speed -- [--rootless] [--only NAME] [--seconds N] [--quantum MICROSECONDS]`
+//! `cargo run --release -p farlink-emu --example emulator_speed -- [--rootless] [--wire veth|tap] [--only NAME] [--seconds N] [--quantum MICROSECONDS]`
 //!
-//! Each line is a link, the same both ways. A TCP flow (CUBIC) of two threads of this program runs from server to client, where the line
+//! Each line is a link, the same both ways, over either wire unless one is named. A TCP flow (CUBIC) of two threads of this program runs from server to client, where the line
 //! says so, with a ping beside it. CPU time is that of the whole program: sender, emulator, receiver. A ping's error is how much longer
 //! it took than its packets were on the links; on a link without a flow that is a constant. Mahimahi's numbers are quoted.
 
@@ -15,10 +15,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chance::Source;
-use farlink_emu::{Account, Emulator, Privilege, Side, Testbed, isolated};
+use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWire, Wire, isolated};
 
 use bulk::Bulk;
-use ping::{Echoes, Pings};
+use ping::{EchoSocket, Echoes, Pings};
 use settings::{SETTINGS, Setting};
 
 /// Set for the program inside the namespaces.
@@ -28,6 +28,7 @@ const TESTBEDS: u32 = 20;
 
 struct Arguments {
     privilege: Privilege,
+    wires: Vec<Wire>,
     only: Option<String>,
     span: Duration,
     quantum: Option<Duration>,
@@ -38,6 +39,7 @@ impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut arguments = Arguments {
             privilege: Privilege::available(),
+            wires: Wire::ALL.to_vec(),
             only: None,
             span: Duration::from_secs(5),
             quantum: None,
@@ -50,6 +52,10 @@ impl Arguments {
             };
             match word.as_str() {
                 "--rootless" => arguments.privilege = Privilege::Rootless,
+                "--wire" => {
+                    let wire = value()?.parse().map_err(|error: UnknownWire| error.to_string())?;
+                    arguments.wires = vec![wire];
+                }
                 "--only" => arguments.only = Some(value()?),
                 "--seconds" => arguments.span = Duration::from_secs(number(value()?)?),
                 "--quantum" => {
@@ -93,42 +99,52 @@ fn go_inside(arguments: &Arguments, words: &[String]) -> Result<(), String> {
 }
 
 fn measure_all(arguments: &Arguments) -> Result<(), String> {
-    println!("testbed: {:.1} ms", testbed_time()?.as_secs_f64() * 1e3);
+    for wire in &arguments.wires {
+        println!("testbed, {wire}: {:.1} ms", testbed_time(*wire)?.as_secs_f64() * 1e3);
+    }
     println!("{}", settings::HEAD);
     for setting in SETTINGS.iter().filter(|setting| arguments.wants(setting.name)) {
-        println!("{}", measure(setting, arguments)?);
+        for wire in &arguments.wires {
+            println!("{}", measure(setting, *wire, arguments)?);
+        }
         println!("| {} |", setting.mahimahi);
     }
     Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long building takes is real time")]
-fn testbed_time() -> Result<Duration, String> {
+fn testbed_time(wire: Wire) -> Result<Duration, String> {
     let began = Instant::now();
     for _ in 0..TESTBEDS {
-        drop(Testbed::new().map_err(|error| error.to_string())?);
+        drop(testbed(wire)?);
     }
     Ok(began.elapsed() / TESTBEDS)
 }
 
+fn testbed(wire: Wire) -> Result<Testbed, String> {
+    let setup = Setup { wire: Some(wire), ..Setup::default() };
+    Testbed::build(setup).map_err(|error| error.to_string())
+}
+
 /// One line of the table.
-fn measure(setting: &Setting, arguments: &Arguments) -> Result<String, String> {
+fn measure(setting: &Setting, wire: Wire, arguments: &Arguments) -> Result<String, String> {
     let failed = |error: farlink_emu::Error| error.to_string();
-    let testbed = Testbed::new().map_err(failed)?;
+    let testbed = testbed(wire)?;
+    let socket = testbed.namespace(Side::Client).run(|| Ok(EchoSocket::open())).map_err(failed)?;
     let (topology, release) = setting.topology(arguments.quantum);
-    let emulator = testbed.middle().run(move || Emulator::new(topology, &Source::new(0, 0)));
+    let emulator = testbed.emulator(topology, &Source::new(0, 0));
     let emulator = emulator.map_err(failed)?.releasing(release).observed_by(Echoes::default());
     let control = emulator.control();
     let emulation = thread::spawn(move || emulator.run());
 
     let bulk = setting.has_flow.then(|| Bulk::start(&testbed)).transpose().map_err(failed)?;
     let span = arguments.span;
-    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(span)));
+    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(&socket, span)));
     let pings = pings.map_err(failed)?;
     let flow = bulk.map(|bulk| bulk.measure(span));
     let pings = pings.join().map_err(|_| "the ping's thread panicked")?.map_err(failed)?;
     control.stop();
     let account = emulation.join().map_err(|_| "the emulator's thread panicked")?;
     let Account { snapshot, observer, .. } = account.map_err(failed)?;
-    Ok(settings::row(setting.name, release, flow, &pings.errors(&observer), &snapshot))
+    Ok(settings::row(setting.name, wire, release, flow, &pings.errors(&observer), &snapshot))
 }

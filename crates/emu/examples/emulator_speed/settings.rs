@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farlink_emu::{Release, Snapshot, Topology};
+use farlink_emu::{Release, Snapshot, Topology, Wire};
 use net::{LinkConfig, QueueLimit, Rate};
 use units::BitsPerSec;
 
@@ -107,12 +107,13 @@ impl Setting {
 
 /// The table's head.
 pub const HEAD: &str = "\
-| link | release | Mbit/s | CPU-s/Gbit | sent again | pings | ping error, mean / mdev / most, ms | late |
-|---|---|---|---|---|---|---|---|";
+| link | wire | release | Mbit/s | CPU-s/Gbit | sent again | pings | ping error, mean / mdev / most, ms | late |
+|---|---|---|---|---|---|---|---|---|";
 
 /// One line.
 pub fn row(
     name: &str,
+    wire: Wire,
     release: Release,
     flow: Option<Measured>,
     errors: &[f64],
@@ -136,5 +137,5 @@ pub fn row(
         Err(invalid) => format!("INVALID: {invalid}"),
     };
     let pings = format!("{} | {mean:.3} / {:.3} / {most:.2}", errors.len(), square.sqrt());
-    format!("| {name} | {release} | {flow} | {pings} | {validity} |")
+    format!("| {name} | {wire} | {release} | {flow} | {pings} | {validity} |")
 }

@@ -14,7 +14,7 @@ use nix::sys::stat::Mode;
 use super::attempt::{Complaint, first_line, in_child};
 use super::finding::Lack;
 use crate::isolate::Isolation;
-use crate::{Privilege, isolated, packet_socket, realtime};
+use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
 /// Something that an emulation needs, or that makes it better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum Capability {
     Veth,
     /// Raw access to their frames.
     PacketSockets,
+    /// Interfaces whose other side is a descriptor, instead of these two.
+    Tap,
     /// Precedence for the emulator over ordinary threads.
     RealTime,
     /// The congestion controls that stacks are compared with.
@@ -44,27 +46,28 @@ const OLDEST_KERNEL: (u32, u32) = (4, 20);
 
 impl Capability {
     /// All, what is needed first.
-    pub const ALL: [Capability; 9] = [
+    pub const ALL: [Capability; 10] = [
         Capability::Kernel,
         Capability::UserNamespaces,
         Capability::Namespaces,
         Capability::Iproute2,
         Capability::Veth,
         Capability::PacketSockets,
+        Capability::Tap,
         Capability::RealTime,
         Capability::CongestionControls,
         Capability::TcpTracing,
     ];
 
-    /// Whether there is no emulation without it.
-    pub fn is_needed(self) -> bool {
+    /// Whether there is no emulation over this wire without it.
+    pub fn is_needed_for(self, wire: Wire) -> bool {
         match self {
             Capability::Kernel
             | Capability::UserNamespaces
             | Capability::Namespaces
-            | Capability::Iproute2
-            | Capability::Veth
-            | Capability::PacketSockets => true,
+            | Capability::Iproute2 => true,
+            Capability::Veth | Capability::PacketSockets => wire == Wire::Veth,
+            Capability::Tap => wire == Wire::Tap,
             Capability::RealTime | Capability::CongestionControls | Capability::TcpTracing => false,
         }
     }
@@ -74,7 +77,7 @@ impl Capability {
         match self {
             Capability::Namespaces => &[Capability::UserNamespaces],
             Capability::Veth => &[Capability::Namespaces, Capability::Iproute2],
-            Capability::PacketSockets => &[Capability::Namespaces],
+            Capability::PacketSockets | Capability::Tap => &[Capability::Namespaces],
             _ => &[],
         }
     }
@@ -92,6 +95,9 @@ impl Capability {
             Capability::Iproute2 => "sets interfaces and routes up inside",
             Capability::Veth => "the wires between the emulator and both ends",
             Capability::PacketSockets => "how the emulator takes packets and gives them back",
+            Capability::Tap => {
+                "the wires where veth or packet sockets lack; without time stamps of arrivals"
+            }
             Capability::RealTime => "keeps packets on time while the machine is busy",
             Capability::CongestionControls => "what the kernel's TCP can be told to use",
             Capability::TcpTracing => {
@@ -109,6 +115,7 @@ impl Capability {
             Capability::Iproute2 => iproute2(),
             Capability::Veth => veth(),
             Capability::PacketSockets => packet_sockets(),
+            Capability::Tap => tap_devices(),
             Capability::RealTime => real_time(),
             Capability::CongestionControls => congestion_controls(),
             Capability::TcpTracing => tcp_tracing(),
@@ -125,6 +132,7 @@ impl fmt::Display for Capability {
             Capability::Iproute2 => "iproute2",
             Capability::Veth => "virtual Ethernet (veth)",
             Capability::PacketSockets => "packet sockets",
+            Capability::Tap => "TAP devices",
             Capability::RealTime => "real-time priority",
             Capability::CongestionControls => "congestion controls",
             Capability::TcpTracing => "kernel TCP tracing",
@@ -252,6 +260,32 @@ fn packet_sockets() -> Result<String, Lack> {
     }
 }
 
+fn tap_devices() -> Result<String, Lack> {
+    let isolation = Isolation::new(Privilege::available(), CloneFlags::CLONE_NEWNET);
+    let tried = in_child(|| {
+        isolation.enter()?;
+        tap::attempt()
+    });
+    tried.map(|()| "with offloads".into()).map_err(no_tap)
+}
+
+/// Why /dev/net/tun gives no device.
+fn no_tap(errno: Errno) -> Lack {
+    match errno {
+        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Lack::new(
+            "there is no /dev/net/tun",
+            "sudo modprobe tun; in a container, start it with --device /dev/net/tun",
+        ),
+        Errno::EACCES => {
+            Lack::new("/dev/net/tun may not be opened", "sudo chmod 0666 /dev/net/tun")
+        }
+        errno => Lack::new(
+            format!("the kernel refused one ({errno})"),
+            "in a container, start it with --device /dev/net/tun",
+        ),
+    }
+}
+
 fn real_time() -> Result<String, Lack> {
     in_child(|| if realtime::prioritise() { Ok(()) } else { Err(Errno::EPERM) })
         .map(|()| "SCHED_FIFO".into())
@@ -327,6 +361,13 @@ mod tests {
         let lack = no_veth("Error: Unknown device type.");
         assert!(lack.why.contains("Unknown device type"));
         assert!(lack.remedy.starts_with("sudo modprobe veth"));
+    }
+
+    #[test]
+    fn a_machine_without_tap_devices_is_told_what_lacks() {
+        assert!(no_tap(Errno::ENOENT).remedy.starts_with("sudo modprobe tun"));
+        assert!(no_tap(Errno::EACCES).remedy.contains("chmod 0666 /dev/net/tun"));
+        assert!(no_tap(Errno::EPERM).remedy.contains("--device /dev/net/tun"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Capability, Lack, missing};
-use crate::Error;
+use crate::{Error, Wire};
 
 /// A sandbox or a testbed could not be made. There is no result then: never one from a link that is not emulated.
 #[derive(Debug)]
@@ -13,9 +13,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Finds out what is behind `cause`.
-    pub fn explain(cause: Error) -> Refusal {
-        Refusal { cause, missing: missing() }
+    /// Finds out what is behind `cause`, when this wire was asked for.
+    pub fn explain(cause: Error, wire: Option<Wire>) -> Refusal {
+        Refusal { cause, missing: missing(wire) }
     }
 
     /// What to do, a command or sentence each.

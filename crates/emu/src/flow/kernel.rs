@@ -14,8 +14,8 @@ use super::{
     Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace, source,
 };
 use crate::{
-    Account, Emulator, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, Side,
-    Sighting, Testbed, realtime,
+    Account, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, Side, Sighting,
+    Testbed, realtime,
 };
 
 const PORT: u16 = 8080;
@@ -45,7 +45,7 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
         testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
     }
     let topology = flow.topology();
-    let emulator = testbed.middle().run(move || Emulator::new(topology, &source()))?;
+    let emulator = testbed.emulator(topology, &source())?;
     let control = emulator.control();
     let accepted = Arc::new(OnceLock::new());
     let listener = listen(testbed, flow.congestion)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style};
+use emu::Wire;
 use emu::diagnosis::{self, Lack, Outcome};
 
 use super::output;
@@ -21,12 +22,16 @@ struct Finding {
 
 pub fn run() -> Result<ExitCode, Failure> {
     section("Simulation", &[simulation(), writable(), loopback()])?;
-    let parts = diagnosis::diagnose().into_iter().map(|found| Finding {
+    let found = diagnosis::diagnose();
+    let wire = super::wire()?.or_else(|| {
+        Wire::ALL.into_iter().find(|wire| diagnosis::lacks(&found, Some(*wire)).is_empty())
+    });
+    let parts = found.into_iter().map(|found| Finding {
         what: found.capability.to_string(),
         outcome: found.outcome,
         purpose: found.capability.purpose().to_owned(),
     });
-    section("Emulation", &parts.chain([emulation()]).collect::<Vec<_>>())?;
+    section("Emulation", &parts.chain([emulation(wire)]).collect::<Vec<_>>())?;
     section("Tools", &[chromium(), tshark()])?;
     Ok(ExitCode::Success)
 }
@@ -92,15 +97,19 @@ fn loopback() -> Finding {
     }
 }
 
-/// All parts together: a sandbox with a network in it.
-fn emulation() -> Finding {
+/// All parts together: a sandbox with a network in it, over the wire that it will have.
+fn emulation(wire: Option<Wire>) -> Finding {
+    let over = match wire {
+        Some(Wire::Tap) => ", over TAP devices",
+        Some(Wire::Veth) | None => "",
+    };
     let ran = Command::new("/proc/self/exe")
         .args(["shell", "--network", "4g", "--", "/proc/self/exe", "--version"])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())
         .and_then(|output| match output.status.success() {
-            true => Ok("a command ran in an emulated network".to_owned()),
+            true => Ok(format!("a command ran in an emulated network{over}")),
             false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         });
     Finding {

@@ -19,11 +19,13 @@ mod runs;
 mod shell;
 mod stores;
 mod validate;
+mod watched;
 
 use std::num::NonZeroUsize;
 use std::process;
 
 use browser::chromium::{Chromium, ChromiumError};
+use emu::Wire;
 use lab::Plan;
 use lab::experiment::Refusal;
 use lab::har_export::HarVisit;
@@ -59,7 +61,18 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 fn worlds() -> Result<Worlds, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
-    Ok(Worlds::new(program, chromium().map_err(|error| error.to_string())))
+    let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()));
+    Ok(match wire()? {
+        Some(wire) => worlds.over(wire),
+        None => worlds,
+    })
+}
+
+/// What the wires of emulated networks are to be made of, where the variable `FARLINK_WIRE` says so.
+fn wire() -> Result<Option<Wire>, Failure> {
+    let named = std::env::var_os("FARLINK_WIRE").filter(|name| !name.is_empty());
+    let wire = named.map(|name| name.to_string_lossy().parse::<Wire>());
+    wire.transpose().map_err(|error| Failure::bad_input(format!("FARLINK_WIRE: {error}")))
 }
 
 /// The browser that is installed.

@@ -15,6 +15,15 @@ pub fn program() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_farlink").into(), PathBuf::from)
 }
 
+/// Whether TAP devices can be had here: many containers have no /dev/net/tun.
+pub fn has_tap() -> bool {
+    let missing = emu::diagnosis::missing(Some(emu::Wire::Tap));
+    for (capability, lack) in &missing {
+        println!("skipped: {capability}: {}", lack.why);
+    }
+    missing.is_empty()
+}
+
 /// A directory that commands are run in; it goes when the test ends.
 pub struct Desk(TempDir);
 
@@ -148,4 +157,11 @@ pub fn experiment(repetitions: u32) -> String {
          [network]\nbase = \"cable\"\nrtt = [\"20ms\", \"100ms\"]\nloss = \"1%\"\n\n\
          [stack]\nprotocol = [\"h1\", \"h2\"]\n"
     )
+}
+
+/// The lines of one of a report's CSV files, below the column names.
+pub fn report_rows<'a>(report: &'a str, id: &str) -> Vec<&'a str> {
+    let place = format!("<pre id=\"{id}\" class=\"csv\">");
+    let Some((_, rest)) = report.split_once(&place) else { return Vec::new() };
+    rest.split("</pre>").next().unwrap().lines().skip(1).collect()
 }

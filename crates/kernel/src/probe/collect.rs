@@ -77,7 +77,7 @@ impl Followed {
                 };
                 // The event is raised in this state alone (`tcp_rcv_established`).
                 let state = State::Established;
-                self.motion.samples.push(Sample { at, trigger: Trigger::Segment, state, stats });
+                self.motion.samples.push(Sample { at, trigger: Trigger::Probe, state, stats });
             }
         }
     }

@@ -19,16 +19,15 @@ pub struct Wanted {
     pub ports: Vec<u16>,
     /// Payload of a full segment, in which what is in flight is counted.
     pub segment_bytes: u32,
-    /// The zero of the samples' times, on `CLOCK_MONOTONIC`.
-    pub began: Duration,
 }
 
 /// A trace that runs.
 #[derive(Debug)]
 pub struct Probe {
+    segment_bytes: u32,
     /// Dropped to stop it.
     stop: Sender<()>,
-    thread: JoinHandle<Result<Traced, Error>>,
+    thread: JoinHandle<Result<Trace, Error>>,
 }
 
 impl Probe {
@@ -37,6 +36,7 @@ impl Probe {
     /// # Errors
     /// If the caller is not root of the machine, or the kernel has no such tracepoints.
     pub fn start(wanted: Wanted) -> Result<Probe, Error> {
+        let segment_bytes = wanted.segment_bytes;
         let (stop, stopped) = mpsc::channel::<()>();
         let (ready, is_ready) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -45,27 +45,36 @@ impl Probe {
                 Err(error) => {
                     // The caller waits for exactly this.
                     let _ = ready.send(Err(error));
-                    return Ok(Traced::default());
+                    return Ok(Trace::default());
                 }
             };
             let _ = ready.send(Ok(()));
             while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
                 reader.read()?;
             }
-            reader.finish(&wanted)
+            reader.finish()
         });
         is_ready.recv().expect("the tracing thread says whether it could start")?;
-        Ok(Probe { stop, thread })
+        Ok(Probe { stop, thread, segment_bytes })
     }
 
-    /// Ends the trace and removes what it needed.
+    /// Ends the trace and removes what it needed. Times count from `began`, on `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// If the trace could not be read.
-    pub fn finish(self) -> Result<Traced, Error> {
+    pub fn finish(self, began: Duration) -> Result<Traced, Error> {
         drop(self.stop);
-        self.thread.join().expect("the tracing thread does not panic")
+        let trace = self.thread.join().expect("the tracing thread does not panic")?;
+        let motions = collect(&trace.events, began, self.segment_bytes);
+        Ok(Traced { motions, lost: trace.lost })
     }
+}
+
+/// What has been read.
+#[derive(Default)]
+struct Trace {
+    events: Vec<Event>,
+    lost: u64,
 }
 
 struct Reader {
@@ -74,8 +83,7 @@ struct Reader {
     instance: Instance,
     /// The beginning of a line whose end has not come yet.
     rest: Vec<u8>,
-    events: Vec<Event>,
-    lost: u64,
+    trace: Trace,
 }
 
 impl Reader {
@@ -83,7 +91,7 @@ impl Reader {
         let instance = Instance::new()?;
         let pipe = instance.pipe()?;
         instance.start(&wanted.ports)?;
-        Ok(Reader { pipe, instance, rest: Vec::new(), events: Vec::new(), lost: 0 })
+        Ok(Reader { pipe, instance, rest: Vec::new(), trace: Trace::default() })
     }
 
     fn read(&mut self) -> Result<(), Error> {
@@ -92,16 +100,15 @@ impl Reader {
         let rest = self.rest.split_off(whole);
         let lines = std::mem::replace(&mut self.rest, rest);
         for line in String::from_utf8_lossy(&lines).lines() {
-            self.lost += event::lost(line).unwrap_or(0);
-            self.events.extend(event::parse(line));
+            self.trace.lost += event::lost(line).unwrap_or(0);
+            self.trace.events.extend(event::parse(line));
         }
         Ok(())
     }
 
-    fn finish(mut self, wanted: &Wanted) -> Result<Traced, Error> {
+    fn finish(mut self) -> Result<Trace, Error> {
         self.instance.stop()?;
         self.read()?;
-        let motions = collect(&self.events, wanted.began, wanted.segment_bytes);
-        Ok(Traced { motions, lost: self.lost })
+        Ok(self.trace)
     }
 }

@@ -1,21 +1,24 @@
 //! Orders journeys from outside of their sandboxes.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use browser::chromium::Chromium;
+use emu::Wire;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
 use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
+use super::trace::Trace;
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Program, Scenario};
-use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic};
+use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
 const ATTEMPTS: u32 = 8;
@@ -29,6 +32,8 @@ pub struct Emulation {
     chromium: Result<Chromium, String>,
     /// How much is kept of a journey.
     detail: Detail,
+    /// What the wires are to be made of, if somebody says so.
+    wire: Option<Wire>,
     /// Journeys with everything that crossed their wires, if somebody wants to look at them.
     watched: Mutex<Vec<Observed>>,
     /// Whether this machine can do it, once somebody has asked.
@@ -44,7 +49,13 @@ impl Emulation {
         chromium: Result<Chromium, String>,
     ) -> Emulation {
         let (watched, able) = (Mutex::default(), OnceLock::new());
-        Emulation { library, program, chromium, detail: Detail::Records, watched, able }
+        let (detail, wire) = (Detail::Records, None);
+        Emulation { library, program, chromium, detail, wire, watched, able }
+    }
+
+    /// The same over wires that are made of this.
+    pub fn over(self, wire: Wire) -> Emulation {
+        Emulation { wire: Some(wire), ..self }
     }
 
     /// The same, which keeps what crosses the wires of its journeys.
@@ -62,7 +73,7 @@ impl Emulation {
     /// # Errors
     /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        self.able.get_or_init(able).clone()?;
+        self.able.get_or_init(|| able(self.wire)).clone()?;
         if scenario.client.program == Program::Chromium
             && let Err(message) = &self.chromium
         {
@@ -95,10 +106,15 @@ impl Emulation {
 
     fn run(&self, scenario: &Scenario, seed: u64) -> Result<(JourneyResult, Traffic), String> {
         let chromium = self.chromium.as_ref().ok().map(|found| found.program().to_owned());
-        let order = Order { scenario: scenario.clone(), seed, detail: self.detail, chromium };
+        let (detail, wire) = (self.detail, self.wire);
+        let order = Order { scenario: scenario.clone(), client: 0, seed, detail, chromium, wire };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
-            let emulated = self.emulate(&order)?;
+            let trace = self.trace(scenario)?;
+            let mut emulated = self.emulate(&order)?;
+            if let Some(trace) = trace {
+                trace.tell(&mut emulated);
+            }
             match emulated.invalid {
                 None => return self.result(&order, emulated, attempt),
                 Some(why) => late = Some(why),
@@ -109,6 +125,17 @@ impl Emulation {
             "the emulation was not on time in {ATTEMPTS} attempts, so nothing was measured: {why}; run fewer loads \
              side by side (-j), or stop what else keeps the processors busy"
         ))
+    }
+
+    /// Traces the connections of a journey that is watched.
+    fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, String> {
+        if !self.detail.is_watched() {
+            return Ok(None);
+        }
+        let plan = self.library.ready(scenario)?.load_plan(scenario);
+        let ports: BTreeSet<u16> = plan.arms().iter().map(|arm| arm.port).collect();
+        let mtu = self.library.network_of(scenario)?.down_mtu();
+        Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))
     }
 
     /// One attempt.
@@ -147,11 +174,14 @@ impl Emulation {
         let scenario = &order.scenario;
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
-        let limits = Limits::new(scenario, &ready, &network, order.seed)?;
+        let visitors = Visitor::all(scenario, order.seed).into_iter();
+        let limits = visitors.map(|visitor| Limits::new(scenario, &ready, &network, visitor));
+        let limits = limits.collect::<Result<Vec<_>, String>>()?;
         let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
         let measure = |mut record: record::VisitRecord| {
             record.emulation = Some(punctuality.clone());
-            MeasuredVisit { floors: limits.floors(&record), record }
+            let (client, _) = scenario.clients.who(scenario.client.view, record.index);
+            MeasuredVisit { floors: limits[client as usize].floors(&record), record }
         };
         let visits = emulated.visits.into_iter().map(measure).collect();
         let mut notes = tour::notes(scenario, &network, &ready);
@@ -163,8 +193,8 @@ impl Emulation {
 }
 
 /// Whether this machine can emulate networks at all; if not, what mends that.
-fn able() -> Result<(), Refusal> {
-    let missing = emu::diagnosis::missing();
+fn able(wire: Option<Wire>) -> Result<(), Refusal> {
+    let missing = emu::diagnosis::missing(wire);
     if missing.is_empty() {
         return Ok(());
     }

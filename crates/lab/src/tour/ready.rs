@@ -90,6 +90,7 @@ impl Ready {
         hosts
             .map(|host| Arm {
                 protocol: protocol(scenario.stack.protocol, host),
+                pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
                 security,
                 port: if security == Security::None { 80 } else { 443 },
                 blocked: scenario.client.blocked_hosts.contains(&host.name),
@@ -106,6 +107,6 @@ fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
         (Protocol::Spdy3, _) => tls::Protocol::Spdy(Version::V3),
         (Protocol::Spdy2, _) => tls::Protocol::Spdy(Version::V2),
         (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
-        (Protocol::H1, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
+        (Protocol::H1 | Protocol::H1Pipelined, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }
 }

@@ -2,7 +2,7 @@
 //! the sockets, and retransmissions in time's order.
 
 use serde::Serialize;
-use tcp::{Retransmit, Sample};
+use tcp::{Retransmit, Sample, Trigger};
 use units::Time;
 use world::report::{Endpoint, Held};
 
@@ -50,14 +50,14 @@ enum Line<'a> {
         ssthresh: Option<u32>,
         in_flight: u32,
         in_flight_bytes: u64,
-        delivered: u64,
+        delivered: Option<u64>,
         srtt_ns: Option<u64>,
-        rttvar_ns: u64,
-        rto_ns: u64,
+        rttvar_ns: Option<u64>,
+        rto_ns: Option<u64>,
         min_rtt_ns: Option<u64>,
         pacing_bit_per_s: Option<u64>,
         peer_window_bytes: u64,
-        unsent_bytes: u64,
+        unsent_bytes: Option<u64>,
         unacked_bytes: u64,
     },
     Held {
@@ -166,6 +166,8 @@ impl End<'_> {
     fn sample<'a>(&self, sample: &Sample) -> Line<'a> {
         let stats = &sample.stats;
         let nanos = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        // `tcp_probe` does not tell all.
+        let known = |value: u64| (sample.trigger != Trigger::Probe).then_some(value);
         Line::Sample {
             at_ns: sample.at.as_nanos(),
             connection: self.connection,
@@ -177,14 +179,14 @@ impl End<'_> {
             ssthresh: stats.ssthresh,
             in_flight: stats.in_flight,
             in_flight_bytes: stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes),
-            delivered: stats.delivered_segments,
+            delivered: known(stats.delivered_segments),
             srtt_ns: stats.srtt.map(nanos),
-            rttvar_ns: nanos(stats.rttvar),
-            rto_ns: nanos(stats.rto),
+            rttvar_ns: known(nanos(stats.rttvar)),
+            rto_ns: known(nanos(stats.rto)),
             min_rtt_ns: stats.min_rtt.map(nanos),
             pacing_bit_per_s: stats.pacing_rate.map(|rate| rate.0),
             peer_window_bytes: stats.peer_window_bytes,
-            unsent_bytes: stats.unsent_bytes,
+            unsent_bytes: known(stats.unsent_bytes),
             unacked_bytes: stats.unacknowledged_bytes,
         }
     }

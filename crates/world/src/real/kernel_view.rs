@@ -50,6 +50,11 @@ mod linux {
             socket.as_fd().try_clone_to_owned().map(Watch)
         }
 
+        /// The socket's number.
+        pub(in crate::real) fn cookie(&self) -> Option<u64> {
+            kernel::cookie(&self.0).ok()
+        }
+
         /// How the connection stands.
         pub(in crate::real) fn stats(&self) -> Option<Stats> {
             Snapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
@@ -96,6 +101,10 @@ mod other {
     impl Watch {
         pub(in crate::real) fn of(_socket: &tokio::net::TcpStream) -> io::Result<Watch> {
             Ok(Watch)
+        }
+
+        pub(in crate::real) fn cookie(&self) -> Option<u64> {
+            None
         }
 
         pub(in crate::real) fn stats(&self) -> Option<Stats> {

@@ -111,9 +111,11 @@ impl Recorder {
         asked_at: Option<Time>,
     ) -> io::Result<Ticket> {
         let now = clock::now();
+        let watch = Watch::of(socket)?;
         let endpoint = Endpoint {
             local: socket.local_addr()?,
             peer: socket.peer_addr()?,
+            cookie: watch.cookie(),
             active: asked_at.is_some(),
             opened_at: asked_at.unwrap_or(now),
             closed_at: None,
@@ -122,7 +124,7 @@ impl Recorder {
             series: Vec::new(),
             held: Vec::new(),
         };
-        let observed = Observed { watch: Watch::of(socket)?, established_at: now, endpoint };
+        let observed = Observed { watch, established_at: now, endpoint };
         let number = self.next;
         self.next += 1;
         self.open.insert(number, observed);

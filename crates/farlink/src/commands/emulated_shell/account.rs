@@ -92,6 +92,7 @@ pub fn json(args: &Shell, snapshot: &Snapshot, drops: &emu::DropLog) -> Value {
         "overrun_packets": snapshot.overruns,
         "refused_packets": snapshot.refused,
         "real_time_priority": snapshot.realtime,
+        "wire": snapshot.wire.to_string(),
         "links": snapshot.links.iter().map(link).collect::<Vec<_>>(),
         "dropped_packets": drops.total(),
         "drops_left_out": drops.forgotten(),

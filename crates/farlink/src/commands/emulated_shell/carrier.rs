@@ -3,7 +3,7 @@
 use std::process;
 use std::thread::{self, JoinHandle};
 
-use emu::{Account, Control, Emulator, Release, Testbed, Topology};
+use emu::{Account, Control, Release, Testbed, Topology};
 use net::Network;
 
 use crate::failure::Failure;
@@ -26,12 +26,9 @@ pub fn chain(networks: &[Network]) -> Topology {
 impl Carrier {
     /// Starts it between the two sides of `testbed`. Should it fail, the sandbox ends: nothing runs over a link that is not emulated.
     pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
-        let open = move || {
-            let source = chance::Source::new(seed, 0);
-            let release = Release::suiting(&topology);
-            Emulator::new(topology, &source).map(|emulator| emulator.releasing(release))
-        };
-        let emulator = testbed.middle().run(open).map_err(Failure::machine)?;
+        let release = Release::suiting(&topology);
+        let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
+        let emulator = emulator.map_err(Failure::machine)?.releasing(release);
         let control = emulator.control();
         let thread = thread::spawn(move || {
             emulator.run().unwrap_or_else(|error| {

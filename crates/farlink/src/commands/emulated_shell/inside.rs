@@ -9,7 +9,7 @@ use std::thread;
 
 use anstream::eprintln;
 use emu::sandbox::{Names, RunAs, Supervisor, send_listener, take_terminal};
-use emu::{Side, Snapshot, Testbed};
+use emu::{Setup, Side, Snapshot, Testbed, Wire};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -36,7 +36,9 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     supervisor.set_names(&names()).map_err(Failure::machine)?;
     let log = args.log.as_deref().map(Log::create).transpose()?;
     let topology = chain(&networks(args)?);
-    let testbed = Testbed::with_mtu(topology.mtu()).map_err(Failure::not_emulated)?;
+    let wire = crate::commands::wire()?;
+    let testbed = Testbed::build(Setup { mtu: topology.mtu(), wire, ..Setup::default() })
+        .map_err(|error| Failure::not_emulated(error, wire))?;
     let_anybody_ping(&testbed)?;
     let carrier = Carrier::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {
@@ -82,6 +84,11 @@ fn names() -> Names {
 /// What was emulated, and whether it can be believed.
 fn tell(snapshot: &Snapshot) {
     eprintln!("farlink: {}", account::line(snapshot));
+    if snapshot.wire == Wire::Tap {
+        eprintln!(
+            "farlink: over TAP devices instead of veth: packets entered their link when they were read"
+        );
+    }
     if let Err(invalid) = snapshot.check() {
         eprintln!(
             "warning: these results are invalid: {invalid}. This is not what the network does: run \

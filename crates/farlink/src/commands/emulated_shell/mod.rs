@@ -54,7 +54,8 @@ fn networks(args: &Shell) -> Result<Vec<Network>, Failure> {
 
 /// Starts the part inside and opens the ports that were asked for.
 fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
-    let sandbox = Sandbox::start(inside).map_err(Failure::not_emulated)?;
+    let wire = super::wire()?;
+    let sandbox = Sandbox::start(inside).map_err(|error| Failure::not_emulated(error, wire))?;
     for port in &args.host_loopback {
         // None is sent where something went wrong inside, which is told there.
         let Some(listener) = receive_listener(sandbox.channel()).map_err(Failure::machine)? else {

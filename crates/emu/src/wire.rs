@@ -1,0 +1,148 @@
+//! What joins the emulator to an end: the choice, and the emulator's end of it, whichever was made.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+use crate::packet_socket::PacketSocket;
+use crate::superpacket::Segment;
+use crate::tap::Tap;
+use crate::vnet::VnetHeader;
+use crate::{Clock, Error};
+
+/// What the wires between the emulator and both ends are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// A veth pair, with a packet socket on the emulator's end. The kernel stamps each frame when it arrives.
+    Veth,
+    /// A TAP device at the end, whose descriptor the emulator reads and writes: for machines without veth or packet sockets. A frame has
+    /// arrived when it is read.
+    Tap,
+}
+
+impl Wire {
+    /// What is tried in this order where nobody asks for one.
+    pub const ALL: [Wire; 2] = [Wire::Veth, Wire::Tap];
+
+    /// Whether the kernel says when a frame arrived.
+    pub const fn is_stamped(self) -> bool {
+        match self {
+            Wire::Veth => true,
+            Wire::Tap => false,
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Wire::Veth => "veth",
+            Wire::Tap => "tap",
+        })
+    }
+}
+
+/// Something that is no [`Wire`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` should be `veth` or `tap`")]
+pub struct UnknownWire(String);
+
+impl FromStr for Wire {
+    type Err = UnknownWire;
+
+    fn from_str(text: &str) -> Result<Wire, UnknownWire> {
+        let named = |wire: &Wire| wire.to_string() == text;
+        Wire::ALL.into_iter().find(named).ok_or_else(|| UnknownWire(text.to_owned()))
+    }
+}
+
+/// The largest frame and what precedes it: 64 KB of segmented data and its headers.
+pub(crate) const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
+
+/// A frame as it arrived, perhaps larger than the MTU.
+pub(crate) struct Arrival {
+    pub(crate) at: Time,
+    pub(crate) header: VnetHeader,
+    pub(crate) bytes: Bytes,
+}
+
+impl Arrival {
+    /// Of what the kernel handed over: a `virtio_net_hdr` and the frame.
+    pub(crate) fn new(at: Time, mut bytes: Bytes) -> Arrival {
+        let header = bytes.split_to(VnetHeader::LEN.min(bytes.len()));
+        let header = header[..].try_into().expect("the kernel puts a header before each frame");
+        Arrival { at, header: VnetHeader::from_bytes(header), bytes }
+    }
+}
+
+/// The emulator's end of a wire.
+pub(crate) enum WireEnd {
+    Veth(PacketSocket),
+    Tap(Tap),
+}
+
+impl WireEnd {
+    pub(crate) fn wire(&self) -> Wire {
+        match self {
+            WireEnd::Veth(_) => Wire::Veth,
+            WireEnd::Tap(_) => Wire::Tap,
+        }
+    }
+
+    /// Readable when a frame has come in.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            WireEnd::Veth(socket) => socket.as_fd(),
+            WireEnd::Tap(tap) => tap.as_fd(),
+        }
+    }
+
+    /// The next frame that came in, if there is one.
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+        match self {
+            WireEnd::Veth(socket) => socket.receive(clock),
+            WireEnd::Tap(tap) => tap.receive(clock),
+        }
+    }
+
+    /// Hands the packets from `first` to `last`, which are neighbours, to the end at once; its kernel has done its work on them when this
+    /// returns. False if the end does not take them: its interface is down, or its queue full.
+    pub(crate) fn send(
+        &mut self,
+        first: &Segment,
+        last: &Segment,
+        marked: bool,
+    ) -> Result<bool, Error> {
+        match self {
+            WireEnd::Veth(socket) => socket.send(first, last, marked),
+            WireEnd::Tap(tap) => tap.send(first, last, marked),
+        }
+    }
+
+    /// Frames lost since the last call because nobody took them.
+    pub(crate) fn overruns(&mut self) -> Result<u64, Error> {
+        match self {
+            WireEnd::Veth(socket) => socket.overruns(),
+            WireEnd::Tap(tap) => tap.overruns(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wires_are_called_by_name() {
+        for wire in Wire::ALL {
+            assert_eq!(wire.to_string().parse(), Ok(wire));
+        }
+        let unknown = "rope".parse::<Wire>().unwrap_err();
+        assert_eq!(unknown.to_string(), "`rope` should be `veth` or `tap`");
+    }
+}
