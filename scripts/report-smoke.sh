@@ -20,6 +20,15 @@ flags="--headless --no-sandbox --disable-gpu --no-first-run --disable-background
   >"$work/dom.html" 2>"$work/log"
 charts=$(grep -oE '<svg' "$work/dom.html" | wc -l)
 [ "$charts" -ge 5 ] || die "the report drew $charts charts; at least 5 were expected"
+# Below each waterfall, lanes with its time axis: as wide, with the same margins.
+"$farlink" run examples/pause-on-3g.toml --set repetitions=1 --store "$work/pause.sqlite" >/dev/null
+"$farlink" report --store "$work/pause.sqlite" -o out/smoke-pause.html
+# shellcheck disable=SC2086
+"$chromium" $flags --user-data-dir="$work/pause" --enable-logging=stderr --dump-dom "file://$root/out/smoke-pause.html" \
+  >"$work/pause.html" 2>>"$work/log"
+lanes=$(grep -oE '<svg [^>]*data-lane="[^"]*"' "$work/pause.html")
+[ "$(wc -l <<<"$lanes")" -ge 11 ] || die "lanes are missing below the waterfalls" "$lanes"
+if grep -v 'width="1070"' <<<"$lanes"; then die "a lane is not as wide as its waterfall"; fi
 if grep -E 'CONSOLE.*(Uncaught|Error|Refused)' "$work/log"; then die "the report's scripts failed"; fi
 for theme in light dark; do
   [ $theme = dark ] && scheme=--blink-settings=preferredColorScheme=0 || scheme=--blink-settings=preferredColorScheme=1

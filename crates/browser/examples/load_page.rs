@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let page = Arc::new(page::open(spec)?);
     let hosts = page.hosts.iter().map(|host| (host.name.clone(), address.ip())).collect();
-    let arm = Arm { protocol, security, port: address.port(), blocked: false };
+    let arm = Arm { protocol, pipelined: false, security, port: address.port(), blocked: false };
     let plan = Arc::new(LoadPlan::new(Arc::clone(&page), vec![arm; page.hosts.len()]));
     let browser = Rc::new(Browser::new(Policy::named("chrome")?, device, 0.0));
     let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };

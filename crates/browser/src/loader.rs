@@ -39,6 +39,11 @@ impl Browser {
         Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
     }
 
+    /// Its TLS sessions.
+    pub fn sessions(&self) -> &ClientSessions {
+        &self.sessions
+    }
+
     /// The same browser with other TLS sessions, and their settings.
     #[must_use]
     pub fn with_sessions(self, sessions: ClientSessions) -> Browser {
@@ -46,7 +51,8 @@ impl Browser {
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
-        Opening::new(address, host, arm.security, arm.protocol).sessions(&self.sessions)
+        let opening = Opening::new(address, host, arm.security, arm.protocol);
+        Opening { pipelined: arm.pipelined, ..opening.sessions(&self.sessions) }
     }
 }
 

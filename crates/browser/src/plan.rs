@@ -14,6 +14,8 @@ use page::{After, Host, Object, Page};
 pub struct Arm {
     /// The protocol.
     pub protocol: Protocol,
+    /// Whether requests of HTTP/1.1 are pipelined.
+    pub pipelined: bool,
     /// What protects it.
     pub security: Security,
     /// The port that it listens on.

@@ -16,6 +16,8 @@ pub struct Policy {
     pub connections_per_host: usize,
     /// Connections in all.
     pub connections_total: usize,
+    /// Requests on one HTTP/1.1 connection at a time where they are pipelined.
+    pub pipeline_depth: usize,
 }
 
 static TABLE: Table<Policy> = Table::new("browser policy", include_str!("../data/policies.toml"));
@@ -45,6 +47,7 @@ mod tests {
         assert!(all.len() >= 3);
         for (name, policy) in all {
             assert!(policy.connections_per_host >= 1, "{name}");
+            assert!(policy.pipeline_depth >= 1, "{name}");
             assert!(policy.connections_total >= policy.connections_per_host, "{name}");
         }
         let error = Policy::named("netscape").unwrap_err().to_string();

@@ -18,8 +18,8 @@ pub struct Snapshot {
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
     pub links: Vec<LinkReport>,
-    /// The client's radio, if there is one.
-    pub radio: Option<RadioReport>,
+    /// The clients' radios, by their numbers; none if the network has none.
+    pub radios: Vec<RadioReport>,
     /// Packets that links dropped, of all causes: the length of the drop log.
     pub dropped: u64,
     /// How late packets were delivered.

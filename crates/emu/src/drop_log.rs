@@ -65,7 +65,7 @@ mod tests {
 
     fn drop(number: usize) -> Drop {
         let at = Time::from_nanos(number as u64);
-        Drop { at, link: 0, wire_bytes: 100, cause: DropCause::Loss }
+        Drop { at, link: 0, user: 0, wire_bytes: 100, cause: DropCause::Loss }
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
 //! arrive, unless these have no stamps. How packets leave is a [`Release`].
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use net::Packet;
@@ -19,6 +21,7 @@ use nix::sys::time::TimeSpec;
 use units::Time;
 
 use crate::control::{Inbox, Request};
+use crate::end::End;
 use crate::lateness::Lateness;
 use crate::links::{Entry, Links};
 use crate::realtime;
@@ -39,11 +42,13 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// By [`Side`].
-    wires: [WireEnd; 2],
+    /// By [`End`].
+    wires: Vec<WireEnd>,
+    /// Which client has which address.
+    users: BTreeMap<IpAddr, u32>,
     links: Links<Segment>,
-    /// What is about to leave, by the [`Side`] where it goes.
-    trains: [Train; 2],
+    /// What is about to leave, by the [`End`] where it goes.
+    trains: Vec<Train>,
     ledger: Ledger,
     inbox: Inbox,
     observer: O,
@@ -78,18 +83,23 @@ struct Delivery {
 }
 
 impl Emulator {
-    /// Between the ends of these wires: see [`Testbed::emulator`](crate::Testbed::emulator).
+    /// Between the ends of these wires, one of each [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
     pub(crate) fn new(
-        wires: [WireEnd; 2],
+        wires: Vec<WireEnd>,
         topology: Topology,
         source: &chance::Source,
     ) -> Result<Emulator, Error> {
+        let clients = End::all(topology.clients());
+        let clients = clients.filter_map(|end| Some((end.addresses(), end.user()?)));
+        let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
+        let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
             release: Release::Exact,
             wires,
+            users: users.collect(),
             links: Links::new(topology, source),
-            trains: [Train::default(), Train::default()],
+            trains,
             ledger: Ledger::default(),
             inbox: Inbox::new()?,
             observer: (),
@@ -108,8 +118,8 @@ impl Emulator {
 
     /// Lets somebody look on.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, wires, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, wires, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, wires, users, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, wires, users, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -135,8 +145,8 @@ impl<O: Observer> Emulator<O> {
         loop {
             let began = self.clock.now();
             let mut moved = 0;
-            for side in Side::BOTH {
-                moved += self.take_in(side, None)?;
+            for end in self.ends() {
+                moved += self.take_in(end, None)?;
             }
             if began >= rested {
                 moved += self.give_out()?;
@@ -150,11 +160,11 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Hands what arrived on one side to its first link; `answers` says what has just been handed to that side. Returns how many frames
+    /// Hands what arrived from one end to its first link; `answers` says what has just been handed to that end. Returns how many frames
     /// there were.
-    fn take_in(&mut self, from: Side, answers: Option<Delivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
-            let Some(arrival) = self.wires[from as usize].receive(&self.clock)? else {
+            let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
             };
             let at = match answers {
@@ -171,20 +181,24 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Cuts what arrived and lets its packets enter.
-    fn enter(&mut self, at: Time, from: Side, whole: Superpacket) {
+    fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
+        let from = end.side();
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
         let server = match from {
             Side::Client => destination,
             Side::Server => source,
         };
+        // What goes to nobody that is known is the first client's.
+        let user = end.user().or_else(|| self.users.get(&destination).copied()).unwrap_or(0);
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
-            let packet = Packet { wire_bytes: segment.wire_bytes() as u32, flow, ect };
+            let wire_bytes = segment.wire_bytes() as u32;
+            let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
             let entry = Entry { from, server, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
-            let sighting = Sighting { number, from, marked: false, segment: &segment };
+            let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
             self.note_drops();
         }
@@ -198,25 +212,25 @@ impl<O: Observer> Emulator<O> {
             self.note_drops();
             let Some(arrival) = arrival else { break };
             moved += 1;
-            let to = arrival.from.peer();
-            if !self.trains[to as usize].takes(&arrival, self.release) {
+            let to = End::at(arrival.from.peer(), arrival.user);
+            if !self.trains[to.number()].takes(&arrival, self.release) {
                 self.depart(to)?;
             }
-            self.trains[to as usize].push(arrival);
+            self.trains[to.number()].push(arrival);
         }
-        for side in Side::BOTH {
-            self.depart(side)?;
+        for end in self.ends() {
+            self.depart(end)?;
         }
         Ok(moved)
     }
 
     /// Hands the waiting train to its end, and reads what that end answers.
-    fn depart(&mut self, to: Side) -> Result<(), Error> {
-        if self.trains[to as usize].cars().is_empty() {
+    fn depart(&mut self, to: End) -> Result<(), Error> {
+        if self.trains[to.number()].cars().is_empty() {
             return Ok(());
         }
         let knows_answers = self.tells_answers(to)?;
-        let train = &mut self.trains[to as usize];
+        let train = &mut self.trains[to.number()];
         let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
             return Ok(());
         };
@@ -224,7 +238,7 @@ impl<O: Observer> Emulator<O> {
         let left = self.clock.now();
         let due = last.due;
         let segments = (&first.body, &last.body);
-        if !self.wires[to as usize].send(segments.0, segments.1, first.marked)? {
+        if !self.wires[to.number()].send(segments.0, segments.1, first.marked)? {
             self.ledger.refused += train.cars().len() as u64;
         }
         for car in train.cars() {
@@ -233,6 +247,7 @@ impl<O: Observer> Emulator<O> {
             let sighting = Sighting {
                 number: car.number,
                 from: car.from,
+                user: car.user,
                 marked: car.marked,
                 segment: &car.body,
             };
@@ -244,12 +259,17 @@ impl<O: Observer> Emulator<O> {
 
     /// Whether what an end sends while it is handed a packet can be told from what it sent before: by the stamps, or because nothing that
     /// came before is still to be read.
-    fn tells_answers(&mut self, to: Side) -> Result<bool, Error> {
+    fn tells_answers(&mut self, to: End) -> Result<bool, Error> {
         Ok(self.wire().is_stamped() || self.take_in(to, None)? < BUDGET)
     }
 
     fn wire(&self) -> Wire {
-        self.wires[Side::Client as usize].wire()
+        self.wires[End::SERVER.number()].wire()
+    }
+
+    /// All hosts.
+    fn ends(&self) -> impl Iterator<Item = End> + use<O> {
+        End::all(self.wires.len() as u32 - 1)
     }
 
     fn note_drops(&mut self) {
@@ -267,9 +287,9 @@ impl<O: Observer> Emulator<O> {
     /// Waits until something is due or arrives. Returns whether somebody asks for something.
     fn wait(&self, began: Time, rested: Time, moved: usize) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
-        let [client, server] =
-            self.wires.each_ref().map(|wire| PollFd::new(wire.as_fd(), PollFlags::POLLIN));
-        let mut all = [bell, client, server];
+        let ends = self.wires.iter();
+        let ends = ends.map(|wire| PollFd::new(wire.as_fd(), PollFlags::POLLIN));
+        let mut all: Vec<PollFd<'_>> = std::iter::once(bell).chain(ends).collect();
         let (now, next) = (self.clock.now(), self.links.deadline());
         let unwatched = (!self.is_idle(moved)).then(|| self.unwatched_until(began, rested));
         let (fds, wait) = match unwatched {
@@ -315,7 +335,7 @@ impl<O: Observer> Emulator<O> {
         Ok(Snapshot {
             at: self.clock.now(),
             links: self.links.reports(),
-            radio: self.links.radio_report(self.clock.now()),
+            radios: self.links.radio_reports(self.clock.now()),
             dropped: self.ledger.drops.total(),
             punctuality: self.ledger.lateness.punctuality(),
             overruns: self.ledger.overruns,

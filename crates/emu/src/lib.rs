@@ -14,6 +14,7 @@ pub mod derive;
 pub mod diagnosis;
 mod drop_log;
 mod emulator;
+mod end;
 mod error;
 pub mod flow;
 mod headers;

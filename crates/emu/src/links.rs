@@ -20,6 +20,8 @@ pub struct Drop {
     pub at: Time,
     /// By which link: its index among the [`LinkReport`]s.
     pub link: usize,
+    /// Whose it was: the number of the client.
+    pub user: u32,
     /// Length of the IP packet.
     pub wire_bytes: u32,
     /// Why.
@@ -37,9 +39,11 @@ pub struct LinkReport {
     pub stats: LinkStats,
     /// Packets inside.
     pub inside: usize,
+    /// Bytes that left it, by the number of the client.
+    pub delivered_bytes: Vec<u64>,
 }
 
-/// What the client's radio did.
+/// What a client's radio did.
 #[derive(Clone, Debug)]
 pub struct RadioReport {
     /// Its changes of state, in time's order. It begins idle.
@@ -58,6 +62,8 @@ pub(crate) struct Arrival<B> {
     pub(crate) from: Side,
     /// Its number, in the order in which packets entered the first link.
     pub(crate) number: u64,
+    /// Whose it is.
+    pub(crate) user: u32,
     /// Whether a queue marked it.
     pub(crate) marked: bool,
     pub(crate) body: B,
@@ -93,9 +99,11 @@ struct Line<B> {
     path: Path<Traveller<B>>,
     /// Nothing enters or leaves before what entered or left last.
     reached: Time,
+    /// By user.
+    delivered_bytes: Vec<u64>,
 }
 
-/// The radio in front of the first link of each direction.
+/// A client's radio, in front of the first link of each direction.
 struct Gate<B> {
     radio: Radio<Traveller<B>>,
     /// Nothing enters or leaves before what entered or left last.
@@ -105,18 +113,24 @@ struct Gate<B> {
 /// The links behind the radio, by their places in every topology: `up` and `down`.
 const BEHIND_RADIO: [(usize, Way); 2] = [(0, Way::Up), (1, Way::Down)];
 
-/// The radio's name: it keys its random streams, as in simulation.
-const RADIO: &str = "client";
+/// A radio's name: it keys its random streams, as in simulation.
+fn radio_name(user: u32) -> String {
+    match user {
+        0 => "client".to_owned(),
+        _ => format!("client/{user}"),
+    }
+}
 
 /// Where something happens next.
 #[derive(Clone, Copy)]
 enum Place {
-    Radio,
+    Radio(usize),
     Link(usize),
 }
 
 pub(crate) struct Links<B> {
-    gate: Option<Gate<B>>,
+    /// By user; none if the network has no radios.
+    gates: Vec<Gate<B>>,
     lines: Vec<Line<B>>,
     /// Of each line; [`Time::NEVER`] if nothing will happen.
     deadlines: Vec<Time>,
@@ -132,20 +146,23 @@ pub(crate) struct Links<B> {
 impl<B: Clone + Send + 'static> Links<B> {
     pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
         let lookahead = topology.lookahead();
-        let gate = topology
-            .radio()
-            .map(|config| Gate { radio: Radio::new(config, source, RADIO), reached: Time::ZERO });
+        let gate = |user| {
+            let radio = Radio::new(topology.radio()?, source, &radio_name(user));
+            Some(Gate { radio, reached: Time::ZERO })
+        };
+        let gates = (0..topology.clients()).filter_map(gate).collect();
         let (links, routes, own) = topology.into_parts();
         let line = |NamedLink { name, config, drops }| Line {
             path: Path::new(&name, config.clone(), drops, source),
             name,
             config,
             reached: Time::ZERO,
+            delivered_bytes: Vec::new(),
         };
         let lines: Vec<_> = links.into_iter().map(line).collect();
         let deadlines = vec![Time::NEVER; lines.len()];
         let dropped = VecDeque::new();
-        Links { gate, lines, deadlines, routes, lookahead, own, entered: 0, dropped }
+        Links { gates, lines, deadlines, routes, lookahead, own, entered: 0, dropped }
     }
 
     /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
@@ -177,9 +194,12 @@ impl<B: Clone + Send + 'static> Links<B> {
             if due > now || due == Time::NEVER {
                 return None;
             }
-            let Place::Link(link) = place else {
-                self.pass(due);
-                continue;
+            let link = match place {
+                Place::Link(link) => link,
+                Place::Radio(user) => {
+                    self.pass(user, due);
+                    continue;
+                }
             };
             let line = &mut self.lines[link];
             line.reached = line.reached.max(due);
@@ -190,10 +210,12 @@ impl<B: Clone + Send + 'static> Links<B> {
             let mut traveller = left.body;
             traveller.marked |= left.congestion_experienced;
             traveller.hop += 1;
+            let user = traveller.packet.user;
+            self.lines[link].count(user, traveller.packet.wire_bytes);
             let hops = self.routes[traveller.route as usize].from(traveller.from).len();
             if traveller.hop as usize == hops {
                 let Traveller { number, from, marked, body, .. } = traveller;
-                return Some(Arrival { due, from, number, marked, body });
+                return Some(Arrival { due, from, number, user, marked, body });
             }
             self.admit(due, traveller);
         }
@@ -210,35 +232,39 @@ impl<B: Clone + Send + 'static> Links<B> {
             config: line.config.clone(),
             stats: line.path.stats(),
             inside: line.path.in_flight(),
+            delivered_bytes: line.delivered_bytes.clone(),
         };
         self.lines.iter().map(report).collect()
     }
 
-    /// What the radio did up to `now`, if there is one.
-    pub(crate) fn radio_report(&self, now: Time) -> Option<RadioReport> {
-        let radio = &self.gate.as_ref()?.radio;
-        let transitions = radio.transitions().to_vec();
-        let (energy, tail) = (radio.energy(Time::ZERO, now), radio.tail(now));
-        Some(RadioReport { transitions, energy, tail })
+    /// What the radios did up to `now`, by client.
+    pub(crate) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
+        let report = |Gate { radio, .. }: &Gate<B>| RadioReport {
+            transitions: radio.transitions().to_vec(),
+            energy: radio.energy(Time::ZERO, now),
+            tail: radio.tail(now),
+        };
+        self.gates.iter().map(report).collect()
     }
 
     /// A packet comes to the next link of its way, or to the radio in front of it. When that was.
     fn admit(&mut self, at: Time, traveller: Traveller<B>) -> Time {
         let link = self.link_of(&traveller);
         let way = BEHIND_RADIO.iter().find(|(behind, _)| *behind == link).map(|(_, way)| *way);
-        let (Some(gate), Some(way)) = (&mut self.gate, way) else {
+        let user = traveller.packet.user as usize;
+        let (Some(gate), Some(way)) = (self.gates.get_mut(user), way) else {
             return self.enter(at, traveller);
         };
         gate.reached = gate.reached.max(at);
         let now = gate.reached;
         gate.radio.handle(now, way, traveller.packet, traveller);
-        self.pass(now);
+        self.pass(user, now);
         now
     }
 
-    /// Takes what may leave the radio by `now` to its link.
-    fn pass(&mut self, now: Time) {
-        while let Some(gate) = &mut self.gate {
+    /// Takes what may leave a client's radio by `now` to its link.
+    fn pass(&mut self, user: usize, now: Time) {
+        while let Some(gate) = self.gates.get_mut(user) {
             gate.reached = gate.reached.max(now);
             let Some(passed) = gate.radio.poll(gate.reached) else { return };
             self.enter(passed.at, passed.body);
@@ -257,7 +283,8 @@ impl<B: Clone + Send + 'static> Links<B> {
         let Traveller { number, packet, payload_bytes, .. } = traveller;
         let verdict = line.path.handle(now, packet, payload_bytes as usize, traveller);
         if let Verdict::Dropped(cause) = verdict {
-            let drop = Drop { at: now, link, wire_bytes: packet.wire_bytes, cause };
+            let Packet { wire_bytes, user, .. } = packet;
+            let drop = Drop { at: now, link, user, wire_bytes, cause };
             self.dropped.push_back((number, drop));
         }
         self.settle(link);
@@ -269,7 +296,8 @@ impl<B: Clone + Send + 'static> Links<B> {
         let path = &mut self.lines[link].path;
         while let Some(fallen) = path.fallen() {
             let net::Fallen { at, wire_bytes, cause, body } = fallen;
-            self.dropped.push_back((body.number, Drop { at, link, wire_bytes, cause }));
+            let user = body.packet.user;
+            self.dropped.push_back((body.number, Drop { at, link, user, wire_bytes, cause }));
         }
         self.deadlines[link] = path.deadline().unwrap_or(Time::NEVER);
     }
@@ -278,11 +306,22 @@ impl<B: Clone + Send + 'static> Links<B> {
     fn next(&self) -> (Place, Time) {
         let deadlines = self.deadlines.iter().copied().enumerate();
         let (link, due) = deadlines.min_by_key(|(_, due)| *due).expect("a topology has links");
-        let radio = self.gate.as_ref().and_then(|gate| gate.radio.deadline());
-        match radio.filter(|at| *at <= due) {
-            Some(at) => (Place::Radio, at),
+        let radios = self.gates.iter().enumerate();
+        let radios = radios.filter_map(|(user, gate)| Some((user, gate.radio.deadline()?)));
+        match radios.min_by_key(|(_, at)| *at).filter(|(_, at)| *at <= due) {
+            Some((user, at)) => (Place::Radio(user), at),
             None => (Place::Link(link), due),
         }
+    }
+}
+
+impl<B> Line<B> {
+    /// A packet of `user` has left it.
+    fn count(&mut self, user: u32, wire_bytes: u32) {
+        if self.delivered_bytes.len() <= user as usize {
+            self.delivered_bytes.resize(user as usize + 1, 0);
+        }
+        self.delivered_bytes[user as usize] += u64::from(wire_bytes);
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Sighting<'a> {
     pub number: u64,
     /// Whence it came.
     pub from: Side,
+    /// Whose it is: the number of the client.
+    pub user: u32,
     /// Whether queue management marked it (RFC 3168, CE) on its way.
     pub marked: bool,
     pub(crate) segment: &'a Segment,

@@ -37,7 +37,7 @@ pub(crate) struct PacketSocket {
 
 impl PacketSocket {
     /// Opens one on an interface of the calling thread's namespace.
-    pub(crate) fn open(interface: &'static str) -> Result<PacketSocket, Error> {
+    pub(crate) fn open(interface: &str) -> Result<PacketSocket, Error> {
         let fd = unbound().map_err(Error::system(REFUSED))?;
         configure(&fd).map_err(Error::system("failed to configure a packet socket"))?;
         let index = if_nametoindex(interface)

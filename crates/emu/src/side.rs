@@ -38,19 +38,4 @@ impl Side {
             Side::Server => Side::Client,
         }
     }
-
-    /// Its interface in the middle.
-    pub(crate) const fn interface(self) -> &'static str {
-        match self {
-            Side::Client => "client",
-            Side::Server => "server",
-        }
-    }
-
-    pub(crate) const fn hardware_address(self) -> &'static str {
-        match self {
-            Side::Client => "02:00:00:00:00:01",
-            Side::Server => "02:00:00:00:00:02",
-        }
-    }
 }

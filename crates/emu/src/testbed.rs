@@ -1,4 +1,4 @@
-//! Three namespaces in a row: client - middle - server.
+//! Three namespaces in a row: client - middle - server. There may be several clients, each on a wire of its own.
 //!
 //! ```text
 //!   client                            middle                             server
@@ -12,7 +12,7 @@
 //!
 //! The server's side answers for whole networks of addresses, so that each host of a page has its own. The middle has no addresses and routes
 //! nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
-//! ARP exchange would cost an emulated round trip.
+//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on.
 
 mod wiring;
 
@@ -20,6 +20,7 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
+use crate::end::End;
 use crate::{Emulator, Error, NetNamespace, Side, Topology, Wire};
 use wiring::Wiring;
 
@@ -30,9 +31,9 @@ const IPV6_LEAST_MTU: u32 = 1280;
 /// The three namespaces. They vanish with it, and with them whatever a connection left behind.
 #[derive(Debug)]
 pub struct Testbed {
-    client: NetNamespace,
     middle: NetNamespace,
-    server: NetNamespace,
+    /// By [`End`].
+    ends: Vec<NetNamespace>,
     wiring: Wiring,
 }
 
@@ -41,6 +42,8 @@ pub struct Testbed {
 pub struct Setup {
     /// The largest packet, such as [`Topology::mtu`]; Ethernet's at most. Where IPv6 does not fit there is none.
     pub mtu: u32,
+    /// How many clients there are, all set alike.
+    pub clients: u32,
     /// What TCP is set to, first the client's, then the server's; without this it is as namespaces are made.
     pub tcp: Option<[kernel::Settings; 2]>,
     /// What the wires are made of; without a wish veth, or TAP devices where veth or packet sockets lack.
@@ -49,7 +52,7 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { mtu: ETHERNET_MTU, tcp: None, wire: None }
+        Setup { mtu: ETHERNET_MTU, clients: 1, tcp: None, wire: None }
     }
 }
 
@@ -74,17 +77,18 @@ impl Testbed {
     /// # Errors
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
     pub fn build(setup: Setup) -> Result<Testbed, Error> {
-        let Setup { mtu, tcp, wire } = setup;
-        let [client, middle, server] =
-            [NetNamespace::new()?, NetNamespace::new()?, NetNamespace::new()?];
-        let wiring = Wiring::lay(wire, &middle, [&client, &server])?;
-        let testbed = Testbed { client, middle, server, wiring };
-        // Both ends at once: most of the time goes into starting `ip`.
-        let ends = Side::BOTH.map(|side| {
-            let settings = tcp.as_ref().map(|sides| sides[side as usize].clone());
+        let Setup { mtu, clients, tcp, wire } = setup;
+        let middle = NetNamespace::new()?;
+        let ends = End::all(clients).map(|_| NetNamespace::new());
+        let ends = ends.collect::<Result<Vec<_>, Error>>()?;
+        let wiring = Wiring::lay(wire, &middle, &ends)?;
+        let testbed = Testbed { middle, ends, wiring };
+        // All ends at once: most of the time goes into starting `ip`.
+        let made = End::all(clients).map(|end| {
+            let settings = tcp.as_ref().map(|sides| sides[end.side() as usize].clone());
             let own = testbed.wiring.link_options();
-            let commands = commands(side, mtu.min(ETHERNET_MTU), &own, settings.as_ref());
-            testbed.namespace(side).spawn(move || {
+            let commands = commands(end, clients, mtu.min(ETHERNET_MTU), &own, settings.as_ref());
+            testbed.ends[end.number()].spawn(move || {
                 // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
                 write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
@@ -96,7 +100,7 @@ impl Testbed {
                 ip(&commands)
             })
         });
-        for end in ends {
+        for end in made.collect::<Vec<_>>() {
             end?.join().map_err(|_| Error::Panicked("testbed"))??;
         }
         Ok(testbed)
@@ -109,7 +113,7 @@ impl Testbed {
     /// # Errors
     /// If an interface is gone.
     pub fn emulator(&self, topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
-        Emulator::new(self.wiring.emulator_ends(&self.middle)?, topology, source)
+        Emulator::new(self.wiring.emulator_ends(&self.middle, self.ends.len())?, topology, source)
     }
 
     /// What the wires are made of.
@@ -117,12 +121,17 @@ impl Testbed {
         self.wiring.wire()
     }
 
-    /// The namespace of one end.
+    /// The namespace of one end: the first client's, or the server's.
     pub fn namespace(&self, side: Side) -> &NetNamespace {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
+        &self.ends[End::at(side, 0).number()]
+    }
+
+    /// The namespace of the client with this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn client(&self, number: u32) -> &NetNamespace {
+        &self.ends[End::client(number).number()]
     }
 
     /// The namespace of the emulator.
@@ -166,42 +175,50 @@ impl Testbed {
 }
 
 /// What makes one end; `own` are options of its interface. Settings of TCP that routes carry are on those that packets to the other end take.
-fn commands(side: Side, mtu: u32, own: &str, settings: Option<&kernel::Settings>) -> String {
-    let peer = side.peer();
+fn commands(
+    end: End,
+    clients: u32,
+    mtu: u32,
+    own: &str,
+    settings: Option<&kernel::Settings>,
+) -> String {
     let link = settings.map(kernel::Settings::link_options).unwrap_or_default();
     let route = settings.map(kernel::Settings::route_options).unwrap_or_default();
+    let has_v6 = mtu >= IPV6_LEAST_MTU;
     let mut commands = format!(
         "link set lo up\n\
          link set eth0 address {} mtu {mtu} {own} {link} up\n\
-         addr add {}/24 dev eth0\n\
-         neigh add {} lladdr {} dev eth0 nud permanent\n\
-         route add {} dev eth0 {route}\n",
-        side.hardware_address(),
-        side.address(),
-        peer.address(),
-        peer.hardware_address(),
-        peer.address(),
+         addr add {}/24 dev eth0\n",
+        end.hardware_address(),
+        end.address(),
     );
-    commands += &match side {
-        Side::Client => format!("route add default via {} {route}\n", peer.address()),
-        Side::Server => {
-            local_networks().map(|net| format!("route add local {net} dev lo\n")).collect()
+    if has_v6 {
+        commands += &format!("addr add {}/64 dev eth0 nodad\n", end.address_v6());
+    }
+    for peer in End::all(clients).filter(|peer| peer.side() != end.side()) {
+        let addresses = peer.addresses().into_iter().filter(|address| has_v6 || address.is_ipv4());
+        commands.extend(addresses.map(|address| {
+            format!(
+                "neigh add {address} lladdr {} dev eth0 nud permanent\n\
+                 route add {address} dev eth0 {route}\n",
+                peer.hardware_address()
+            )
+        }));
+    }
+    match end.side() {
+        Side::Client => {
+            commands += &format!("route add default via {} {route}\n", End::SERVER.address());
+            if has_v6 {
+                commands +=
+                    &format!("route add default via {} {route}\n", End::SERVER.address_v6());
+            }
         }
-    };
-    if mtu >= IPV6_LEAST_MTU {
-        commands += &format!(
-            "addr add {}/64 dev eth0 nodad\n\
-             neigh add {} lladdr {} dev eth0 nud permanent\n\
-             route add {} dev eth0 {route}\n",
-            side.address_v6(),
-            peer.address_v6(),
-            peer.hardware_address(),
-            peer.address_v6(),
-        );
-        commands += &match side {
-            Side::Client => format!("route add default via {} {route}\n", peer.address_v6()),
-            Side::Server => "route add local fd00:fa:1::/48 dev lo\n".to_owned(),
-        };
+        Side::Server => {
+            commands.extend(local_networks().map(|net| format!("route add local {net} dev lo\n")));
+            if has_v6 {
+                commands += "route add local fd00:fa:1::/48 dev lo\n";
+            }
+        }
     }
     commands
 }

@@ -29,8 +29,10 @@ pub struct Topology {
     common: Route,
     /// For servers that have links of their own.
     farther: BTreeMap<IpAddr, Route>,
-    /// In front of `up` and `down`.
+    /// Each client's, in front of `up` and `down`.
     radio: Option<RadioConfig>,
+    /// How many share it.
+    clients: u32,
 }
 
 /// One link.
@@ -65,7 +67,7 @@ impl Topology {
     /// One link each way, called `up` and `down`.
     pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
         let (common, farther) = (Route::default(), BTreeMap::new());
-        let mut topology = Topology { links: Vec::new(), common, farther, radio: None };
+        let mut topology = Topology { links: Vec::new(), common, farther, radio: None, clients: 1 };
         topology.common.up.push(topology.links.len());
         topology.add("up", up);
         topology.common.down.push(topology.links.len());
@@ -119,7 +121,21 @@ impl Topology {
         self
     }
 
-    /// The client's radio, in front of `up` and `down`.
+    /// The same for several clients, who share all links, each behind a radio of its own.
+    ///
+    /// # Panics
+    /// Without any client, or with more than 250.
+    pub fn shared_by(self, clients: u32) -> Topology {
+        assert!((1..=250).contains(&clients), "a network has 1 to 250 clients, not {clients}");
+        Topology { clients, ..self }
+    }
+
+    /// How many clients share it.
+    pub fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    /// Each client's radio, in front of `up` and `down`.
     pub fn radio(&self) -> Option<&RadioConfig> {
         self.radio.as_ref()
     }

@@ -104,7 +104,8 @@ fn pause_behind(transport: &str) -> Seen {
     let client = testbed.namespace(Side::Client);
     client.run(move || ask(address)).unwrap();
     let counters = server.join().unwrap().unwrap();
-    let radio = control.snapshot().unwrap().radio.expect("the network has one");
+    let mut radios = control.snapshot().unwrap().radios;
+    let radio = radios.pop().expect("the network has one");
     control.stop();
     emulation.join().unwrap().unwrap();
     Seen { counters, radio }

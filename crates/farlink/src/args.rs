@@ -98,6 +98,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
+    /// Write a report of all loads: one HTML file with the answer, the figures, and of the median load of each arm
+    /// the waterfall and what lay below it: windows, what was sent again, the radio, energy (docs/report.md).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+
     /// Write the packets of the median load of each arm as pcapng, as seen at the client; those seen at the
     /// servers go beside it (`out.pcapng` and `out.servers.pcapng`; with several arms, the arm's name goes
     /// before that).
@@ -159,6 +164,20 @@ pub struct How {
     #[arg(long, default_value = "loader", help_heading = "Client")]
     pub client: String,
 
+    /// How many clients load the page: they share the network's first hop, each behind a radio of its own
+    /// (docs/radio.md).
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Client")]
+    pub clients: u32,
+
+    /// What one more client does meanwhile: nobody (there is none), download or upload, without end.
+    #[arg(long, default_value = "nobody", value_name = "WHAT", help_heading = "Client")]
+    pub beside: String,
+
+    /// What lies between one client's beginning and the next one's: 500ms, or `drawn 500ms` for up to twice
+    /// that. Who is beside begins first.
+    #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
+    pub start_spacing: String,
+
     /// Protocols, separated by commas: h1, h2, recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
@@ -192,6 +211,10 @@ pub struct How {
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_total: Option<u32>,
 
+    /// Requests on one connection at a time with h1-pipelined (default: the browser's).
+    #[arg(long, value_name = "N", help_heading = "Stack")]
+    pub pipeline_depth: Option<u32>,
+
     /// The client's CPU: zero, desktop, desktop-2013, nexus7.
     #[arg(long, default_value = "desktop", help_heading = "Client")]
     pub device: String,
@@ -199,6 +222,11 @@ pub struct How {
     /// How many times slower than the device the client's CPU is: 4x.
     #[arg(long, default_value = "1x", help_heading = "Client")]
     pub cpu: String,
+
+    /// What the client sends beside the page (may be given several times): ping:every=3s[,size=84B], packets that
+    /// the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md).
+    #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
+    pub traffic: Vec<String>,
 
     /// The browser's policy: chrome, chrome-2013, safari-ios9.
     #[arg(long, default_value = "chrome", help_heading = "Client")]

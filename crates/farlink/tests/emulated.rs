@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Desk, Ran, has_tap, journeys};
+use common::{Desk, Ran, has_tap, journeys, report_rows};
 use remains::{Traces, assert_gone, traces};
 use serde_json::Value;
 
@@ -109,6 +109,25 @@ mod real_time {
         }
     }
 
+    /// The kernel's windows, what it sent again as seen on the wire, and the radio, on one page.
+    #[test]
+    fn a_report_shows_what_lay_below_an_emulated_load() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let ran = desk.farlink(&format!(
+            "load {PAGE}+7s --network {NETWORK},loss=2%,radio=umts --protocol h2 --world emu -n 1 --json --report r.html"
+        ));
+        let visit: Value = serde_json::from_str(&ran.ok()).unwrap();
+        let report = desk.read("r.html");
+        let windows = report_rows(&report, "windows-0");
+        assert!((10..=1200).contains(&windows.len()), "{windows:?}");
+        assert!(!report_rows(&report, "resent-0").is_empty(), "{visit}");
+        let stays = report_rows(&report, "stays-0");
+        assert!(stays.iter().any(|stay| stay.contains("FACH to DCH")), "{stays:?}");
+    }
+
     /// Looks at the kernel's connections are for everybody; root sees every segment beside them, also where two networks with the same
     /// addresses are emulated side by side.
     #[test]
@@ -142,6 +161,32 @@ mod real_time {
             assert!(probes.iter().all(|line| line["rto_ns"].is_null()));
             let at = lines.iter().filter_map(|line| line["at_ns"].as_u64());
             assert!(at.is_sorted());
+        }
+    }
+
+    /// Pings and beacons go on for 20 seconds before the visit: the radio is on its dedicated channel when it begins.
+    #[test]
+    fn background_traffic_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let load = |world: &str| -> Value {
+            let load = format!(
+                "load {PAGE} --network {NETWORK},radio=umts --device zero --no-nuisance --json -n 1 --protocol h2 \
+                 --traffic ping:every=1s,size=320B --traffic beacon:every=500ms --world {world}"
+            );
+            serde_json::from_str(&desk.farlink(&load).ok()).unwrap()
+        };
+        let (sim, emu) = (load("sim"), load("emu"));
+        for visit in [&sim, &emu] {
+            let radio = &visit["radio"];
+            assert_eq!(radio["promotions"], 0, "{visit}");
+            assert_eq!(radio["states"].as_array().unwrap().len(), 1, "{radio}");
+        }
+        for field in ["plt_ms", "bytes_up", "bytes_down"] {
+            let [sim, emu] = [&sim, &emu].map(|visit| visit[field].as_f64().unwrap());
+            assert!((emu / sim - 1.0).abs() < 0.1, "{field}: simulated {sim}, emulated {emu}");
         }
     }
 

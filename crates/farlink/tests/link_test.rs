@@ -16,7 +16,7 @@ fn agrees(desk: &Desk, network: &str) -> Value {
 }
 
 /// Settings beside a round trip of 40 ms and 5 Mbit/s up.
-const FEATURES: [&str; 24] = [
+const FEATURES: [&str; 26] = [
     "down=10mbit",
     "down=unlimited",
     "down=10kbit",
@@ -39,8 +39,10 @@ const FEATURES: [&str; 24] = [
     "down=10mbit,aqm=pie",
     "down=10mbit,emulator=dummynet,loss=1%",
     "down=10mbit,emulator=dummynet,timer=100ms",
+    "down=10mbit,emulator=dummynet,tick=10ms",
     "down=10mbit,emulator=netem,loss=1%",
     "down=100mbit,emulator=netem,queue=10pkt",
+    "down=lte:10mhz/cqi12,radio=lte",
 ];
 
 #[test]
@@ -62,6 +64,16 @@ fn each_profile_does_what_it_was_told() {
     for name in names {
         agrees(&desk, name);
     }
+}
+
+#[test]
+fn a_radio_is_left_out_and_that_is_told() {
+    let desk = Desk::new();
+    let found = agrees(&desk, "kallio2016-cell-4prb");
+    assert_eq!(found["left_out"], "radio=lte");
+    let out = desk.farlink("link test kallio2016-cell-4prb").ok();
+    assert!(out.contains("note: radio=lte is left out"), "{out}");
+    assert!(agrees(&desk, "3g")["left_out"].is_null());
 }
 
 #[test]

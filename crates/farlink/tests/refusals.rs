@@ -143,6 +143,8 @@ fn names_that_are_not_known() {
     );
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
+    refuses(&load("--beside nobdy"), &["unknown company `nobdy`", "did you mean `nobody`?"]);
+    refuses(&load("--network 3g,scheduler=fair"), &["scheduler", "`round-robin`"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);
     refuses(&load("--tcp linux-3.3"), &["no TCP generation is called `linux-3.3`", "`linux-3.2`?"]);
     refuses(&load("--tcp linux-6,min-rot=1s"), &["no TCP knob is called `min-rot`", "`min-rto`?"]);
@@ -171,6 +173,12 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--cpu fast"), &["`fast`", "write --cpu 4x"]);
     refuses(&load("--initial-window 0"), &["--initial-window", "cannot be `0`", "from 1 to 1000"]);
     refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
+    refuses(&load("--clients 0"), &["--clients 0", "1 to 100"]);
+    refuses(&load("--start-spacing 5"), &["--start-spacing: `5`", "`drawn 500ms`"]);
+    refuses(
+        &load("--clients 2 --client chromium --world emu"),
+        &["several clients are loaders"],
+    );
     refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
     refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
     refuses(

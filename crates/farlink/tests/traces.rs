@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Desk;
+use common::{Desk, report_rows};
 use serde_json::Value;
 
 const LOAD: &str =
@@ -137,4 +137,28 @@ fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
     refuses("--pcap no/such.pcapng", &["there is no directory no"]);
     refuses("--trace tcp=.", &["is a directory"]);
     refuses("--pcap a --har a", &["a is to hold two different things"]);
+}
+
+#[test]
+fn a_report_of_a_load_shows_what_lay_below_its_waterfalls() {
+    let desk = Desk::new();
+    let radio = LOAD.replace("loss=3%", "loss=3%,radio=umts");
+    let out =
+        desk.farlink(&format!("{radio} --protocol h1,h2 --report r.html --trace tcp=t.jsonl"));
+    let visits = lines(&out.ok());
+    let report = desk.read("r.html");
+    for (index, protocol) in ["h1", "h2"].into_iter().enumerate() {
+        // Report and trace are of the same load, the median of the arm.
+        let trace = lines(&desk.read(&format!("t.{protocol}.jsonl")));
+        let visit = visits
+            .iter()
+            .find(|visit| visit["protocol"] == protocol && visit["seed"] == trace[0]["seed"])
+            .unwrap();
+        let again = report_rows(&report, &format!("resent-{index}"));
+        assert_eq!(again.len() as u64, visit["retransmits"].as_u64().unwrap());
+        assert!(!report_rows(&report, &format!("windows-{index}")).is_empty());
+        let stays = report_rows(&report, &format!("stays-{index}"));
+        assert!(stays.iter().any(|stay| stay.contains("CELL_DCH")), "{stays:?}");
+    }
+    assert!(report.contains("farlink load synthetic:12x20KB"));
 }

@@ -8,6 +8,7 @@ use http::Request;
 use thiserror::Error;
 use world::TcpStream;
 
+use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
 use crate::{Failure, Priority, Progress, h1, h2};
@@ -23,6 +24,8 @@ pub struct Opening {
     pub security: Security,
     /// What is spoken. In clear text by prior knowledge (RFC 9113 section 3.3), else as ALPN agrees.
     pub protocol: Protocol,
+    /// Whether requests of HTTP/1.1 follow each other without waiting for responses.
+    pub pipelined: bool,
     /// TLS sessions and settings.
     pub sessions: ClientSessions,
     /// HTTP/1's settings.
@@ -39,6 +42,7 @@ impl Opening {
             host: host.to_owned(),
             security,
             protocol,
+            pipelined: false,
             sessions: ClientSessions::default(),
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
@@ -104,7 +108,7 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, sessions, h1, h2 } = opening;
+    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2 } = opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -126,6 +130,7 @@ pub async fn open(
         }
     };
     Ok(match protocol {
+        Protocol::H1 if pipelined => Connection::Pipelined(Pipeline::new(stream, h1)),
         Protocol::H1 => Connection::H1(Box::new(h1::client::Connection::new(stream, h1))),
         Protocol::H2 => {
             let local = stream.local_addr().ok();
@@ -140,6 +145,8 @@ pub async fn open(
 pub enum Connection {
     /// HTTP/1.1: one request at a time.
     H1(Box<h1::client::Connection<Stream>>),
+    /// HTTP/1.1: shared, several requests at once, answered in their order.
+    Pipelined(Pipeline<Stream>),
     /// HTTP/2: shared, any number of requests at once.
     H2 {
         /// Sends requests.
@@ -165,6 +172,7 @@ impl Connection {
                 progress.admitted();
                 connection.fetch(request, priority, progress).await
             }
+            Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
         }
     }
@@ -173,19 +181,21 @@ impl Connection {
     pub fn is_reusable(&mut self) -> bool {
         match self {
             Connection::H1(connection) => connection.is_reusable(),
+            Connection::Pipelined(pipeline) => pipeline.is_usable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
         }
     }
 
     /// Whether requests share it.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Connection::H2 { .. })
+        !matches!(self, Connection::H1(_))
     }
 
     /// The same connection once more, if requests can share it.
     pub fn share(&self) -> Option<Connection> {
         match self {
             Connection::H1(_) => None,
+            Connection::Pipelined(pipeline) => Some(Connection::Pipelined(pipeline.clone())),
             Connection::H2 { handle, local } => {
                 Some(Connection::H2 { handle: handle.clone(), local: *local })
             }
@@ -196,6 +206,9 @@ impl Connection {
     pub fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Connection::H1(connection) => connection.stream().local_addr().ok(),
+            Connection::Pipelined(pipeline) => {
+                pipeline.with_stream(|stream| stream.local_addr().ok())
+            }
             Connection::H2 { local, .. } => *local,
         }
     }

@@ -91,7 +91,10 @@
     }), multiple);
   };
 
-  const waterfall = (fall, width, end) => {
+  // What lies below a waterfall has its margins.
+  const WATERFALL = { width: 1070, marginLeft: 190, marginRight: 40 };
+
+  const waterfall = (fall, end) => {
     const dense = fall.objects.length > 120;
     const rowHeight = dense ? 6 : 15;
     const bars = fall.objects.flatMap((object, row) => {
@@ -107,7 +110,7 @@
     const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`,
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
-      ...base, width, height: 64 + rowHeight * fall.objects.length, marginLeft: dense ? 20 : 190, marginTop: 48, marginBottom: 44, marginRight: 40,
+      ...base, ...WATERFALL, height: 64 + rowHeight * fall.objects.length, marginTop: 48, marginBottom: 44,
       ariaLabel: `Waterfall of ${fall.title}; the table below holds the same`,
       x: { label: "time since navigation start (ms)", axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber },
       y: { domain: d3.range(fall.objects.length), axis: dense ? null : "left", tickFormat: (row) => fall.objects[row].name, tickSize: 0, label: null, padding: 0.25 },
@@ -162,7 +165,8 @@
   const drawWaterfalls = () => {
     const end = d3.max(data.waterfalls, (fall) => Math.max(fall.plt ?? 0, d3.max(fall.objects, (o) => o.done) ?? 0)) * 1.03;
     data.waterfalls.forEach((fall, i) => {
-      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), waterfall(fall, 1070, end));
+      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), waterfall(fall, end));
+      farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, wholeNumber, time });
     });
   };
 

@@ -98,7 +98,8 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         noise: Source::new(journey.seed, u64::from(index)).stream("toy"),
         noisy: scenario.nuisance == Nuisance::On,
     };
-    let lanes = if load.protocol == Protocol::H1 { 6 } else { 1 };
+    let is_h1 = matches!(load.protocol, Protocol::H1 | Protocol::H1Pipelined);
+    let lanes = if is_h1 { 6 } else { 1 };
     let objects = objects(&mut load, lanes);
     let record = record(&load, index, view, lanes, objects);
     let graph_ns = 3 * load.rtt_ns / 2 + u64::from(load.object_count) * load.serialisation_ns;

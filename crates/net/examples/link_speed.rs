@@ -62,6 +62,12 @@ fn main() {
     );
     run(
         "dummynet",
-        LinkConfig { emulator: Emulator::Dummynet { timer: Duration::from_millis(4) }, ..config },
+        LinkConfig {
+            emulator: Emulator::Dummynet {
+                tick: Duration::from_millis(1),
+                timer: Duration::from_millis(4),
+            },
+            ..config
+        },
     );
 }

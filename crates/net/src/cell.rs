@@ -1,99 +1,144 @@
 //! The rate of an LTE cell's user, from the share of the cell that he has.
 //!
-//! `lte:17prb/mcs20/2layers`: so many physical resource blocks in each subframe of a millisecond, a modulation and coding scheme, so many
-//! spatial layers. A subframe carries a transport block a layer; its size is 3GPP TS 36.213's table 7.1.7.2.1-1 at the block count and the
-//! index that table 7.1.7.1-1 gives the scheme. That is what the physical layer carries: headers of the layers between (about 1 %)
-//! are not taken off, and repetitions cost time ([`Lte`](crate::Lte)), not rate.
+//! `lte:10mhz/17prb/cqi12/2layers`: a cell so wide, so many of its physical resource blocks in each subframe of a millisecond, a channel
+//! so good (or a modulation and coding scheme: `mcs20`), so many spatial layers. A subframe carries a transport block a layer; its size is
+//! 3GPP TS 36.213's table 7.1.7.2.1-1 at the count of blocks and the index that the scheme has. Down, that is table 7.1.7.1-1's; up, where
+//! a device has one layer, and blocks by products of 2, 3 and 5 (SC-FDMA), table 8.6.1-1's.
+//!
+//! This is what the physical layer carries. Headers of the layers between (about 1 %), control channels of the uplink and the limits of
+//! devices' categories are not taken off, and repetitions cost time ([`Harq`](crate::Harq)), not rate. Of three or four layers two
+//! share a codeword, whose block has a size of its own (7.1.7.2.2), taken here as two blocks' (the same to about a hundredth).
 
-use std::sync::LazyLock;
-
+use thiserror::Error;
 use units::BitsPerSec;
 use units::parse;
 
+use crate::Direction;
 use crate::error::ValueError;
 
-const TABLE: &str = include_str!("../data/lte-tbs.txt");
+mod cqi;
+mod share;
+mod transport_block;
 
-/// The largest cell: 20 MHz have 100 blocks, the table 110.
-const MOST_BLOCKS: usize = 110;
-const MOST_MCS: usize = 28;
-const MOST_LAYERS: u64 = 4;
+pub use share::CellShare;
 
-/// Bits of a transport block, by index and count of blocks less one.
-static BLOCK_BITS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
-    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
-    let numbers = |line: &str| line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-    lines.map(numbers).collect()
-});
+/// What a share of a cell begins with.
+const PREFIX: &str = "lte:";
 
-/// A rate as typed: `10mbit`, `384kbit`, or a share of an LTE cell, `lte:25prb/mcs28/2layers`, of which all but the blocks may be left out.
+/// A rate in a direction as typed: `10mbit`, `384kbit`, or a share of an LTE cell.
 ///
 /// # Errors
 /// If it is neither.
-pub fn parse_rate(text: &str) -> Result<BitsPerSec, ValueError> {
-    match text.trim().strip_prefix("lte:") {
-        Some(share) => share_of_cell(text, share),
+pub fn parse_rate(direction: Direction, text: &str) -> Result<BitsPerSec, ValueError> {
+    match text.trim().strip_prefix(PREFIX) {
+        Some(share) => Ok(CellShare::parse(direction, share)?.rate()),
         None => Ok(parse::rate(text)?),
     }
 }
 
-fn share_of_cell(text: &str, share: &str) -> Result<BitsPerSec, ValueError> {
-    let form = |expected| ValueError::Form { text: text.to_owned(), expected };
-    let (mut blocks, mut mcs, mut layers) = (None, MOST_MCS, 2);
-    for part in share.split('/') {
-        let part = part.trim();
-        let number = |digits: &str| digits.parse::<usize>().ok();
-        if let Some(count) = part.strip_suffix("prb").and_then(number) {
-            blocks = Some(count).filter(|count| (1..=MOST_BLOCKS).contains(count));
-            if blocks.is_none() {
-                return Err(form("1prb to 110prb"));
-            }
-        } else if let Some(scheme) = part.strip_prefix("mcs").and_then(number) {
-            mcs = scheme;
-        } else if let Some(count) =
-            part.strip_suffix("layers").or(part.strip_suffix("layer")).and_then(number)
-        {
-            layers = count as u64;
-        } else {
-            return Err(form(
-                "a share of an LTE cell: write `lte:25prb` or `lte:25prb/mcs20/1layer`",
-            ));
-        }
-    }
-    let blocks = blocks.ok_or_else(|| form("resource blocks: write `lte:25prb`"))?;
-    if mcs > MOST_MCS {
-        return Err(form("a modulation and coding scheme from mcs0 to mcs28"));
-    }
-    if !(1..=MOST_LAYERS).contains(&layers) {
-        return Err(form("1layer to 4layers"));
-    }
-    let bits = BLOCK_BITS[block_index(mcs)][blocks - 1];
-    Ok(BitsPerSec(bits * layers * 1000))
-}
-
-/// TS 36.213 table 7.1.7.1-1: QPSK up to 9, 16QAM up to 16, then 64QAM; the first scheme of a modulation has the index of the last of the one before.
-fn block_index(mcs: usize) -> usize {
-    match mcs {
-        0..=9 => mcs,
-        10..=16 => mcs - 1,
-        _ => mcs - 2,
-    }
+/// Why a text is not a share of an LTE cell.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CellError {
+    /// A part that means nothing.
+    #[error(
+        "`{part}` is no part of a share of an LTE cell; write `lte:10mhz`, `lte:10mhz/17prb/cqi12` or `lte:25prb/mcs20/1layer`"
+    )]
+    Part {
+        /// The part.
+        part: String,
+    },
+    /// The same thing twice.
+    #[error("a share of an LTE cell states its {what} once")]
+    Twice {
+        /// Which.
+        what: &'static str,
+    },
+    /// Neither bandwidth nor blocks.
+    #[error(
+        "a share of an LTE cell states a bandwidth or resource blocks: write `lte:10mhz` or `lte:25prb`"
+    )]
+    NoBlocks,
+    /// No cell is that wide (TS 36.104 section 5.6).
+    #[error("no LTE cell is {text} wide; there are {}", share::bandwidths())]
+    Bandwidth {
+        /// What was typed.
+        text: String,
+    },
+    /// The table ends.
+    #[error("{blocks} resource blocks: a user has 1prb to 110prb")]
+    Blocks {
+        /// What was asked for.
+        blocks: u32,
+    },
+    /// A user cannot have more than there is.
+    #[error("a cell of {bandwidth} has {all} resource blocks, no {blocks}")]
+    OverCell {
+        /// The cell.
+        bandwidth: &'static str,
+        /// What it has.
+        all: u32,
+        /// What was asked for.
+        blocks: u32,
+    },
+    /// SC-FDMA's counts of blocks (TS 36.211 section 5.3.3).
+    #[error(
+        "an uplink's resource blocks come in products of 2, 3 and 5: {less}prb or {more}prb, not {blocks}"
+    )]
+    UplinkBlocks {
+        /// What was asked for.
+        blocks: u32,
+        /// The next that is allowed below,
+        less: u32,
+        /// and above.
+        more: u32,
+    },
+    /// No such scheme.
+    #[error("mcs{mcs}: modulation and coding schemes are mcs0 to mcs28")]
+    Mcs {
+        /// What was asked for.
+        mcs: u32,
+    },
+    /// No such channel quality; at 0 nothing can be sent.
+    #[error("cqi{cqi}: channel qualities are cqi1 to cqi15")]
+    Cqi {
+        /// What was asked for.
+        cqi: u32,
+    },
+    /// A device reports the quality of its downlink.
+    #[error("an uplink has no CQI, for the cell itself measures it; write its scheme: mcs20")]
+    UplinkCqi,
+    /// No such number of layers.
+    #[error("{layers} layers: a downlink has 1layer to 4layers")]
+    Layers {
+        /// What was asked for.
+        layers: u32,
+    },
+    /// One antenna sends.
+    #[error("{layers} layers: an uplink has 1layer")]
+    UplinkLayers {
+        /// What was asked for.
+        layers: u32,
+    },
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn the_table_is_whole() {
-        assert_eq!(BLOCK_BITS.len(), 27);
-        assert!(BLOCK_BITS.iter().all(|row| row.len() == MOST_BLOCKS));
+    use super::*;
+    use Direction::{Down, Up};
+
+    fn mbit(direction: Direction, text: &str) -> f64 {
+        parse_rate(direction, text).unwrap().0 as f64 / 1e6
     }
 
-    /// The studies' cell of 25 blocks and its limits of 17 and 4, 2x2: Mbit/s.
+    fn refused(direction: Direction, text: &str) -> String {
+        parse_rate(direction, text).unwrap_err().to_string()
+    }
+
+    /// The studies' cell of 25 blocks and its limits of 17 and 4, 2x2.
     #[test]
     fn shares_of_a_cell_have_the_tables_rates() {
-        let rate = |text: &str| parse_rate(text).unwrap().0 as f64 / 1e6;
         for (mcs, rates) in [
             (28, [5.968, 25.152, 36.672]),
             (26, [4.816, 20.592, 30.528]),
@@ -102,21 +147,89 @@ mod tests {
             (0, [0.176, 0.912, 1.36]),
         ] {
             for (blocks, expected) in [4, 17, 25].into_iter().zip(rates) {
-                let got = rate(&format!("lte:{blocks}prb/mcs{mcs}"));
+                let got = mbit(Down, &format!("lte:{blocks}prb/mcs{mcs}"));
                 assert!((got - expected).abs() < 1e-9, "{blocks} blocks, mcs{mcs}: {got}");
             }
         }
-        assert_eq!(rate("lte:25prb/1layer"), 18.336);
-        assert_eq!(rate("10mbit"), 10.0);
+        assert_eq!(mbit(Down, "lte:25prb/1layer"), 18.336);
+        assert_eq!((mbit(Down, "10mbit"), mbit(Up, "384kbit")), (10.0, 0.384));
+    }
+
+    #[test]
+    fn a_cell_is_known_by_its_bandwidth_and_a_user_by_his_limit() {
+        for (bandwidth, blocks) in [
+            ("1.4mhz", 6),
+            ("3mhz", 15),
+            ("5mhz", 25),
+            ("10mhz", 50),
+            ("15mhz", 75),
+            ("20mhz", 100),
+        ] {
+            let (cell, share) = (format!("lte:{bandwidth}"), format!("lte:{blocks}prb"));
+            for direction in [Down, Up] {
+                assert_eq!(mbit(direction, &cell), mbit(direction, &share), "{cell}");
+            }
+        }
+        assert_eq!(mbit(Down, "lte:10mhz/17prb/mcs20"), mbit(Down, "lte:17prb/mcs20/2layers"));
+        // Category 4's largest: 150,752 bits a subframe.
+        assert_eq!(mbit(Down, "lte:20mhz"), 150.752);
+        assert_eq!(refused(Down, "lte:3mhz/17prb"), "a cell of 3mhz has 15 resource blocks, no 17");
+        assert_eq!(
+            refused(Down, "lte:7mhz"),
+            "no LTE cell is 7mhz wide; there are 1.4mhz, 3mhz, 5mhz, 10mhz, 15mhz, 20mhz"
+        );
+    }
+
+    /// One layer, up to 16QAM unless said otherwise.
+    #[test]
+    fn an_uplink_has_its_own_rules() {
+        assert_eq!(mbit(Up, "lte:5mhz"), 10.68);
+        assert_eq!(mbit(Up, "lte:25prb/mcs20/1layer"), 10.68);
+        assert_eq!(mbit(Up, "lte:20prb"), 8.504);
+        // Table 8.6.1-1 keeps QPSK one scheme longer: index 10 is mcs10's there, mcs11's down.
+        assert_eq!(mbit(Up, "lte:25prb/mcs10"), 4.392);
+        assert_eq!(mbit(Down, "lte:25prb/mcs10/1layer"), 4.008);
+        // Category 3's largest block, 51,024 bits.
+        assert_eq!(mbit(Up, "lte:20mhz/mcs23"), 51.024);
+        assert_eq!(
+            refused(Up, "lte:17prb"),
+            "an uplink's resource blocks come in products of 2, 3 and 5: 16prb or 18prb, not 17"
+        );
+        assert!(refused(Up, "lte:25prb/2layers").contains("an uplink has 1layer"));
+        assert!(refused(Up, "lte:25prb/cqi9").contains("an uplink has no CQI"));
     }
 
     #[test]
     fn what_no_cell_has_is_refused() {
-        let refused = |text: &str| parse_rate(text).unwrap_err().to_string();
-        assert!(refused("lte:111prb").contains("1prb to 110prb"));
-        assert!(refused("lte:25prb/mcs29").contains("mcs28"));
-        assert!(refused("lte:mcs20").contains("lte:25prb"));
-        assert!(refused("lte:25prb/9layers").contains("4layers"));
-        assert!(refused("lte:fast").contains("a share of an LTE cell"));
+        assert!(refused(Down, "lte:111prb").contains("1prb to 110prb"));
+        assert!(refused(Down, "lte:0prb").contains("1prb to 110prb"));
+        assert!(refused(Down, "lte:25prb/mcs29").contains("mcs28"));
+        assert!(refused(Down, "lte:25prb/cqi16").contains("cqi1 to cqi15"));
+        assert!(refused(Down, "lte:25prb/cqi0").contains("cqi1 to cqi15"));
+        assert!(refused(Down, "lte:mcs20").contains("write `lte:10mhz`"));
+        assert!(refused(Down, "lte:25prb/9layers").contains("4layers"));
+        assert!(refused(Down, "lte:25prb/0layers").contains("4layers"));
+        assert!(refused(Down, "lte:fast").contains("`fast` is no part"));
+        assert!(refused(Down, "lte:+5prb").contains("`+5prb` is no part"));
+        assert!(refused(Down, "lte:25prb/4prb").contains("resource blocks once"));
+        assert!(refused(Down, "lte:25prb/cqi9/mcs9").contains("coding once"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(([0-9]{1,11}|1\\.4)(prb|mhz|layers?)|(mcs|cqi)[0-9]{1,11}|\\PC{0,4}|/){0,5}") {
+            for direction in [Down, Up] {
+                let _ = parse_rate(direction, &format!("lte:{text}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_better_channel_never_carries_less() {
+        for (blocks, layers) in (1..=110).flat_map(|blocks| [(blocks, 1), (blocks, 2), (blocks, 4)])
+        {
+            let rate = |cqi| mbit(Down, &format!("lte:{blocks}prb/cqi{cqi}/{layers}layers"));
+            assert!((1..=15).map(rate).is_sorted(), "{blocks} blocks, {layers} layers");
+        }
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use chance::Source;
 use units::BitsPerSec;
 
-use crate::{LossModel, Rate};
+use crate::{Channels, Handover, Handovers, Harq, LossModel, Rate, Scheduler};
 
 /// One direction of a network: plain data, as a profile or a person states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,12 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Who is dropped or marked while packets wait.
     pub management: Management,
+    /// Which user is served next. Where users have a queue each, the limit and the management are those of each queue.
+    pub scheduler: Scheduler,
+    /// How good each user's channel is.
+    pub channels: Channels,
+    /// When users are handed over to another cell, if they are.
+    pub handover: Option<Handover>,
     /// Which packets are lost, decided for each *before* the queue, as dummynet does: a lost packet
     /// takes neither room nor rate.
     pub loss: LossModel,
@@ -31,6 +38,8 @@ pub struct LinkConfig {
     pub mtu: u32,
     /// Whose order of events and whose clock the link follows.
     pub emulator: Emulator,
+    /// How what it carries is repeated, on the link of an LTE cell: the radio says so, no setting of the link.
+    pub harq: Option<Harq>,
     /// The nuisance model's extra delay of each packet.
     pub processing_jitter: ProcessingJitter,
 }
@@ -45,12 +54,22 @@ impl LinkConfig {
             reorder: Reorder::Never,
             queue,
             management: Management::DropTail,
+            scheduler: Scheduler::Fifo,
+            channels: Channels::default(),
+            handover: None,
             loss: LossModel::NONE,
             duplicate: 0.0,
             mtu: DEFAULT_MTU_BYTES,
             emulator: Emulator::Farlink,
+            harq: None,
             processing_jitter: ProcessingJitter::None,
         }
+    }
+
+    /// The handovers of a user, if there are any: where there is one queue for all, all are handed over together.
+    pub fn handovers(&self, source: Source, user: u32) -> Option<Handovers> {
+        let user = if self.scheduler == Scheduler::Fifo { 0 } else { user };
+        self.handover.map(|config| Handovers::of(config, source, user))
     }
 
     /// A link that delays and does nothing else.
@@ -195,7 +214,9 @@ pub enum Emulator {
     Farlink,
     /// Dummynet of FreeBSD and its Linux port (`ipfw3`): the same order, in ticks.
     Dummynet {
-        /// How often its timer runs: a jiffy of Linux (4 ms at HZ 250), or 1 ms.
+        /// What it counts time in: 1 ms, or a tick of FreeBSD (10 ms at `kern.hz=100`).
+        tick: Duration,
+        /// How often its timer runs: a jiffy of Linux (4 ms at HZ 250), a tick of FreeBSD.
         timer: Duration,
     },
     /// Linux's netem with `delay`, `rate` and `limit` in one qdisc.
@@ -203,6 +224,9 @@ pub enum Emulator {
 }
 
 impl Emulator {
+    /// Dummynet's tick at its `hz` of 1000.
+    pub(crate) const DEFAULT_TICK: Duration = Duration::from_millis(1);
+
     /// The timer of dummynet on a Linux of HZ 250.
     pub(crate) const DEFAULT_TIMER: Duration = Duration::from_millis(4);
 

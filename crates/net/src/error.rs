@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use units::parse::ParseError;
 
-use crate::{DropListError, TraceError};
+use crate::{CellError, DropListError, ImpossibleRadio, TraceError};
 
 /// Why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
@@ -136,6 +136,12 @@ pub enum ValueError {
         /// All there are.
         known: String,
     },
+    /// There can be no such radio.
+    #[error(transparent)]
+    ImpossibleRadio(#[from] ImpossibleRadio),
+    /// No LTE cell has such a share.
+    #[error(transparent)]
+    Cell(#[from] CellError),
     /// The quantity cannot be read.
     #[error(transparent)]
     Quantity(#[from] ParseError),

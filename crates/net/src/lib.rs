@@ -8,8 +8,7 @@
 //! [parsed](Network::parse) from what a person typed.
 //!
 //! What the model leaves out: frames below IP are not counted, packets are never corrupted, losses do not
-//! depend on rate or delay, a cell's users do not share a scheduler, and the two directions do
-//! not share a medium.
+//! depend on rate or delay, a user's channel does not vary in time, and the two directions do not share a medium.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +16,7 @@ mod cell;
 mod config;
 mod delay_line;
 mod error;
+mod handover;
 mod link;
 mod loss;
 mod network;
@@ -27,28 +27,31 @@ mod queue;
 mod radio;
 mod rate;
 mod server;
+mod sharing;
 mod spec;
 mod stats;
 mod toml_text;
 mod trace;
 
-pub use cell::parse_rate;
+pub use cell::{CellError, CellShare, parse_rate};
 pub use config::{
     Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
     QueueLimit, Reorder,
 };
 pub use error::{Place, SpecError, ValueError};
+pub use handover::{Handover, Handovers, Interruption};
 pub use link::{DropCause, Link, Verdict};
 pub use loss::{DropList, DropListError, GilbertElliott, LossModel};
 pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Dama, Drx, Energy, Fach, Leo, Lte, Passed, Power, Preset, Radio, RadioConfig,
-    RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts, Way, Wifi,
-    radios,
+    Cause, Dama, Drx, Energy, Fach, Harq, ImpossibleRadio, Leo, Lte, Passed, Power, Preset, Radio,
+    RadioConfig, RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
+    Way, Wifi, radios,
 };
 pub use rate::Rate;
+pub use sharing::{Channels, ProportionalFair, Scheduler};
 pub use spec::{is_setting, known_settings, nearest_setting};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

@@ -1,9 +1,9 @@
 //! One direction of a network: loss, queue, serialiser, delay line.
 //!
 //! The order is dummynet's (`ip_dn_io.c`): a packet is lost first, dropped for want of room next, then
-//! serialised, then delayed. What carries it is one of four: a plain queue and the two imitated emulators
-//! decide all of a packet's fate when it enters, so a packet costs one timer at most, its arrival; a managed
-//! queue decides when the serialiser is free, so there service is an event, too.
+//! serialised, then delayed; behind an LTE radio what was serialised may be repeated first. What carries it is one of four: a plain queue and the two imitated emulators
+//! decide all of a packet's fate when it enters, so a packet costs one timer at most, its arrival; a queue that is managed, or shared
+//! by users who take turns, decides when the serialiser is free, so there service is an event, too.
 
 use std::time::Duration;
 
@@ -14,20 +14,24 @@ use crate::delay_line::DelayLine;
 use crate::loss::Loss;
 use crate::propagation::Propagation;
 use crate::queue::{Depth, Drops, Queued};
-use crate::server::Service;
 use crate::{Delivered, Emulator, Fallen, LinkConfig, LinkStats, Packet, ProcessingJitter};
 
 mod crossing;
 mod dummynet;
 mod fifo;
+mod lane;
 mod managed;
 mod netem;
+mod transport_blocks;
+mod turns;
 
 use crossing::{Crossing, nanos_between};
 use dummynet::Dummynet;
 use fifo::Fifo;
+use lane::Served;
 use managed::Managed;
 use netem::Netem;
+use transport_blocks::TransportBlocks;
 
 /// One direction of a network, carrying packets whose bodies `P` it never looks at.
 pub struct Link<P> {
@@ -35,6 +39,7 @@ pub struct Link<P> {
     loss: Loss,
     duplication: Duplication,
     carrier: Carrier<P>,
+    blocks: Option<Box<TransportBlocks>>,
     processing: Processing,
     delay_line: DelayLine<P>,
     fallen: Drops<P>,
@@ -62,7 +67,7 @@ pub enum Verdict {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DropCause {
-    /// Random or listed loss.
+    /// Random or listed loss, or a handover that passes nothing on.
     Loss,
     /// No room in the queue.
     QueueFull,
@@ -91,7 +96,8 @@ impl<P: Clone + Send + 'static> Link<P> {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         Link {
             mtu: config.mtu,
-            carrier: Carrier::new(&config, &stream),
+            carrier: Carrier::new(&config, source, name),
+            blocks: config.harq.map(|harq| Box::new(TransportBlocks::new(harq, stream("blocks")))),
             loss: Loss::new(config.loss, stream("loss")),
             duplication: Duplication { probability: config.duplicate, stream: stream("duplicate") },
             processing: Processing { jitter: config.processing_jitter, stream: stream("jitter") },
@@ -133,6 +139,34 @@ impl<P: Clone + Send + 'static> Link<P> {
         };
         self.admit(now, packet, body)
     }
+
+    /// Each carrier's arm is a straight line of its own: the first carries millions of packets a second.
+    #[inline(always)]
+    fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        match &mut self.carrier {
+            Carrier::Fifo(fifo) => {
+                let crossing = fifo.admit(now, packet.wire_bytes);
+                self.settle(now, packet, body, crossing)
+            }
+            Carrier::Managed(..) => self.enqueue(now, packet, body),
+            Carrier::Dummynet(_) | Carrier::Netem(_) => self.admit_emulated(now, packet, body),
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+        let Carrier::Managed(queue, _) = &mut self.carrier else { unreachable!("it is managed") };
+        let queued = Queued { since: now, packet, marked: false, body };
+        let mut drops = Drops::new();
+        let outcome = queue.enqueue(now, queued, &mut drops);
+        self.let_fall(drops);
+        if let Err(cause) = outcome {
+            return self.drop_packet(packet.wire_bytes, cause);
+        }
+        self.serve_until(now);
+        self.note_depth();
+        Verdict::Queued
+    }
 }
 
 impl<P> Link<P> {
@@ -165,7 +199,7 @@ impl<P> Link<P> {
     /// Packets that were accepted and have neither been polled nor dropped.
     pub fn in_flight(&self) -> usize {
         let waiting = match &self.carrier {
-            Carrier::Managed(queue, _) => queue.depth().packets,
+            Carrier::Managed(queue, _) => queue.packets(),
             _ => 0,
         };
         self.delay_line.len() + waiting
@@ -174,19 +208,6 @@ impl<P> Link<P> {
     /// Totals so far.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
-    }
-
-    /// Each carrier's arm is a straight line of its own: the first carries millions of packets a second.
-    #[inline(always)]
-    fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
-        match &mut self.carrier {
-            Carrier::Fifo(fifo) => {
-                let crossing = fifo.admit(now, packet.wire_bytes);
-                self.settle(now, packet, body, crossing)
-            }
-            Carrier::Managed(..) => self.enqueue(now, packet, body),
-            Carrier::Dummynet(_) | Carrier::Netem(_) => self.admit_emulated(now, packet, body),
-        }
     }
 
     #[inline(never)]
@@ -221,21 +242,6 @@ impl<P> Link<P> {
         }
     }
 
-    #[inline(never)]
-    fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
-        let Carrier::Managed(queue, _) = &mut self.carrier else { unreachable!("it is managed") };
-        let queued = Queued { since: now, packet, marked: false, body };
-        let mut drops = Drops::new();
-        let outcome = queue.enqueue(now, queued, &mut drops);
-        self.let_fall(drops);
-        if let Err(cause) = outcome {
-            return self.drop_packet(packet.wire_bytes, cause);
-        }
-        self.serve_until(now);
-        self.note_depth();
-        Verdict::Queued
-    }
-
     /// Runs the services of a managed queue that are due by `now`, each at its own time.
     #[inline]
     fn serve_until(&mut self, now: Time) {
@@ -248,10 +254,9 @@ impl<P> Link<P> {
     fn run_services(&mut self, now: Time) {
         while let Carrier::Managed(queue, propagation) = &mut self.carrier {
             let mut drops = Drops::new();
-            let served = queue.serve(now, &mut drops).map(|(packet, Service { starts, ends })| {
+            let served = queue.serve(now, &mut drops).map(|Served { packet, ends, service_ns }| {
                 let (arrives, order) = propagation.next(ends);
-                let (waited_ns, service_ns) =
-                    (nanos_between(packet.since, starts), nanos_between(starts, ends));
+                let waited_ns = nanos_between(packet.since, ends).saturating_sub(service_ns);
                 (packet, Crossing { waited_ns, service_ns, arrives, order })
             });
             self.let_fall(drops);
@@ -273,12 +278,25 @@ impl<P> Link<P> {
         let wire_bytes = packet.wire_bytes;
         let Crossing { waited_ns, service_ns, arrives, order } = crossing;
         let arrives = self.processing.delayed(arrives, service_ns);
+        let arrives = arrives + self.repeated(since, &crossing);
         let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
         let arrives = self.delay_line.push(arrives, order, delivered);
         self.stats.marked_packets += u64::from(marked);
         if arrives < Time::NEVER {
             let all_ns = nanos_between(since, arrives);
             self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
+        }
+    }
+
+    /// What repetitions on the air add to the way of a packet that entered at `since`.
+    #[inline(always)]
+    fn repeated(&mut self, since: Time, crossing: &Crossing) -> Duration {
+        match &mut self.blocks {
+            Some(blocks) if crossing.arrives < Time::NEVER => {
+                let starts = since + Duration::from_nanos(crossing.waited_ns);
+                blocks.delay(starts, starts + Duration::from_nanos(crossing.service_ns))
+            }
+            _ => Duration::ZERO,
         }
     }
 
@@ -296,14 +314,14 @@ impl<P> Link<P> {
 }
 
 impl<P: Send + 'static> Carrier<P> {
-    fn new(config: &LinkConfig, stream: &dyn Fn(&str) -> Stream) -> Carrier<P> {
-        let propagation = Propagation::new(config, stream("delay"));
+    fn new(config: &LinkConfig, source: &Source, name: &str) -> Carrier<P> {
+        let propagation = Propagation::new(config, source.stream(&format!("link/{name}/delay")));
         match config.emulator {
-            Emulator::Dummynet { timer } => {
-                Carrier::Dummynet(Box::new(Dummynet::new(config, timer)))
+            Emulator::Dummynet { tick, timer } => {
+                Carrier::Dummynet(Box::new(Dummynet::new(config, tick, timer)))
             }
             Emulator::Netem => Carrier::Netem(Box::new(Netem::new(config, propagation))),
-            Emulator::Farlink => match Managed::new(config, stream("queue")) {
+            Emulator::Farlink => match Managed::new(config, source, name) {
                 Some(queue) => Carrier::Managed(Box::new(queue), Box::new(propagation)),
                 None => Carrier::Fifo(Fifo::new(config, propagation)),
             },

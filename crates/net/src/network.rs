@@ -148,6 +148,13 @@ impl Network {
         self
     }
 
+    /// Its links alone: what is left when the client's radio, and what it makes of the link next to it, is taken away.
+    pub fn without_radio(mut self) -> Network {
+        self.radio = None;
+        (self.up.harq, self.down.harq) = (None, None);
+        self
+    }
+
     fn with_queue(self, bdp: Option<f64>) -> Network {
         match bdp {
             Some(factor) => self.with_queue_bdp(factor),

@@ -16,12 +16,14 @@ pub struct Packet {
     /// Whether its sender understands ECN (RFC 3168, ECT(0) or ECT(1)): queue management may mark it
     /// instead of dropping it.
     pub ect: bool,
+    /// Which of the link's users it comes from or goes to, from 0: what schedulers and handovers tell users apart by.
+    pub user: u32,
 }
 
 impl Packet {
-    /// A packet of the only flow there is, whose sender does not understand ECN.
+    /// A packet of the only user and the only flow there are, whose sender does not understand ECN.
     pub fn new(wire_bytes: u32) -> Packet {
-        Packet { wire_bytes, flow: 0, ect: false }
+        Packet { wire_bytes, flow: 0, ect: false, user: 0 }
     }
 }
 

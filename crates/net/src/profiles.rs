@@ -118,6 +118,7 @@ mod tests {
             assert_eq!(is_caveat_missing, network.name == "loopback", "{}", network.name);
             let again = Network::parse(&network.to_string()).expect("its settings parse");
             assert_eq!((&again.up, &again.down), (&network.up, &network.down));
+            assert_eq!((&again.beyond, &again.radio), (&network.beyond, &network.radio));
             names.push(network.name.clone());
         }
         assert!(names.len() > 35, "only {} profiles were read", names.len());
@@ -156,5 +157,22 @@ mod tests {
             "rtt=150ms,down=10150kbit,up=5075kbit,loss=1.5%,queue=50pkt"
         );
         assert_eq!(network.down.queue, QueueLimit::Packets(50));
+    }
+
+    /// PRB 4, 17 and 25 of the study's cell, whose S1 link is a hop of its own.
+    #[test]
+    fn the_studys_cell_has_the_tables_rates_and_a_named_s1() {
+        for (name, mbit, s1) in [
+            ("kallio2016-cell-4prb", 4.816, 1000),
+            ("kallio2016-cell-17prb", 20.592, 1000),
+            ("kallio2016-cell-25prb", 30.528, 1000),
+            ("kallio2016-cell-s1-10mbit", 30.528, 10),
+        ] {
+            let network = profiles().get(name).expect("listed");
+            assert_eq!(network.down.rate.mean().0 as f64 / 1e6, mbit, "{name}");
+            assert_eq!(network.up.rate.mean().0, 8_504_000, "{name}");
+            let [hop] = network.beyond.as_slice() else { panic!("{name} has one farther hop") };
+            assert_eq!((hop.name.as_str(), hop.down.rate.mean().0), ("s1", s1 * 1_000_000));
+        }
     }
 }

@@ -7,6 +7,7 @@ mod drop_head;
 mod drop_tail;
 mod fq_codel;
 mod pie;
+mod tail_drop;
 
 pub(crate) use codel_queue::CodelQueue;
 pub(crate) use discipline::{Discipline, Drops, Queued};
@@ -14,3 +15,4 @@ pub(crate) use drop_head::DropHead;
 pub(crate) use drop_tail::{Depth, DropTail};
 pub(crate) use fq_codel::FqCodel;
 pub(crate) use pie::PieQueue;
+pub(crate) use tail_drop::TailDrop;

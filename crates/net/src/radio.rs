@@ -18,18 +18,22 @@ use crate::Packet;
 
 mod dama;
 mod fields;
+mod harq;
 mod journal;
 mod leo;
 mod lte;
+mod possible;
 mod power;
 mod presets;
 mod umts;
 mod wifi;
 
 pub use dama::Dama;
+pub use harq::Harq;
 pub use journal::{Cause, RadioState, Stay, Transition};
 pub use leo::Leo;
 pub use lte::{Drx, Lte, SchedulingRequest};
+pub use possible::ImpossibleRadio;
 pub use power::{Energy, Power, StateEnergy};
 pub use presets::{Preset, radios};
 pub use umts::{Fach, Umts};
@@ -67,6 +71,16 @@ pub struct RadioConfig {
     pub power: Power,
 }
 
+impl RadioConfig {
+    /// How its cell's link repeats blocks, if it does.
+    pub fn harq(&self) -> Option<Harq> {
+        match &self.technology {
+            Technology::Lte(lte) => Some(lte.harq).filter(|harq| harq.failure > 0.0),
+            _ => None,
+        }
+    }
+}
+
 /// The kinds of radio.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Technology {
@@ -80,6 +94,18 @@ pub enum Technology {
     Dama(Dama),
     /// A path over satellites in low orbits.
     Leo(Leo),
+}
+
+impl RadioConfig {
+    /// What the first packet from a device whose radio is at rest waits for at the least.
+    pub fn least_first_wait(&self) -> Duration {
+        match &self.technology {
+            Technology::Umts(umts) => umts.idle_to_dch,
+            Technology::Lte(lte) => lte.idle_to_connected,
+            Technology::Dama(dama) => dama.grant,
+            Technology::Wifi(_) | Technology::Leo(_) => Duration::ZERO,
+        }
+    }
 }
 
 /// A packet that has left the radio and enters its link.
@@ -100,7 +126,7 @@ trait Machine: Send {
     /// The state now.
     fn state(&self) -> RadioState;
 
-    /// What a packet that comes to the radio waits for, whatever the state will be: a grant, repetitions. `alone` if none of its direction
+    /// What a packet that comes to the radio waits for, whatever the state will be: a grant. `alone` if none of its direction
     /// waits before it.
     fn delay(&mut self, _now: Time, _way: Way, _alone: bool) -> Duration {
         Duration::ZERO
@@ -269,6 +295,23 @@ impl<P> Radio<P> {
             let lane = &mut self.lanes[way as usize];
             lane.ready = lane.ready.max(at);
             lane.plan(&*self.machine, way);
+        }
+        if !state.is_promotion() {
+            self.ask_again(at);
+        }
+    }
+
+    /// A packet may wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing passes: then it asks anew, as
+    /// if it came now.
+    fn ask_again(&mut self, at: Time) {
+        let stranded = Way::BOTH.into_iter().find_map(|way| {
+            let lane = &self.lanes[way as usize];
+            let (_, packet, _) = lane.waiting.front()?;
+            lane.release.is_none().then_some(Cause { way, wire_bytes: packet.wire_bytes })
+        });
+        if let Some(cause) = stranded {
+            let state = self.machine.arrive(at, cause.way, cause.wire_bytes);
+            self.changed(at, state, Some(cause));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::trace::{OpportunityCursor, Shape};
 use crate::{Rate, Trace};
 
 /// A server of one queue. Where service never begins or never ends, the instant is [`Time::NEVER`].
+#[derive(Clone)]
 pub(crate) enum Server {
     /// Busy for each packet's length over the rate. Most packets are as long as the one before: its length and
     /// nanoseconds are kept, which saves a division.
@@ -52,6 +53,14 @@ impl Server {
                 free_at: Time::ZERO,
                 cursor: OpportunityCursor::default(),
             },
+        }
+    }
+
+    /// Whether a packet may be served in parts: an opportunity of a trace is for a packet.
+    pub(crate) fn divides(&self) -> bool {
+        match self {
+            Server::Constant { .. } => true,
+            Server::Traced { trace, .. } => matches!(trace.shape(), Shape::Segments(_)),
         }
     }
 

@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cell::parse_rate;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
-use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, SpecError};
+use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, Scheduler, SpecError};
 
+mod handover;
 mod radio;
 mod side;
 mod values;
 
+use handover::HandoverSpec;
 use radio::RadioSpec;
 use side::Side;
 
@@ -39,6 +40,7 @@ pub(crate) struct Spec {
     /// Farther hops, by number, from 1.
     hops: BTreeMap<u32, Spec>,
     radio: RadioSpec,
+    handover: HandoverSpec,
 }
 
 /// Complete links, and what was assumed.
@@ -51,7 +53,7 @@ pub(crate) struct Links {
 }
 
 /// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 17] = [
     "rate",
     "delay",
     "trace",
@@ -60,11 +62,14 @@ const FIELDS: [&str; 14] = [
     "loss_file",
     "queue",
     "aqm",
+    "scheduler",
+    "channels",
     "jitter",
     "reorder",
     "duplicate",
     "mtu",
     "emulator",
+    "tick",
     "timer",
 ];
 
@@ -79,7 +84,7 @@ pub fn is_setting(key: &str) -> bool {
         }
         None => false,
     };
-    is_own(key) || of_hop(key) || radio::is_setting(key)
+    is_own(key) || of_hop(key) || radio::is_setting(key) || handover::is_setting(key)
 }
 
 /// The setting that `key` was probably meant to be.
@@ -88,6 +93,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
     match of_hop {
         Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
         None if key.starts_with("radio") => radio::nearest_setting(key),
+        None if key.starts_with("handover") => handover::nearest_setting(key),
         None => nearest_own(key),
     }
 }
@@ -96,7 +102,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
 pub fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
     format!(
-        "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt; radio and its own settings as radio.dch_inactivity"
+        "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt; radio and its own settings as radio.dch_inactivity; handover.every, handover.length, handover.lossless"
     )
 }
 
@@ -130,6 +136,7 @@ impl Spec {
     /// halves even if the base's was not.
     pub(crate) fn over(mut self, base: &Network) -> Result<Spec, SpecError> {
         self.radio.fill(base.radio.as_ref());
+        self.handover.fill(base.down.handover);
         self.over_links(&base.up, &base.down, &base.beyond)
     }
 
@@ -163,6 +170,22 @@ impl Spec {
         let up_rate = up_rate.ok_or_else(|| missing("up", "up=5mbit"))?;
         let mut links = self.links(origin, "", (up_rate, down_rate), delays)?;
         links.radio = std::mem::take(&mut self.radio).resolve(origin)?;
+        let harq = links.radio.as_ref().and_then(RadioConfig::harq);
+        (links.up.harq, links.down.harq) = (harq, harq);
+        let handover = std::mem::take(&mut self.handover).resolve(origin)?;
+        let shares = |link: &LinkConfig| link.scheduler != Scheduler::Fifo;
+        if handover.is_some() && shares(&links.up) != shares(&links.down) {
+            let origin = origin.to_owned();
+            let with = "a scheduler of one direction alone";
+            return Err(SpecError::Conflict { origin, setting: "handover", with });
+        }
+        for link in [&mut links.up, &mut links.down] {
+            link.handover = handover;
+            let conflict = side::conflict(link);
+            if let Some((setting, with)) = conflict {
+                return Err(SpecError::Conflict { origin: origin.to_owned(), setting, with });
+            }
+        }
         for ((number, hop), expected) in self.hops.into_iter().zip(1..) {
             if number != expected {
                 let origin = origin.to_owned();
@@ -238,7 +261,7 @@ impl Spec {
         if let Some(rest) = key.strip_prefix("hop.") {
             return self.set_hop(setting, rest);
         }
-        if key == setting.key && self.radio.set(setting)? {
+        if key == setting.key && (self.radio.set(setting)? || self.handover.set(setting)?) {
             return Ok(());
         }
         if !is_own(key) {
@@ -320,9 +343,4 @@ fn put<T>(
     })?;
     *slot = Some(value);
     Ok(())
-}
-
-/// A rate as typed.
-fn constant(text: &str) -> Result<Rate, ValueError> {
-    Ok(Rate::Constant(parse_rate(text)?))
 }

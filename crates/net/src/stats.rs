@@ -24,7 +24,7 @@ pub struct LinkStats {
     pub delivered_packets: u64,
     /// Bytes taken out at the far end.
     pub delivered_bytes: u64,
-    /// Packets dropped by random or listed loss.
+    /// Packets dropped by random or listed loss, or by handovers that pass nothing on.
     pub lost_packets: u64,
     /// Packets dropped because the queue was full.
     pub queue_full_packets: u64,
@@ -115,7 +115,7 @@ impl LinkStats {
     }
 
     /// The rate at which bytes were served while the serialiser was busy: it equals the configured rate
-    /// if the link is what it claims to be. `None` before the first service, and on a link without a
+    /// if the link is what it claims to be and its users' channels are perfect. `None` before the first service, and on a link without a
     /// rate limit. With a trace of opportunities, waiting for the first one counts as queueing.
     pub fn service_rate(&self) -> Option<BitsPerSec> {
         let bits = u128::from(self.served_bytes) * 8;

@@ -22,22 +22,31 @@ fn both<T: PartialEq + ToString>(down: T, up: T) -> String {
 fn row(network: &Network) -> String {
     let (down, up) = (&network.down, &network.up);
     format!(
-        "| `{}` | {} | {} | {} ms | {} | {} |",
+        "| `{}` | {} | {} | {} ms | {} | {} | {} |",
         network.name,
         down.rate,
         up.rate,
         network.rtt().as_micros() as f64 / 1000.0,
         both(down.loss.clone(), up.loss.clone()),
         both(down.queue, up.queue),
+        beside(network),
     )
+}
+
+/// The radio in front of the first hop, and the hops behind it.
+fn beside(network: &Network) -> String {
+    let radio = network.radio.iter().map(|radio| format!("`radio={}`", radio.name));
+    let hops = network.beyond.iter().map(|hop| format!("`{}` {}", hop.name, hop.down.rate));
+    radio.chain(hops).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
 fn the_table_of_profiles_is_current() {
     let page = fs::read_to_string(PAGE).expect("the page is part of the repository");
     let mut table = vec![
-        "| profile | down | up | RTT | loss, each way | queue, each way |".to_owned(),
-        "|---|---|---|---|---|---|".to_owned(),
+        "| profile | down | up | RTT | loss, each way | queue, each way | radio, farther hops |"
+            .to_owned(),
+        "|---|---|---|---|---|---|---|".to_owned(),
     ];
     table.extend(profiles().iter().map(row));
     let expected = table.join("\n");

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod detail;
 mod emulated;
 mod event;
 mod link;
@@ -16,6 +17,7 @@ mod radio;
 mod visit;
 
 pub use connection::ConnectionRecord;
+pub use detail::{RadioChange, SentAgain};
 pub use emulated::EmulationRecord;
 pub use event::{Event, EventKind};
 pub use link::LinkRecord;

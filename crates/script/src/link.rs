@@ -26,12 +26,15 @@ pub(crate) struct Entry {
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Packet { wire_bytes, flow, ect } = self.packet;
+        let Packet { wire_bytes, flow, ect, user } = self.packet;
         write!(f, "in {wire_bytes} #{}", self.id)?;
         if flow != 0 {
             write!(f, " flow {}", flow >> FLOW_SHIFT)?;
         }
-        if ect { f.write_str(" ect") } else { Ok(()) }
+        if ect {
+            f.write_str(" ect")?;
+        }
+        if user != 0 { write!(f, " user {user}") } else { Ok(()) }
     }
 }
 

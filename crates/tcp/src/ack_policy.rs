@@ -3,7 +3,7 @@
 //! Source: Linux 6.18 `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `__tcp_cleanup_rbuf`. The delay adapts to the gaps
 //! between segments; a connection that answers within it is interactive and saves its acknowledgements
-//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging.
+//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging. What other systems do beside: `stretch`.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use units::Time;
 
 use crate::config::AckPolicy;
 use crate::rtt::RttEstimator;
+use crate::stretch::StreamDetector;
 use crate::timers::{Timer, Timers};
 
 /// The peer's segment size until a larger one arrives (`TCP_MSS_DEFAULT`).
@@ -44,6 +45,8 @@ pub(crate) struct AckClock {
     overtaken: (u64, u32),
     /// Acknowledgements held back (`compressed_ack`).
     compressed: u32,
+    /// If the policy looks for streams.
+    stream: Option<StreamDetector>,
 }
 
 /// What the receiver knows when it decides.
@@ -76,6 +79,7 @@ impl AckClock {
             pushed: 0,
             overtaken: (0, 0),
             compressed: 0,
+            stream: policy.stretch.map(|stretch| StreamDetector::new(stretch, now)),
         }
     }
 
@@ -112,6 +116,10 @@ impl AckClock {
     pub(crate) fn on_data(&mut self, now: Time, len: u64, push: bool, window: u64, rto: Duration) {
         self.owed = true;
         self.measure(len, push);
+        self.due |= push && self.policy.push_at_once;
+        if let Some(stream) = &mut self.stream {
+            stream.on_data(now, len, push, self.rcv_mss);
+        }
         let gap = now - self.last_data;
         self.last_data = now;
         let Some(delay) = self.delay else {
@@ -130,9 +138,23 @@ impl AckClock {
     }
 
     /// Data arrived out of order.
-    pub(crate) fn on_gap(&mut self, len: u64, push: bool) {
+    pub(crate) fn on_gap(&mut self, now: Time, len: u64, push: bool) {
         self.owed = true;
         self.measure(len, push);
+        self.end_stream(now);
+    }
+
+    /// What arrives is no stream, or no longer.
+    fn end_stream(&mut self, now: Time) {
+        if let Some(stream) = &mut self.stream {
+            stream.reset(now);
+        }
+    }
+
+    /// More than so many bytes are acknowledged at once: those of one segment, or in a stream of all but one of several.
+    fn patience(&self) -> u64 {
+        let segments = self.stream.as_ref().map_or(2, StreamDetector::segments);
+        u64::from(segments - 1) * self.rcv_mss
     }
 
     /// Something arrived again: its acknowledgement was lost or late (`tcp_enter_quickack_mode`).
@@ -144,7 +166,8 @@ impl AckClock {
     }
 
     /// A congestion mark arrived: the sender's window may be small (`tcp_enter_quickack_mode` with 2).
-    pub(crate) fn on_mark(&mut self) {
+    pub(crate) fn on_mark(&mut self, now: Time) {
+        self.end_stream(now);
         self.quick = self.quick.max(2);
         self.answers = 0;
         self.delay = Some(self.policy.min_delay);
@@ -201,7 +224,7 @@ impl AckClock {
         if !self.owed || self.due {
             return;
         }
-        let full = situation.unacknowledged > self.rcv_mss && situation.window_holds;
+        let full = situation.unacknowledged > self.patience() && situation.window_holds;
         if full || (self.quick > 0 && !self.is_interactive()) {
             self.due = true;
         } else if situation.gap {
@@ -252,9 +275,12 @@ impl AckClock {
     }
 
     /// The delay is over (`tcp_delack_timer_handler`).
-    pub(crate) fn on_delay_over(&mut self, rto: Duration) {
+    pub(crate) fn on_delay_over(&mut self, now: Time, rto: Duration) {
         if !self.owed {
             return;
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.on_delay_over(now);
         }
         if self.is_interactive() {
             self.answers = 0;
@@ -275,7 +301,7 @@ impl AckClock {
     /// The application read everything there was, or much of it (`__tcp_cleanup_rbuf`).
     pub(crate) fn on_read(&mut self, unacknowledged: u64, emptied: bool) {
         let small = self.pushed > 1 || (self.pushed > 0 && !self.is_interactive());
-        if self.owed && (unacknowledged > self.rcv_mss || (small && emptied)) {
+        if self.owed && (unacknowledged > self.patience() || (small && emptied)) {
             self.due = true;
         }
     }

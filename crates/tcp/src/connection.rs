@@ -334,7 +334,7 @@ impl Connection {
                 false
             }
             Timer::DelayedAck => {
-                self.receiver.acks.on_delay_over(rto);
+                self.receiver.acks.on_delay_over(now, rto);
                 false
             }
             Timer::CompressedAck => {

@@ -52,8 +52,8 @@ impl Sender {
             let left = (BUFFER_BYTES / self.mss).max(1);
             self.restart = Some(PendingRestart { idle, rto: self.rtt.rto(), left });
         }
-        if self.config.reset_rtt_after_idle {
-            self.rtt.forget(self.config.initial_rto);
+        if let Some(rto) = self.config.reset_rtt_after_idle {
+            self.rtt.forget(rto);
         }
     }
 

@@ -12,7 +12,7 @@
 //!
 //! Where to look: `config` and `spec` (what differs between generations, and how it is written); `sender` and `ack` (what
 //! may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`, `tso`;
-//! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `window`; `connection` joins the halves.
+//! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `stretch`, `window`; `connection` joins the halves.
 
 #![forbid(unsafe_code)]
 
@@ -45,6 +45,7 @@ mod series;
 mod spec;
 mod state;
 mod stats;
+mod stretch;
 mod timeouts;
 mod timers;
 mod tso;
@@ -53,7 +54,7 @@ mod window;
 pub use config::{
     AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
     LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
-    SendBufferPolicy, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
+    SendBufferPolicy, SpuriousResponse, Stretch, SynLossWindow, TailLossProbe, TsoSegments,
     UnknownGeneration,
 };
 pub use connection::Connection;

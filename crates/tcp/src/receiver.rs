@@ -113,17 +113,17 @@ impl Receiver {
         let ecn = segment.ecn;
         match self.queue.insert(segment.seq, segment.payload, segment.flags.contains(Flags::FIN)) {
             Fit::Duplicate if had_gap && segment.seq > next => {
-                self.acks.on_gap(len, push);
+                self.acks.on_gap(now, len, push);
             }
             Fit::Duplicate => self.acks.on_duplicate(self.window.advertised()),
             Fit::Ahead => {
-                self.acks.on_gap(len, push);
+                self.acks.on_gap(now, len, push);
                 if self.queue.is_crowded() {
                     // `tcp_sack_compress_send_ack`: the kernel sends what it held back and holds back this one; here this one goes
                     // along, and as many acknowledgements leave.
                     self.acks.demand();
                 }
-                self.note_mark(ecn);
+                self.note_mark(now, ecn);
                 self.grow(len);
                 let occupancy = self.occupancy();
                 self.window.allow_for_gap(&occupancy);
@@ -134,7 +134,7 @@ impl Receiver {
                     self.window.measure_rtt(now, self.queue.next());
                     let advertised = self.window.advertised();
                     self.acks.on_data(now, len, push, advertised, rtt.rto());
-                    self.note_mark(ecn);
+                    self.note_mark(now, ecn);
                 }
                 if len >= GROWTH_THRESHOLD {
                     self.grow(len);
@@ -148,9 +148,9 @@ impl Receiver {
     }
 
     /// New data came with this mark.
-    fn note_mark(&mut self, ecn: Ecn) {
+    fn note_mark(&mut self, now: Time, ecn: Ecn) {
         if self.ecn.on_data(ecn) {
-            self.acks.on_mark();
+            self.acks.on_mark(now);
         }
     }
 

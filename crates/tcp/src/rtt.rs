@@ -136,10 +136,10 @@ impl RttEstimator {
         }
     }
 
-    /// Starts anew, with the `initial` timeout until the next sample.
-    pub(crate) fn forget(&mut self, initial: Duration) {
+    /// Starts anew, with the timeout `rto` until the next sample.
+    pub(crate) fn forget(&mut self, rto: Duration) {
         (self.srtt_8, self.backed_off) = (0, false);
-        self.rto = initial.min(self.rto_max);
+        self.rto = rto.min(self.rto_max);
     }
 
     /// Doubles the timeout after it expired (RFC 6298 section 5.5).

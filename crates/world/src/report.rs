@@ -16,6 +16,8 @@ pub struct Drop {
     pub at: Time,
     /// On which link, as an index into [`Report::links`].
     pub link: usize,
+    /// Whose it was: the number of the client that sent it or was to get it.
+    pub user: u32,
     /// Its size, IP header included.
     pub wire_bytes: u32,
     /// Why.
@@ -62,7 +64,7 @@ pub struct Held {
     pub socket_unsent_bytes: u64,
 }
 
-/// A link: what it was to be, and what it did.
+/// A link: what it was to be, and what it did for all clients together.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
     /// Its name in the plan.
@@ -71,6 +73,8 @@ pub struct LinkReport {
     pub config: LinkConfig,
     /// What it has done so far.
     pub stats: LinkStats,
+    /// Bytes that it delivered, by the number of the client that sent or got them; clients without any may be missing.
+    pub delivered_bytes: Vec<u64>,
 }
 
 /// A radio: what it was to be, and what it did.

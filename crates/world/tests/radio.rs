@@ -29,7 +29,7 @@ fn requests(network: &str, server: &str, rests: &[Duration]) -> (Responses, Repo
     let server_tcp = Arc::new(tcp::Config::parse(server).unwrap());
     let server = plan.node("10.0.0.2".parse().unwrap(), server_tcp);
     let (up, down) = (plan.link("up", network.up), plan.link("down", network.down));
-    plan.radio("client", network.radio.unwrap(), up, down);
+    plan.radio("client", network.radio.unwrap(), client, [up, down]);
     plan.route(client, server, &[up]);
     plan.route(server, client, &[down]);
     let address: SocketAddr = "10.0.0.2:80".parse().unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::Failure;
-use page::Kind;
+use page::{Kind, Object};
 use record::ObjectRecord;
 use tokio::sync::Notify;
 use units::Time;
@@ -14,7 +14,7 @@ use units::Time;
 use super::Session;
 use super::arrival::Arrival;
 use crate::plan::{LoadPlan, Reveal};
-use crate::pool::Origin;
+use crate::pool::{Company, Origin};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
@@ -198,7 +198,7 @@ impl Load {
         let spec = &self.plan.page.objects[object];
         let arm = self.plan.arm(object);
         let pool = &self.session.pool;
-        let mut lease = pool.lease(origin, arm, spec.priority).await?;
+        let mut lease = pool.lease(origin, arm, spec.priority, company(spec)).await?;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
             t.opened = lease.opened;
@@ -296,6 +296,18 @@ impl Load {
             .filter(|(i, _)| self.plan.page.objects[*i].kind != Kind::Redirect)
             .find_map(|(_, t)| Some(t.head?.since(self.started)));
         (records, ttfb)
+    }
+}
+
+/// What is never pipelined: requests that may not be sent twice, and documents, which all else depends on (Chromium 26
+/// `http_stream_factory_impl_job.cc`: neither main frames nor frames).
+fn company(object: &Object) -> Company {
+    let is_safe =
+        ["GET", "HEAD"].contains(&object.method.as_str()) && object.request_body_bytes == 0;
+    match object.kind {
+        Kind::Document | Kind::Redirect => Company::Unwelcome,
+        _ if is_safe => Company::Welcome,
+        _ => Company::Unwelcome,
     }
 }
 

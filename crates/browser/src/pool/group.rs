@@ -2,42 +2,57 @@
 
 use std::collections::BTreeMap;
 
+use http_stack::client::Protocol;
 use page::Priority;
 use tokio::sync::oneshot;
 
 use super::Lease;
+use super::capability::Capability;
+use super::session::{Company, Session};
 use crate::plan::Arm;
 
-/// Where a waiting request is told of its connection.
-pub(super) struct Waiter(pub(super) oneshot::Sender<Result<Lease, String>>);
+/// A request that waits for a connection.
+pub(super) struct Waiter {
+    /// Where it is told of it.
+    pub(super) grant: oneshot::Sender<Result<Lease, String>>,
+    pub(super) company: Company,
+}
 
 pub(super) struct Group {
     pub(super) arm: Arm,
+    /// Requests on a connection with pipelining, at most.
+    pipeline_depth: usize,
     /// Connections open or coming.
     pub(super) open: usize,
     /// Connections coming.
     pub(super) coming: usize,
-    /// Connections that nobody uses, the latest used last.
+    /// Connections that nobody uses and one request at a time can, the latest used last.
     idle: Vec<Lease>,
-    /// The shared connection of a multiplexing protocol.
-    session: Option<Lease>,
-    /// Requests on it.
-    sharing: usize,
+    /// Connections that requests share: one of a multiplexing protocol, or several with pipelining.
+    sessions: Vec<Session>,
+    /// Whether the server pipelines.
+    pub(super) capability: Capability,
     /// Who waits, the most urgent and then the longest waiting first.
     pub(super) waiting: BTreeMap<(Priority, u64), Waiter>,
 }
 
 impl Group {
-    pub(super) fn new(arm: Arm) -> Group {
+    pub(super) fn new(arm: Arm, pipeline_depth: usize) -> Group {
         Group {
             arm,
+            pipeline_depth,
             open: 0,
             coming: 0,
             idle: Vec::new(),
-            session: None,
-            sharing: 0,
+            sessions: Vec::new(),
+            capability: Capability::default(),
             waiting: BTreeMap::new(),
         }
+    }
+
+    /// How many requests a shared connection may have at once, if it does not multiplex.
+    fn depth(&self) -> Option<usize> {
+        (self.arm.protocol == Protocol::H1).then(|| self.capability.depth(self.pipeline_depth))
     }
 
     /// Whether more requests wait than connections are coming.
@@ -47,15 +62,16 @@ impl Group {
 
     /// A connection that can be used at once. Those that were found closed by their servers are put
     /// into `closed`.
-    pub(super) fn ready(&mut self, closed: &mut Vec<u32>) -> Option<Lease> {
-        if let Some(mut session) = self.session.take() {
-            if session.connection.is_reusable() {
-                let share = session.share();
-                self.session = Some(session);
-                self.sharing += 1;
-                return share;
+    pub(super) fn ready(&mut self, company: Company, closed: &mut Vec<u32>) -> Option<Lease> {
+        self.sessions.retain_mut(|session| {
+            let usable = session.lease.connection.is_reusable();
+            if !usable {
+                closed.push(session.lease.id);
             }
-            closed.push(session.id);
+            usable
+        });
+        if let Some(lease) = self.lend(company) {
+            return Some(lease);
         }
         while let Some(mut lease) = self.idle.pop() {
             if lease.connection.is_reusable() {
@@ -66,50 +82,75 @@ impl Group {
         None
     }
 
-    /// Gives a connection to the most urgent that waits - a shared one to all - or keeps it.
+    /// A lease of the shared connection with the fewest requests, of those that take one more.
+    fn lend(&mut self, company: Company) -> Option<Lease> {
+        let depth = self.depth();
+        let takers = self.sessions.iter_mut().filter(|session| session.takes(company, depth));
+        takers.min_by_key(|session| session.sharing)?.lend(company)
+    }
+
+    /// Gives a connection to the most urgent that waits - a shared one to as many as it takes - or keeps it.
     pub(super) fn hand_over(&mut self, lease: Lease) {
+        if lease.connection.is_shared() {
+            self.sessions.push(Session::new(lease));
+            self.serve_waiting();
+            // If nobody waited any more, nobody waited for its opening.
+            self.sessions.iter_mut().for_each(|session| session.lease.opened = None);
+            return;
+        }
         let mut lease = lease;
-        let mut sharing = 0;
-        while let Some((_, Waiter(grant))) = self.waiting.pop_first() {
-            if let Some(share) = lease.share() {
+        while let Some((_, waiter)) = self.waiting.pop_first() {
+            match waiter.grant.send(Ok(lease)) {
+                Ok(()) => return,
                 // A waiter that has given up is passed over.
-                if grant.send(Ok(share)).is_ok() {
-                    lease.opened = None;
-                    sharing += 1;
-                }
-            } else {
-                match grant.send(Ok(lease)) {
-                    Ok(()) => return,
-                    Err(Ok(returned)) => lease = returned,
-                    Err(Err(_)) => unreachable!("a lease was sent"),
-                }
+                Err(Ok(returned)) => lease = returned,
+                Err(Err(_)) => unreachable!("a lease was sent"),
             }
         }
         lease.opened = None;
-        if lease.connection.is_shared() {
-            self.session = Some(lease);
-            self.sharing = sharing;
-        } else {
-            self.idle.push(lease);
+        self.idle.push(lease);
+    }
+
+    /// Lends shared connections to those that wait, as far as there is room.
+    fn serve_waiting(&mut self) {
+        let turns: Vec<_> = self.waiting.keys().copied().collect();
+        for turn in turns {
+            let Some(lease) = self.lend(self.waiting[&turn].company) else { continue };
+            let (id, opened) = (lease.id, lease.opened);
+            let waiter = self.waiting.remove(&turn).expect("nobody else serves them");
+            // A waiter that has given up is passed over.
+            if waiter.grant.send(Ok(lease)).is_err()
+                && let Some(session) = self.session(id)
+            {
+                session.leave();
+                session.lease.opened = opened;
+            }
         }
     }
 
-    /// A request on the shared connection `id` has ended.
+    /// A request on the shared connection `id` has ended: there is room for another.
     pub(super) fn release(&mut self, id: u32) {
-        if self.session.as_ref().is_some_and(|session| session.id == id) {
-            self.sharing -= 1;
+        if let Some(session) = self.session(id) {
+            session.leave();
+            self.serve_waiting();
         }
     }
 
-    /// Forgets the shared connection if it is `id`; whether it was.
+    /// Forgets the shared connection `id`; whether there was one.
     pub(super) fn forget_session(&mut self, id: u32) -> bool {
-        self.session.take_if(|session| session.id == id).is_some()
+        let place = self.sessions.iter().position(|session| session.lease.id == id);
+        place.map(|place| self.sessions.remove(place)).is_some()
+    }
+
+    fn session(&mut self, id: u32) -> Option<&mut Session> {
+        self.sessions.iter_mut().find(|session| session.lease.id == id)
     }
 
     /// Gives up a connection that nobody uses, the longest idle first.
     pub(super) fn take_idle(&mut self) -> Option<Lease> {
         if self.idle.is_empty() {
-            return self.session.take_if(|_| self.sharing == 0);
+            let place = self.sessions.iter().position(|session| session.sharing == 0)?;
+            return Some(self.sessions.remove(place).lease);
         }
         Some(self.idle.remove(0))
     }
@@ -121,16 +162,8 @@ impl Group {
 
     /// Tells the most urgent that waits why there is no connection.
     pub(super) fn fail_one(&mut self, reason: String) {
-        if let Some((_, Waiter(grant))) = self.waiting.pop_first() {
-            let _ = grant.send(Err(reason));
+        if let Some((_, waiter)) = self.waiting.pop_first() {
+            let _ = waiter.grant.send(Err(reason));
         }
-    }
-}
-
-impl Lease {
-    /// Another lease of the same connection, if it can be shared.
-    fn share(&self) -> Option<Lease> {
-        let connection = self.connection.share()?;
-        Some(Lease { connection, id: self.id, opened: self.opened })
     }
 }

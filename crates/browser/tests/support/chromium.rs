@@ -47,7 +47,13 @@ impl Stage {
         let browsable = page::browsable(page).unwrap();
         let address = serve(&browsable, protocol);
         let Browsable { page, notes, .. } = browsable;
-        let arm = Arm { protocol, security: Security::Tls13, port: address.port(), blocked: false };
+        let arm = Arm {
+            protocol,
+            pipelined: false,
+            security: Security::Tls13,
+            port: address.port(),
+            blocked: false,
+        };
         let plan = LoadPlan::new(Arc::new(page.clone()), vec![arm; page.hosts.len()]);
         Stage { page, plan, notes, address }
     }

@@ -36,6 +36,7 @@ pub fn policy(per_host: usize, total: usize) -> Policy {
     Policy {
         connections_per_host: per_host,
         connections_total: total,
+        pipeline_depth: 3,
         ..Policy::named("chrome").unwrap()
     }
 }
@@ -64,7 +65,7 @@ pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visit
         for host in 0..page.hosts.len() {
             let listener = world::TcpListener::bind(SocketAddr::new(loopback, 0)).unwrap();
             let port = listener.local_addr().unwrap().port();
-            arms.push(Arm { protocol, security, port, blocked: false });
+            arms.push(Arm { protocol, pipelined: false, security, port, blocked: false });
             let handler = origin_of(page, host);
             world::spawn(
                 async move { origin::serve(listener, Acceptor::new(security), handler).await },
@@ -104,7 +105,10 @@ impl Stage {
             servers.push(server);
         }
         let port = if security == Security::None { 80 } else { 443 };
-        let arms = vec![Arm { protocol, security, port, blocked: false }; page.hosts.len()];
+        let arms = vec![
+            Arm { protocol, pipelined: false, security, port, blocked: false };
+            page.hosts.len()
+        ];
         Stage { page: page.clone(), arms, plan, client, servers }
     }
 

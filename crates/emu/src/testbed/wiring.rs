@@ -1,20 +1,21 @@
 //! Lays the wires of a testbed.
 
 use super::{ip, write_sysctl};
+use crate::end::End;
 use crate::packet_socket::{self, PacketSocket};
 use crate::tap::TapDevice;
 use crate::wire::WireEnd;
-use crate::{Error, NetNamespace, Side, Wire};
+use crate::{Error, NetNamespace, Wire};
 
 /// The interface at either end.
 const INTERFACE: &str = "eth0";
 
-/// Both wires.
+/// All wires.
 #[derive(Debug)]
 pub(super) enum Wiring {
     Veth,
-    /// By [`Side`].
-    Tap([TapDevice; 2]),
+    /// By [`End`].
+    Tap(Vec<TapDevice>),
 }
 
 impl Wiring {
@@ -22,7 +23,7 @@ impl Wiring {
     pub(super) fn lay(
         asked: Option<Wire>,
         middle: &NetNamespace,
-        ends: [&NetNamespace; 2],
+        ends: &[NetNamespace],
     ) -> Result<Wiring, Error> {
         match asked {
             Some(Wire::Veth) => veth(middle, ends),
@@ -50,32 +51,36 @@ impl Wiring {
         }
     }
 
-    /// The emulator's ends, by [`Side`].
-    pub(super) fn emulator_ends(&self, middle: &NetNamespace) -> Result<[WireEnd; 2], Error> {
+    /// The emulator's ends of the wires to so many hosts, by [`End`].
+    pub(super) fn emulator_ends(
+        &self,
+        middle: &NetNamespace,
+        hosts: usize,
+    ) -> Result<Vec<WireEnd>, Error> {
         match self {
-            Wiring::Veth => middle.run(|| {
-                let [client, server] = Side::BOTH.map(|side| PacketSocket::open(side.interface()));
-                Ok([WireEnd::Veth(client?), WireEnd::Veth(server?)])
+            Wiring::Veth => middle.run(move || {
+                let open = |end: End| PacketSocket::open(&end.interface()).map(WireEnd::Veth);
+                End::all(hosts as u32 - 1).map(open).collect()
             }),
             Wiring::Tap(devices) => {
-                let [client, server] = devices.each_ref().map(TapDevice::attach);
-                Ok([WireEnd::Tap(client?), WireEnd::Tap(server?)])
+                devices.iter().map(|device| device.attach().map(WireEnd::Tap)).collect()
             }
         }
     }
 }
 
 /// A pair of interfaces for each end, once it is known that the emulator may use them.
-fn veth(middle: &NetNamespace, ends: [&NetNamespace; 2]) -> Result<Wiring, Error> {
-    let pair = |side: Side| {
-        let (wire, end) = (side.interface(), ends[side as usize].path()?);
+fn veth(middle: &NetNamespace, ends: &[NetNamespace]) -> Result<Wiring, Error> {
+    let pair = |end: End| {
+        let (wire, path) = (end.interface(), ends[end.number()].path()?);
         Ok(format!(
             "link add {wire} type veth peer name {INTERFACE} netns {}\n\
              link set {wire} arp off up\n",
-            end.display()
+            path.display()
         ))
     };
-    let commands: String = Side::BOTH.into_iter().map(pair).collect::<Result<_, Error>>()?;
+    let ends = End::all(ends.len() as u32 - 1);
+    let commands: String = ends.map(pair).collect::<Result<_, Error>>()?;
     middle.run(move || {
         packet_socket::attempt().map_err(Error::system(packet_socket::REFUSED))?;
         write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
@@ -85,7 +90,7 @@ fn veth(middle: &NetNamespace, ends: [&NetNamespace; 2]) -> Result<Wiring, Error
 }
 
 /// A device at each end.
-fn tap(ends: [&NetNamespace; 2]) -> Result<Wiring, Error> {
-    let [client, server] = ends.map(|end| end.run(|| TapDevice::create(INTERFACE)));
-    Ok(Wiring::Tap([client?, server?]))
+fn tap(ends: &[NetNamespace]) -> Result<Wiring, Error> {
+    let devices = ends.iter().map(|end| end.run(|| TapDevice::create(INTERFACE)));
+    Ok(Wiring::Tap(devices.collect::<Result<_, Error>>()?))
 }

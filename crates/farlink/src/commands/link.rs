@@ -119,6 +119,10 @@ fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure
             output::line(wrapped(&format!("\none TCP flow {what}: {flow}")))?;
         }
     }
+    if let Some(radio) = &network.radio {
+        let note = "is left out: tested are the links behind it";
+        output::line(wrapped(&format!("\nnote: {radio} {note}")))?;
+    }
     for note in &network.notes {
         output::line(wrapped(&format!("\nnote: {note}")))?;
     }
@@ -148,6 +152,7 @@ fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value 
     let summary = found.ping.summary();
     serde_json::json!({
         "network": network.name,
+        "left_out": network.radio.as_ref().map(ToString::to_string),
         "agrees": rows.iter().all(|row| row.agrees != Some(false)),
         "ping": {
             "configured_ns": nanos(found.ping.configured),

@@ -19,6 +19,7 @@ mod runs;
 mod shell;
 mod stores;
 mod validate;
+mod watched;
 
 use std::num::NonZeroUsize;
 use std::process;

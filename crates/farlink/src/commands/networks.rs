@@ -18,7 +18,7 @@ pub fn run(networks: &Networks) -> Result<ExitCode, Failure> {
 }
 
 fn list() -> Result<(), Failure> {
-    let mut table = Table::new(&["network", "down", "up", "RTT", "loss", "queue"]);
+    let mut table = Table::new(&["network", "down", "up", "RTT", "loss", "queue", "radio"]);
     for network in profiles().iter() {
         table.row([
             network.name.clone(),
@@ -27,6 +27,7 @@ fn list() -> Result<(), Failure> {
             delay(network.rtt()),
             network.down.loss.to_string(),
             network.down.queue.to_string(),
+            network.radio.as_ref().map_or_else(String::new, |radio| radio.name.clone()),
         ]);
     }
     output::line(table)?;

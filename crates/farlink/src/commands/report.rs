@@ -6,6 +6,7 @@ use lab::har_export::HarVisit;
 use lab::report::{self, ReportError};
 use lab::store::{RunId, RunState, Store, StoreError, VisitKey};
 
+use super::watched::Watched;
 use super::{files, shell, stores};
 use crate::args::Report;
 use crate::failure::{ExitCode, Failure};
@@ -18,11 +19,10 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     }
     warn_if_partial(&store, run)?;
     let visits = visits(&store, run, &args.visit)?;
-    let html = report::html(&store, run, &visits).map_err(|error| match error {
-        ReportError::Store(error) => stores::failed(error),
-        ReportError::Empty { .. } => Failure::bad_input(error)
-            .hint("the same `farlink run` as before goes on with it".to_owned()),
-    })?;
+    let worlds = super::worlds()?;
+    let watched = Watched::new(&worlds);
+    let observe = |scenario: &_, seed| watched.observe(scenario, seed);
+    let html = report::html(&store, run, &visits, &observe).map_err(not_made)?;
     files::write_whole(&args.output, html.as_bytes())?;
     if let Some(path) = &args.csv {
         let mut csv = Vec::new();
@@ -33,6 +33,15 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
         write_hars(&store, run, folder)?;
     }
     Ok(ExitCode::Success)
+}
+
+/// A report that was not made.
+pub(super) fn not_made(error: ReportError) -> Failure {
+    match error {
+        ReportError::Store(error) => stores::failed(error),
+        ReportError::Empty { .. } => Failure::bad_input(error)
+            .hint("the same `farlink run` as before goes on with it".to_owned()),
+    }
 }
 
 /// The visits that were named, each of which must be there.

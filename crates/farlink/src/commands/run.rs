@@ -21,7 +21,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let mut store = stores::open_or_create(&run.store)?;
     _held = stores::hold(&run.store)?;
     let workers = workers(run.jobs, &plan);
-    let id = match begin(run, &mut store, &plan, &facts(&source, workers))? {
+    let id = match begin(run, &mut store, &plan, &facts(Some(source.text()), workers))? {
         Begun::Already(id) => return tell_complete(run, &store, id, 0),
         Begun::ToDo(id) => id,
     };
@@ -120,9 +120,10 @@ pub(super) fn progress_bar(total: u64) -> ProgressBar {
     bar
 }
 
-fn facts(source: &Source, workers: usize) -> RunFacts {
+/// What the wall clock and the machine are, and what was typed.
+pub(super) fn facts(experiment: Option<&str>, workers: usize) -> RunFacts {
     RunFacts {
-        experiment: Some(source.text().to_owned()),
+        experiment: experiment.map(str::to_owned),
         command: shell::this_command(),
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         workers: workers as u32,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lab::statistics::{Comparison, Pair, compare};
 
-use super::arms::{Arm, fastest};
+use super::arms::{Arm, Load, fastest};
 use super::units::span_f64;
 
 /// One answer for each state of the cache: the fastest arm against the runner-up in a sentence, and its
@@ -55,17 +55,15 @@ fn alone(arm: &Arm) -> Option<String> {
     })
 }
 
-/// Compares the repetitions that loaded in both arms.
+/// Compares the loads that came to their end in both arms.
 fn versus(first: &Arm, second: &Arm, seed: u64) -> Option<Comparison> {
-    let second_plt = |repetition| {
-        let load = second.loads().iter().find(|load| load.repetition == repetition)?;
-        load.visit.record.plt_ns()
+    let second_plt = |first: &Load| {
+        let is_its =
+            |load: &&Load| (load.repetition, load.client) == (first.repetition, first.client);
+        second.loads().iter().find(is_its)?.visit.record.plt_ns()
     };
     let pairs = first.loads().iter().filter_map(|load| {
-        Some(Pair {
-            first: load.visit.record.plt_ns()? as f64,
-            second: second_plt(load.repetition)? as f64,
-        })
+        Some(Pair { first: load.visit.record.plt_ns()? as f64, second: second_plt(load)? as f64 })
     });
     compare(&pairs.collect::<Vec<_>>(), seed)
 }

@@ -3,15 +3,15 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lab::scenario::{Nuisance, Origins, Program, Release, Scenario, View};
-use net::{Network, QueueLimit};
+use lab::scenario::{Beside, Nuisance, Origins, Program, Release, Scenario, Spacing, View};
+use net::{Handover, Network, QueueLimit, Scheduler};
 
 use super::units::span;
 
 /// A network in figures: "9 Mbit/s down and up, RTT 170 ms, no loss, queue 1000 packets".
 pub fn network(network: &Network) -> String {
     let (down, up) = (&network.down, &network.up);
-    format!(
+    let mut told = format!(
         "{}, RTT {}, {}, queue {}",
         either(&down.rate, &up.rate),
         delay(network.rtt()),
@@ -21,7 +21,30 @@ pub fn network(network: &Network) -> String {
             format!("loss {}", either(&down.loss, &up.loss))
         },
         either(queue(down.queue), queue(up.queue)),
-    )
+    );
+    if down.scheduler != Scheduler::Fifo || up.scheduler != Scheduler::Fifo {
+        told +=
+            &format!(" a client, {}", either(scheduler(down.scheduler), scheduler(up.scheduler)));
+    }
+    if let Some(handover) = down.handover {
+        let Handover { every, least, most, .. } = handover;
+        told += &format!(
+            ", a handover of {} to {} every {} s",
+            delay(least),
+            delay(most),
+            every.as_secs_f64()
+        );
+    }
+    told
+}
+
+/// A scheduler's name.
+fn scheduler(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Fifo => "one queue",
+        Scheduler::RoundRobin => "round robin",
+        Scheduler::ProportionalFair(_) => "proportional fair",
+    }
 }
 
 /// What holds for all arms beside page and network; what is at its default is left out, but for the
@@ -67,12 +90,20 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     let (host, total) = (stack.connections_per_host, stack.connections_total);
     tell(host.is_some(), format!("{} connections a host", limit(host)));
     tell(total.is_some(), format!("{} connections in all", limit(total)));
+    let depth = stack.pipeline_depth;
+    tell(depth.is_some(), format!("pipelines of {}", limit(depth)));
+    let clients = scenario.clients;
+    tell(clients.count > 1, format!("{} clients", clients.count));
+    tell(clients.beside != Beside::Nobody, format!("beside a client that {}s", clients.beside));
+    let spacing = clients.start_spacing;
+    tell(spacing != Spacing::Together, format!("beginning {spacing} apart"));
     tell(server.origins == Origins::Recorded, "recorded origins".to_owned());
     tell(server.workers.is_some(), format!("{} workers a host", limit(server.workers)));
     tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
+    tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

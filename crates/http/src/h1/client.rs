@@ -1,18 +1,16 @@
 //! An HTTP/1.1 client's connection: one request at a time.
 //!
-//! What it leaves out: pipelining, and `Expect: 100-continue` (a body follows its head at once).
+//! What it leaves out: `Expect: 100-continue` (a body follows its head at once).
 
 use std::future::poll_fn;
-use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::io;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::Request;
-use world::sim::HeldNotes;
 
-use super::buffer::Buffer;
-use super::codec::{BodyLength, Error, Event, Limits, ResponseDecoder, encode};
+use super::codec::Limits;
+use super::exchange::{Outgoing, Reading, Wire};
 use crate::{Failure, Priority, Progress, Transport};
 
 /// What a client sets by policy.
@@ -34,41 +32,30 @@ impl Default for Settings {
 /// A connection to a server, over plain TCP or TLS.
 #[derive(Debug)]
 pub struct Connection<S> {
-    stream: S,
-    decoder: ResponseDecoder,
-    input: Buffer,
-    head: Vec<u8>,
-    /// Where to note what is left of a request, if somebody wants to know.
-    held: Option<HeldNotes>,
+    wire: Wire<S>,
+    out: Outgoing,
     reusable: bool,
 }
 
 impl<S: Transport> Connection<S> {
     /// Wraps a stream on which nothing has been sent.
     pub fn new(stream: S, settings: Settings) -> Connection<S> {
-        Connection {
-            held: stream.held(),
-            stream,
-            decoder: ResponseDecoder::new(settings.limits),
-            input: Buffer::new(settings.read_bytes),
-            head: Vec::new(),
-            reusable: true,
-        }
+        Connection { wire: Wire::new(stream, settings), out: Outgoing::default(), reusable: true }
     }
 
     /// The stream below.
     pub fn stream(&self) -> &S {
-        &self.stream
+        &self.wire.stream
     }
 
     /// Whether another request may be sent: the last exchange left the connection open and in order,
     /// and the server has neither closed it since nor sent anything unasked (RFC 9112 section 9.5).
     pub fn is_reusable(&mut self) -> bool {
-        if self.reusable && self.input.is_empty() {
+        if self.reusable && self.wire.input.is_empty() {
             let mut cx = Context::from_waker(Waker::noop());
-            self.reusable = self.input.poll_fill(&mut self.stream, &mut cx).is_pending();
+            self.reusable = self.wire.poll_fill(&mut cx).is_pending();
         }
-        self.reusable && self.input.is_empty()
+        self.reusable && self.wire.input.is_empty()
     }
 
     /// Sends `request` and reports its response to `progress`; interim responses are skipped. Head and body leave in
@@ -85,8 +72,12 @@ impl<S: Transport> Connection<S> {
         self.reusable = false;
         let sent = self.send(request, progress).await;
         // A server may answer, and close, before it has read the whole request: RFC 9112 section 9.5.
-        let persistent = self.receive(request, progress, sent.as_ref().err()).await?;
-        self.reusable = persistent && matches!(sent, Ok(Sent::Whole)) && self.input.is_empty();
+        let (wire, unsent) = (&mut self.wire, sent.as_ref().err());
+        let mut reading = Reading::default();
+        let persistent =
+            poll_fn(|cx| wire.poll_response(cx, request.method(), &mut reading, progress, unsent))
+                .await?;
+        self.reusable = persistent && matches!(sent, Ok(Sent::Whole)) && self.wire.input.is_empty();
         Ok(())
     }
 
@@ -95,110 +86,24 @@ impl<S: Transport> Connection<S> {
         request: &Request<Bytes>,
         progress: &mut dyn Progress,
     ) -> io::Result<Sent> {
-        self.head.clear();
-        encode::request_head(&mut self.head, request);
-        let (head, body) = (self.head.as_slice(), request.body().as_ref());
-        let mut at = 0;
-        while at < head.len() + body.len() {
-            let (stream, input, held) = (&mut self.stream, &mut self.input, &self.held);
+        let Connection { wire, out, .. } = self;
+        out.fill(request);
+        while !out.is_sent() {
             let step = poll_fn(|cx| {
-                let parts = [
-                    IoSlice::new(&head[at.min(head.len())..]),
-                    IoSlice::new(&body[at.saturating_sub(head.len())..]),
-                ];
-                let parts = if body.is_empty() { &parts[..1] } else { &parts[..] };
-                let written = Pin::new(&mut *stream).poll_write_vectored(cx, parts);
-                if let Some(held) = held {
-                    let taken = match &written {
-                        Poll::Ready(Ok(taken)) => *taken,
-                        _ => 0,
-                    };
-                    held.application((head.len() + body.len() - at - taken) as u64);
-                }
-                if let Poll::Ready(written) = written {
-                    return Poll::Ready(written.map(Step::Wrote));
+                if let Poll::Ready(written) = wire.poll_write(cx, out) {
+                    return Poll::Ready(written.map(|()| Step::Wrote));
                 }
                 // RFC 9112 section 9.5: watch for an answer that makes the rest of the body pointless.
-                match input.poll_fill(stream, cx) {
-                    Poll::Ready(_) => Poll::Ready(Ok(Step::Answered)),
-                    Poll::Pending => Poll::Pending,
-                }
+                wire.poll_fill(cx).map(|_| Ok(Step::Answered))
             });
-            match step.await? {
-                Step::Wrote(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Step::Wrote(bytes) => at += bytes,
-                Step::Answered => return Ok(Sent::Part),
+            if let Step::Answered = step.await? {
+                return Ok(Sent::Part);
             }
         }
-        let stream = &mut self.stream;
-        poll_fn(|cx| Pin::new(&mut *stream).poll_flush(cx)).await?;
-        progress.sent(head.len() as u64, body.len() as u64);
+        poll_fn(|cx| wire.poll_flush(cx)).await?;
+        progress.sent(out.head.len() as u64, out.body.len() as u64);
         Ok(Sent::Whole)
     }
-
-    /// Reads one response; gives whether the server keeps the connection. `unsent` is why the
-    /// request could not be sent, which explains a missing response best.
-    async fn receive(
-        &mut self,
-        request: &Request<Bytes>,
-        progress: &mut dyn Progress,
-        unsent: Option<&io::Error>,
-    ) -> Result<bool, Failure> {
-        let (mut begun, mut persistent) = (false, false);
-        loop {
-            begun |= !self.input.is_empty();
-            let (used, event) =
-                self.decoder.next(self.input.filled_mut(), request.method()).map_err(protocol)?;
-            let done = match event {
-                Event::Head(head) if head.is_interim() => false,
-                Event::Head(head) => {
-                    persistent = head.persistent;
-                    progress.head(head.status, used as u64);
-                    head.body == BodyLength::None
-                }
-                Event::Data(piece) => {
-                    progress.data(piece);
-                    false
-                }
-                Event::End => true,
-                Event::More => {
-                    self.input.consume(used);
-                    match self.read().await {
-                        Ok(0) => return self.ended(begun, unsent).map(|()| false),
-                        Ok(_) => continue,
-                        Err(error) if begun => return Err(Failure::Broken(error)),
-                        Err(error) => return Err(Failure::Unanswered(error)),
-                    }
-                }
-            };
-            self.input.consume(used);
-            if done {
-                return Ok(persistent);
-            }
-        }
-    }
-
-    async fn read(&mut self) -> io::Result<usize> {
-        poll_fn(|cx| self.input.poll_fill(&mut self.stream, cx)).await
-    }
-
-    /// The server closed the connection: the end of a body that runs until then, or too early.
-    fn ended(&mut self, begun: bool, unsent: Option<&io::Error>) -> Result<(), Failure> {
-        match self.decoder.end() {
-            Ok(()) => Ok(()),
-            Err(error) if begun => {
-                Err(Failure::Broken(io::Error::new(io::ErrorKind::UnexpectedEof, error)))
-            }
-            Err(_) => Err(Failure::Unanswered(match unsent {
-                Some(error) => io::Error::new(error.kind(), error.to_string()),
-                None => io::ErrorKind::UnexpectedEof.into(),
-            })),
-        }
-    }
-}
-
-fn protocol(error: Error) -> Failure {
-    Failure::Protocol(error.to_string())
 }
 
 /// How much of a request was sent.
@@ -210,7 +115,7 @@ enum Sent {
 
 /// What happened while sending.
 enum Step {
-    Wrote(usize),
+    Wrote,
     /// The server sent something, or closed its direction.
     Answered,
 }

@@ -12,6 +12,8 @@ pub(crate) struct Frame {
     pub(crate) at_ns: u64,
     /// Whether it is the client's side.
     pub(crate) client: bool,
+    /// That client's number.
+    pub(crate) user: u32,
     /// Whether it left.
     pub(crate) out: bool,
     /// The IP packet.
@@ -36,7 +38,7 @@ impl Observer for Capture {
 impl Capture {
     fn take(&mut self, at: Time, side: Side, out: bool, packet: &Sighting<'_>) {
         let (at_ns, client) = (at.as_nanos(), side == Side::Client);
-        self.0.push(Frame { at_ns, client, out, bytes: packet.ip_packet() });
+        self.0.push(Frame { at_ns, client, user: packet.user, out, bytes: packet.ip_packet() });
     }
 }
 

@@ -1,31 +1,33 @@
 //! The client's node with a real Chromium: drives it through the journey, one fresh browser context a journey.
 
+use std::convert::Infallible;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
-use chance::Source;
+use http_stack::tls::ClientSessions;
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
 use record::VisitRecord;
-use units::Time;
-use world::real::{self, Sampling};
+use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
-use crate::scenario::{Nuisance, Scenario, View};
+use crate::scenario::{Scenario, View};
 use crate::tour::{
-    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Detail, Library, Png, Shown, VISIT_LIMIT,
-    Witness,
+    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
+    VISIT_LIMIT, Visitor, Witness,
 };
 
 /// Makes the journey.
@@ -49,7 +51,10 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
-    let config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
+    let visitor = Visitor::of(scenario, order.seed, 0);
+    let config = super::world_config(visitor.source(), &begin, order.detail);
+    let background = tour::Background::of(scenario, plan.arms());
+    let beside = background.map(|background| send_beside(background, visitor, &config));
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
@@ -58,7 +63,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         film: order.detail == Detail::Film,
         ..Look::default()
     };
-    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness };
+    let journey = Journey { look, scenario: scenario.clone(), plan, began, witness, visitor };
     let follower = order
         .detail
         .is_watched()
@@ -67,11 +72,33 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let made = real::run(config, async { journey.make(&mut running).await })??;
     let motions = follower.map(Follower::finish).transpose()?.unwrap_or_default();
     running.close();
+    if let Some(beside) = beside.filter(JoinHandle::is_finished) {
+        beside.join().expect("background traffic does not panic")??;
+    }
     let Made { visits, mut notes, shown } = made;
     notes.dedup();
     let endpoints = motions.into_iter().filter_map(endpoint).collect();
     told.finish(FromClient::Done { visits, endpoints, notes, shown })
 }
+
+/// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
+/// even begin.
+fn send_beside(
+    background: Background,
+    visitor: Visitor,
+    config: &real::Config,
+) -> JoinHandle<Sent> {
+    let config = real::Config { recording: Recording::Nothing, ..config.clone() };
+    std::thread::spawn(move || {
+        real::run(config, async move {
+            background.send(visitor.address(), &ClientSessions::default())?;
+            std::future::pending().await
+        })
+    })
+}
+
+/// Why background traffic has ended.
+type Sent = io::Result<io::Result<Infallible>>;
 
 /// The browser's end of a connection, as the kernel tells of it from outside. It opened all that have another end.
 fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
@@ -118,6 +145,7 @@ struct Journey {
     plan: Arc<LoadPlan>,
     began: Duration,
     witness: Rc<Asking>,
+    visitor: Visitor,
 }
 
 /// What a journey leaves behind.
@@ -130,9 +158,7 @@ struct Made {
 
 impl Journey {
     async fn make(&self, running: &mut Running) -> Result<Made, NodeError> {
-        if self.scenario.nuisance == Nuisance::On {
-            world::sleep_until(Time::ZERO + tour::start_phase()).await;
-        }
+        self.visitor.wait().await;
         let view = self.scenario.client.view;
         let mut context = running.context()?;
         let mut made = Made::default();
@@ -166,7 +192,7 @@ impl Journey {
         made.notes.extend(notes(&visit));
         let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
         made.shown.push(Shown { screenshot: visit.screenshot.map(Png), film: film.collect() });
-        let record = account.close(view, visit.visited, &witness);
+        let record = account.close(view, visit.visited, &witness, self.visitor);
         let index = made.visits.len() as u32;
         made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });
         Ok(())

@@ -1,4 +1,4 @@
-//! The client's node: farlink's own loader on the kernel's TCP in the client's network namespace.
+//! A client's node: farlink's own loader on the kernel's TCP in the client's network namespace.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use chance::Source;
 use emu::Topology;
 use http_stack::tls::ClientSessions;
 use units::Time;
@@ -14,9 +13,11 @@ use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::channel::{Channel, ChannelError};
-use super::messages::{Begin, FromClient, NetworkReport, Order, Prepared, RadioDone, Settle};
+use super::messages::{
+    Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
+};
 use super::{NodeError, packets};
-use crate::tour::{self, Detail, Library, Witness};
+use crate::tour::{self, Detail, Library, Visitor, Witness};
 
 /// Makes the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -29,19 +30,28 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     });
     let (ready, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
     let plan = ready.load_plan(scenario);
-    let sessions = ClientSessions::new(Detail::Records.tls(Source::new(order.seed, 0), "client"));
+    let visitor = Visitor::of(scenario, order.seed, order.client);
+    let sessions = ClientSessions::new(Detail::Records.tls(visitor.source(), "client"));
     let browser = Rc::new(browser.with_sessions(sessions));
 
     let Settle { .. } = supervisor.receive()?;
     supervisor.send(&Prepared::Ready)?;
     let begin: Begin = supervisor.receive()?;
-    let mut config = super::world_config(Source::new(order.seed, 0), &begin, order.detail);
+    let mut config = super::world_config(visitor.source(), &begin, order.detail);
     config.hosts = tour::hosts(&ready.page).collect();
+    if order.client == scenario.clients.count {
+        let at = tour::beside::address(&ready.page);
+        // It has no end but the sandbox's.
+        return Ok(real::run(config, tour::beside::keep_busy(scenario.clients.beside, at))?);
+    }
     let witness = Rc::new(Asking::new(supervisor, topology));
     let told = Rc::clone(&witness);
     let detail = order.detail;
     let done = real::run(config, async move {
-        let visits = tour::tour(browser, scenario, plan, witness).await;
+        let visits = match tour::tour(browser, scenario, plan, witness, visitor).await {
+            Ok(visits) => visits,
+            Err(error) => return FromClient::Failed(format!("background traffic: {error}")),
+        };
         let endpoints = if detail.is_watched() { super::endpoints() } else { Vec::new() };
         FromClient::Done { visits, endpoints, notes: Vec::new(), shown: Vec::new() }
     })?;
@@ -86,9 +96,10 @@ impl Asking {
             own.into_iter().chain(network.servers.endpoints).collect();
         packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
-        let radios = self.topology.radio().into_iter().zip(network.radio).map(
-            |(config, RadioDone { transitions, energy, tail })| RadioReport {
-                name: tour::RADIO.to_owned(),
+        let config = self.topology.radio();
+        let radios = (0..).zip(network.radios).zip(config.into_iter().cycle()).map(
+            |((client, RadioDone { transitions, energy, tail }), config)| RadioReport {
+                name: tour::radio_name(client),
                 config: config.clone(),
                 transitions,
                 energy,
@@ -98,10 +109,11 @@ impl Asking {
         Report {
             digest: None,
             links: links
-                .map(|(link, stats)| LinkReport {
+                .map(|(link, LinkDone { stats, delivered_bytes })| LinkReport {
                     name: link.name.clone(),
                     config: link.config.clone(),
                     stats,
+                    delivered_bytes,
                 })
                 .collect(),
             radios: radios.collect(),
@@ -135,7 +147,7 @@ impl Witness for Rc<Asking> {
 
 impl From<super::messages::Dropped> for Drop {
     fn from(dropped: super::messages::Dropped) -> Drop {
-        let super::messages::Dropped { at_ns, link, wire_bytes, cause } = dropped;
-        Drop { at: Time::from_nanos(at_ns), link, wire_bytes, cause }
+        let super::messages::Dropped { at_ns, link, user, wire_bytes, cause } = dropped;
+        Drop { at: Time::from_nanos(at_ns), link, user, wire_bytes, cause }
     }
 }

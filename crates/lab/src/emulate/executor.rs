@@ -18,7 +18,7 @@ use super::trace::Trace;
 use crate::experiment::Refusal;
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Program, Scenario};
-use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic};
+use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
 const ATTEMPTS: u32 = 8;
@@ -107,7 +107,7 @@ impl Emulation {
     fn run(&self, scenario: &Scenario, seed: u64) -> Result<(JourneyResult, Traffic), String> {
         let chromium = self.chromium.as_ref().ok().map(|found| found.program().to_owned());
         let (detail, wire) = (self.detail, self.wire);
-        let order = Order { scenario: scenario.clone(), seed, detail, chromium, wire };
+        let order = Order { scenario: scenario.clone(), client: 0, seed, detail, chromium, wire };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
             let trace = self.trace(scenario)?;
@@ -174,11 +174,14 @@ impl Emulation {
         let scenario = &order.scenario;
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
-        let limits = Limits::new(scenario, &ready, &network, order.seed)?;
+        let visitors = Visitor::all(scenario, order.seed).into_iter();
+        let limits = visitors.map(|visitor| Limits::new(scenario, &ready, &network, visitor));
+        let limits = limits.collect::<Result<Vec<_>, String>>()?;
         let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
         let measure = |mut record: record::VisitRecord| {
             record.emulation = Some(punctuality.clone());
-            MeasuredVisit { floors: limits.floors(&record), record }
+            let (client, _) = scenario.clients.who(scenario.client.view, record.index);
+            MeasuredVisit { floors: limits[client as usize].floors(&record), record }
         };
         let visits = emulated.visits.into_iter().map(measure).collect();
         let mut notes = tour::notes(scenario, &network, &ready);

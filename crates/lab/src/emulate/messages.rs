@@ -18,6 +18,8 @@ use crate::tour::{Detail, Shown};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) scenario: Scenario,
+    /// Which of the scenario's clients it is for; means nothing to others than clients.
+    pub(super) client: u32,
     pub(super) seed: u64,
     pub(super) detail: Detail,
     /// The browser's program, if there is one.
@@ -79,7 +81,7 @@ pub(super) struct Begin {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Listening;
 
-/// What the client's node tells the supervisor while it works.
+/// What a client's node tells the supervisor while it works.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromClient {
     /// It wants the [`NetworkReport`].
@@ -102,14 +104,23 @@ pub(super) enum FromClient {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NetworkReport {
     /// In the order of the topology's links.
-    pub(super) links: Vec<LinkStats>,
-    pub(super) radio: Option<RadioDone>,
+    pub(super) links: Vec<LinkDone>,
+    /// By client.
+    pub(super) radios: Vec<RadioDone>,
     pub(super) drops: Vec<Dropped>,
     pub(super) sent_again: Vec<SentAgain>,
     pub(super) servers: ServerReport,
 }
 
-/// What the client's radio did.
+/// What a link did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct LinkDone {
+    pub(super) stats: LinkStats,
+    /// By client.
+    pub(super) delivered_bytes: Vec<u64>,
+}
+
+/// What a client's radio did.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RadioDone {
     pub(super) transitions: Vec<Transition>,
@@ -122,6 +133,7 @@ pub(super) struct RadioDone {
 pub(super) struct Dropped {
     pub(super) at_ns: u64,
     pub(super) link: usize,
+    pub(super) user: u32,
     pub(super) wire_bytes: u32,
     pub(super) cause: DropCause,
 }
@@ -140,8 +152,8 @@ pub(super) struct ServerReport {
 
 impl From<emu::Drop> for Dropped {
     fn from(drop: emu::Drop) -> Dropped {
-        let emu::Drop { at, link, wire_bytes, cause } = drop;
-        Dropped { at_ns: at.as_nanos(), link, wire_bytes, cause }
+        let emu::Drop { at, link, user, wire_bytes, cause } = drop;
+        Dropped { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
     }
 }
 
@@ -149,8 +161,8 @@ impl NetworkReport {
     /// That of a network which nothing has crossed.
     pub(super) fn of_idle(links: usize) -> NetworkReport {
         NetworkReport {
-            links: vec![LinkStats::default(); links],
-            radio: None,
+            links: vec![LinkDone::default(); links],
+            radios: Vec::new(),
             drops: Vec::new(),
             sent_again: Vec::new(),
             servers: ServerReport::default(),

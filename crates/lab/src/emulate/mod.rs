@@ -3,7 +3,7 @@
 //! ```text
 //!   farlink: Emulation           orders a journey, gets its records; judges whether the emulator was on time
 //!     supervisor                 first process of a sandbox: namespaces, emulator, what crossed the links
-//!       client                   the loader in the client's network namespace: the same tour as in simulation
+//!       client                   the loader in a client's network namespace: the same tour as in simulation; one or several
 //!       servers                  the origins in the servers' namespace
 //! ```
 //!
@@ -30,7 +30,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use chance::Source;
-use emu::{Side, Topology};
+use emu::Topology;
 use net::Network;
 use world::real::{self, Recording, Sampling};
 use world::report::Endpoint;
@@ -74,14 +74,6 @@ impl Role {
     fn arguments(self) -> [&'static str; 2] {
         [COMMAND, self.name()]
     }
-
-    /// At which end of the network it is.
-    fn side(self) -> Side {
-        match self {
-            Role::Client | Role::Chromium => Side::Client,
-            Role::Servers | Role::Supervisor => Side::Server,
-        }
-    }
 }
 
 /// The hidden command by which farlink starts itself as one of the [roles](Role).
@@ -119,11 +111,12 @@ fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError>
         .or_else(|error| Ok(told.send(&FromClient::Failed(error.to_string()))?))
 }
 
-/// The network of a scenario, with what lies farther for some of its hosts.
+/// The network of a scenario with all its clients, and what lies farther for some of its hosts.
 fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     let hosts = ready.page.hosts.iter().enumerate();
     let extra = hosts.filter_map(|(index, host)| Some((index, tour::extra_delay(scenario, host)?)));
-    extra.fold(Topology::of(network), |topology, (index, link)| {
+    let shared = Topology::of(network).shared_by(scenario.clients.users());
+    extra.fold(shared, |topology, (index, link)| {
         let [up, down] = tour::link_names(index);
         topology.farther(tour::origin_address(index), &up, link.clone(), &down, link)
     })

@@ -11,7 +11,8 @@ use world::real;
 use super::NodeError;
 use super::channel::Channel;
 use super::messages::{AskServers, Begin, Listening, Order, ServerReport};
-use crate::tour::{self, Detail, Library, Ready};
+use crate::scenario::Beside;
+use crate::tour::{self, Detail, Library, Ready, beside};
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -37,6 +38,14 @@ async fn work(
     for (listen, origin) in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
         let listener = world::TcpListener::bind(listen.address)?;
         world::spawn(origin::serve_with(listener, listen.acceptor, origin, meters.clone()));
+    }
+    let company = order.scenario.clients.beside;
+    if company != Beside::Nobody {
+        let listener = world::TcpListener::bind(beside::address(&ready.page))?;
+        world::spawn(beside::serve(company, listener));
+    }
+    if let Some(background) = tour::Background::of(&order.scenario, arms) {
+        background.serve(&Detail::Records.tls(source, "server/traffic"))?;
     }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();

@@ -4,12 +4,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use chance::Source;
 use emu::sandbox::{RunAs, Supervisor};
-use emu::{Control, Setup, Snapshot, Testbed, Topology, Wire};
+use emu::{Control, NetNamespace, Setup, Side, Snapshot, Testbed, Topology, Wire};
 use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,8 +18,8 @@ use serde::de::DeserializeOwned;
 use super::capture::{Capture, Frame};
 use super::channel::{Channel, ChannelError};
 use super::messages::{
-    Answer, AskServers, Begin, Dropped, Emulated, FromClient, Listening, NetworkReport, Order,
-    Prepared, RadioDone, ServerReport, Settle,
+    Answer, AskServers, Begin, Dropped, Emulated, FromClient, LinkDone, Listening, NetworkReport,
+    Order, Prepared, RadioDone, ServerReport, Settle,
 };
 use super::packets::SharedPassages;
 use super::{EmulationError, Role};
@@ -45,25 +46,69 @@ fn emulate(
 ) -> Result<Emulated, EmulationError> {
     let topology = topology(order)?;
     let testbed = testbed(&topology, &order.scenario.transport, order.wire)?;
-    let client = match order.scenario.client.program {
-        Program::Loader => Role::Client,
-        Program::Chromium => Role::Chromium,
-    };
-    let mut servers = Node::start(program, Role::Servers, &testbed, order)?;
-    let mut client = Node::start(program, client, &testbed, order)?;
+    let mut servers = Node::start(program, Role::Servers, testbed.namespace(Side::Server), order)?;
+    let mut clients = clients(program, &testbed, order)?;
     servers.prepared()?;
-    client.prepared()?;
-    client.send(&Settle { files: files(supervisor, client.role)? })?;
-    client.prepared()?;
+    for client in &mut clients {
+        client.prepared()?;
+        client.send(&Settle { files: files(supervisor, client.role)? })?;
+        client.prepared()?;
+    }
 
     let emulation = Emulation::start(topology, order, &testbed)?;
     let begin = Begin { began_ns: emulation.began_ns };
     servers.send(&begin)?;
     let Listening = servers.receive()?;
-    client.send(&begin)?;
-    let watched = order.detail.is_watched();
-    let journey = attend(&mut client, &mut servers, &emulation, watched)?;
+    for client in &mut clients {
+        client.send(&begin)?;
+    }
+    // Who is there beside those who load the page has nothing to say.
+    clients.truncate(order.scenario.clients.count as usize);
+    let mut journey = attend_all(&mut clients, &mut servers, &emulation)?;
+    if order.detail.is_watched() {
+        journey.endpoints.extend(ask(&mut servers)?.endpoints);
+    }
     emulation.finish(journey)
+}
+
+/// Starts a node for each of the scenario's clients, and for the company they have.
+fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
+    let role = match order.scenario.client.program {
+        Program::Loader => Role::Client,
+        Program::Chromium => Role::Chromium,
+    };
+    let start = |client| {
+        let order = Order { client, ..order.clone() };
+        Node::start(program, role, testbed.client(client), &order)
+    };
+    (0..order.scenario.clients.users()).map(start).collect()
+}
+
+/// Attends to all clients at once until each is done; what they measured in the order of their numbers.
+fn attend_all(
+    clients: &mut [Node],
+    servers: &mut Node,
+    emulation: &Emulation,
+) -> Result<Emulated, EmulationError> {
+    let servers = &Mutex::new(servers);
+    let done = thread::scope(|scope| {
+        let attended: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || attend(client, servers, emulation)))
+            .collect();
+        let done = attended.into_iter().map(|one| match one.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        done.collect::<Result<Vec<Emulated>, EmulationError>>()
+    })?;
+    Ok(done.into_iter().fold(Emulated::default(), |mut all, one| {
+        all.visits.extend(one.visits);
+        all.endpoints.extend(one.endpoints);
+        all.notes.extend(one.notes);
+        all.shown.extend(one.shown);
+        all
+    }))
 }
 
 /// Where the client may write files. Only now that everybody has read theirs: what is given hides some of the machine's.
@@ -74,39 +119,44 @@ fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, E
     }
 }
 
-/// Answers the client's questions until it is done.
+/// Answers a client's questions until it is done.
 fn attend(
     client: &mut Node,
-    servers: &mut Node,
+    servers: &Mutex<&mut Node>,
     emulation: &Emulation,
-    watched: bool,
 ) -> Result<Emulated, EmulationError> {
     loop {
         match client.receive()? {
             FromClient::Ask => {
                 let control = &emulation.control;
                 let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
-                servers.send(&AskServers)?;
-                let links = snapshot.links.into_iter().map(|link| link.stats).collect();
+                let links = snapshot.links.into_iter().map(|link| {
+                    let emu::LinkReport { stats, delivered_bytes, .. } = link;
+                    LinkDone { stats, delivered_bytes }
+                });
+                let links = links.collect();
                 let drops = drops.into_iter().map(Dropped::from).collect();
                 let sent_again = emulation.passages.sent_again();
-                let servers = servers.receive()?;
-                let radio = snapshot.radio.map(|radio| {
+                let servers = ask(&mut servers.lock().unwrap_or_else(PoisonError::into_inner))?;
+                let radios = snapshot.radios.into_iter().map(|radio| {
                     let emu::RadioReport { transitions, energy, tail } = radio;
                     RadioDone { transitions, energy, tail }
                 });
-                client.send(&NetworkReport { links, radio, drops, sent_again, servers })?;
+                let radios = radios.collect();
+                client.send(&NetworkReport { links, radios, drops, sent_again, servers })?;
             }
-            FromClient::Done { visits, mut endpoints, notes, shown } => {
-                if watched {
-                    servers.send(&AskServers)?;
-                    endpoints.extend(servers.receive::<ServerReport>()?.endpoints);
-                }
+            FromClient::Done { visits, endpoints, notes, shown } => {
                 return Ok(Emulated { visits, endpoints, notes, shown, ..Emulated::default() });
             }
             FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
         }
     }
+}
+
+/// What the servers know so far.
+fn ask(servers: &mut Node) -> Result<ServerReport, EmulationError> {
+    servers.send(&AskServers)?;
+    servers.receive()
 }
 
 /// A process in the network namespace of one end.
@@ -120,13 +170,13 @@ impl Node {
     fn start(
         program: &Path,
         role: Role,
-        testbed: &Testbed,
+        namespace: &NetNamespace,
         order: &Order,
     ) -> Result<Node, EmulationError> {
         let (near, far) = UnixStream::pair().map_err(EmulationError::channel)?;
         let mut command = Command::new(program);
         command.args(role.arguments()).stdin(OwnedFd::from(far));
-        testbed.namespace(role.side()).start(&mut command, RunAs::Root)?;
+        namespace.start(&mut command, RunAs::Root)?;
         let channel = Channel::new(near).map_err(EmulationError::channel)?;
         let mut node = Node { role, channel };
         node.send(order)?;
@@ -243,7 +293,8 @@ fn testbed(
 ) -> Result<Testbed, EmulationError> {
     let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
     let sides = [settings(&transport.client)?, settings(&transport.server)?];
-    Ok(Testbed::build(Setup { mtu: topology.mtu(), tcp: Some(sides), wire })?)
+    let (mtu, clients) = (topology.mtu(), topology.clients());
+    Ok(Testbed::build(Setup { mtu, clients, tcp: Some(sides), wire })?)
 }
 
 /// The network between both ends.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::{Refusal, Source};
-use crate::scenario::{ChoiceError, NetworkError};
+use crate::scenario::{ChoiceError, NetworkError, TrafficError};
 
 /// Failed to read an experiment. The message shows the file, line and column with the line itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,14 @@ pub enum Problem {
         key: String,
         /// Why.
         source: tcp::SpecError,
+    },
+    /// Background traffic that cannot be read.
+    #[error("`{key}`: {source}")]
+    Traffic {
+        /// Which key.
+        key: String,
+        /// Why.
+        source: Box<TrafficError>,
     },
     /// A network property that cannot be read.
     #[error("{source}")]
@@ -154,6 +162,7 @@ impl ExperimentError {
                     .map(|name| format!("did you mean `{name}`?"))
             }
             Problem::Choice { source, .. } => source.hint(),
+            Problem::Traffic { source, .. } => source.hint(),
             Problem::Refused { refusal, .. } => refusal.hint.clone(),
             Problem::Newer { .. } => Some("use a newer farlink".to_owned()),
             _ => None,

@@ -24,6 +24,10 @@ pub struct RawExperiment {
     nuisance: Varied,
     world: Varied,
     release: Varied,
+    clients: Varied,
+    beside: Varied,
+    start_spacing: Varied,
+    traffic: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -44,6 +48,10 @@ pub struct RawGrid {
     pub nuisance: Varied,
     pub world: Varied,
     pub release: Varied,
+    pub clients: Varied,
+    pub beside: Varied,
+    pub start_spacing: Varied,
+    pub traffic: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -60,6 +68,10 @@ impl RawExperiment {
             nuisance,
             world,
             release,
+            clients,
+            beside,
+            start_spacing,
+            traffic,
             page,
             network,
             stack,
@@ -68,7 +80,21 @@ impl RawExperiment {
             server,
             ..
         } = self;
-        RawGrid { nuisance, world, release, page, network, stack, transport, client, server }
+        RawGrid {
+            nuisance,
+            world,
+            release,
+            clients,
+            beside,
+            start_spacing,
+            traffic,
+            page,
+            network,
+            stack,
+            transport,
+            client,
+            server,
+        }
     }
 }
 
@@ -90,6 +116,7 @@ pub struct RawStack {
     pub tls: Varied,
     pub connections_per_host: Varied,
     pub connections_total: Varied,
+    pub pipeline_depth: Varied,
 }
 
 /// `[transport]`

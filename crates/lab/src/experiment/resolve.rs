@@ -15,7 +15,10 @@ use super::raw::{
 };
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
-use crate::scenario::{ChoiceError, NetworkSpec, PageRef, Scenario, Tcp, Transport};
+use crate::scenario::{
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Scenario, Spacing, Tcp,
+    Transport,
+};
 
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
@@ -77,9 +80,11 @@ pub(crate) fn cells(
     vary_network(&mut grid, source, &raw.network)?;
     vary_server(&mut grid, &raw.server)?;
     vary_client(&mut grid, &raw.client, catalogue)?;
+    vary_clients(&mut grid, raw)?;
     grid.vary("nuisance", &raw.nuisance, choice("nuisance"), |s, v| s.nuisance = v)?;
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
+    grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     let mut cells = grid.into_cells();
@@ -92,8 +97,12 @@ pub(crate) fn cells(
 fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<(), ExperimentError> {
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
-    let typed =
-        [("release", &raw.release), ("client.program", &raw.client.program), ("world", &raw.world)];
+    let typed = [
+        ("release", &raw.release),
+        ("client.program", &raw.client.program),
+        ("world", &raw.world),
+        ("clients", &raw.clients),
+    ];
     let (key, span) = typed
         .into_iter()
         .find_map(|(key, typed)| Some((key, typed.as_ref()?.span())))
@@ -173,6 +182,12 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         count("stack.connections_total"),
         |s, v| s.stack.connections_total = Some(v as u32),
     )?;
+    grid.vary(
+        "stack.pipeline_depth",
+        &raw.pipeline_depth,
+        count("stack.pipeline_depth"),
+        |s, v| s.stack.pipeline_depth = Some(v as u32),
+    )?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
     })
@@ -251,6 +266,20 @@ fn vary_client(
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
     grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;
     grid.vary("client.block", &raw.block, hosts, |s, v| s.client.blocked_hosts = v)
+}
+
+fn vary_clients(grid: &mut Grid<'_>, raw: &RawGrid) -> Result<(), ExperimentError> {
+    let count = integer("clients", 1..=i64::from(Clients::MOST));
+    let spacing = |scalar: &Scalar| {
+        let typed = text("start_spacing")(scalar)?;
+        Spacing::parse(&typed).map_err(|error| {
+            let refusal = Refusal { message: error.to_string(), hint: None };
+            Problem::Refused { key: "start_spacing".into(), refusal }
+        })
+    };
+    grid.vary("clients", &raw.clients, count, |s, v| s.clients.count = v as u32)?;
+    grid.vary("beside", &raw.beside, choice("beside"), |s, v| s.clients.beside = v)?;
+    grid.vary("start_spacing", &raw.start_spacing, spacing, |s, v| s.clients.start_spacing = v)
 }
 
 fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentError> {
@@ -373,6 +402,13 @@ fn choice<T: FromStr<Err = ChoiceError>>(key: &str) -> impl Fn(&Scalar) -> Resul
         let name = text(key)(scalar)?;
         name.parse().map_err(|source| Problem::Choice { key: key.to_owned(), source })
     }
+}
+
+/// `"none"`, `"ping:every=3s"`.
+fn traffic(scalar: &Scalar) -> Result<BackgroundTraffic, Problem> {
+    let key = "traffic";
+    let refuse = |source| Problem::Traffic { key: key.to_owned(), source: Box::new(source) };
+    text(key)(scalar)?.parse().map_err(refuse)
 }
 
 /// `4`, `2.5` or `"4x"`.

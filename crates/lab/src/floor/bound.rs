@@ -36,6 +36,20 @@ impl Floors {
     }
 }
 
+impl Floors {
+    /// The same where nothing leaves the client for so long from the beginning on. What is served before answers nobody, so the path's curve
+    /// must begin when the wait is over.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Floors {
+        Floors {
+            graph: self.graph + wait,
+            graph_without_compute: self.graph_without_compute + wait,
+            oracle: self.oracle + wait,
+            oracle_without_compute: self.oracle_without_compute + wait,
+        }
+    }
+}
+
 /// The least time from the first request to the load event.
 pub fn floor(
     load: &PageLoad<'_>,

@@ -21,7 +21,7 @@ const PROBES_A_ROUND: u32 = 20;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The long-run ratio of the network's description; `None` where a file lists the losses, or where a link stands still at
-    /// last: neither has one.
+    /// last or loses what waits for a handover: none of them has one.
     pub configured: Option<f64>,
     /// Datagrams sent.
     pub sent: u32,
@@ -106,7 +106,7 @@ fn spacing(link: &LinkConfig) -> Duration {
         // Netem's limit counts packets on their way.
         (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
         // Dummynet's queue waits for a run of the timer.
-        (Emulator::Dummynet { timer }, QueueLimit::Packets(limit)) => 2 * timer / limit,
+        (Emulator::Dummynet { timer, .. }, QueueLimit::Packets(limit)) => 2 * timer / limit,
         _ => Duration::ZERO,
     };
     of_rate.max(of_limit)
@@ -116,7 +116,9 @@ fn spacing(link: &LinkConfig) -> Duration {
 fn configured(links: &[&LinkConfig]) -> Option<f64> {
     let mut passes = 1.0;
     for link in links {
-        if matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some()) {
+        let stands_still =
+            matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some());
+        if stands_still || link.handover.is_some_and(|handover| !handover.lossless) {
             return None;
         }
         passes *= 1.0 - link.loss.mean()? * (1.0 - link.duplicate);

@@ -19,7 +19,6 @@ const HEADERS: u32 = 28;
 /// Between two pings: never less than this, and never less than two round trips.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Dummynet counts delays in these.
-const TICK: Duration = Duration::from_millis(1);
 
 /// Round trips measured, beside the one that is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +100,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
 /// What a link takes for the packet on average. A recorded rate counts as if it were always ready.
 fn expected(link: &LinkConfig) -> Duration {
     let service = match &link.rate {
-        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)),
+        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)).div_f64(link.channels.of(0)),
         Rate::Trace(_) => Duration::ZERO,
     };
     let delay = match link.reorder {
@@ -141,17 +140,20 @@ fn tail(z: f64) -> f64 {
 /// What an emulator's clock cuts off a delay.
 fn cut_off(link: &LinkConfig) -> Duration {
     match link.emulator {
-        Emulator::Dummynet { .. } => TICK,
+        Emulator::Dummynet { tick, .. } => tick,
         Emulator::Farlink | Emulator::Netem => Duration::ZERO,
     }
 }
 
 /// What an emulator's clock adds; `None` without bound.
 fn added(link: &LinkConfig) -> Option<Duration> {
+    if link.handover.is_some() {
+        return None;
+    }
     match (&link.rate, link.emulator) {
         (Rate::Trace(_), _) => None,
         // A packet waits for a run of the timer to be served and for one to be let out.
-        (_, Emulator::Dummynet { timer }) => Some(timer + TICK),
+        (_, Emulator::Dummynet { tick, timer }) => Some(timer + tick),
         (_, Emulator::Farlink | Emulator::Netem) => Some(Duration::ZERO),
     }
 }

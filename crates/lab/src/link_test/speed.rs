@@ -27,8 +27,8 @@ const TOLERANCE: f64 = 0.01;
 pub struct Speed {
     /// The slowest link's rate, less what is lost behind it; with a recorded rate, its mean over the time of the test.
     pub configured: BitsPerSec,
-    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, or losses come in long
-    /// bursts, none but the bound is known.
+    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, losses come in long
+    /// bursts, or handovers interrupt it, none but the bound is known.
     pub is_bound: bool,
     /// From the first packet's arrival to the last one's.
     pub delivered: BitsPerSec,
@@ -163,7 +163,8 @@ fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) 
         || others.into_iter().all(|(_, other)| {
             matches!(other.rate, Rate::Constant(rate) if rate >= links[slowest].rate.peak())
         });
-    let is_bound = !is_slowest_throughout || links.iter().any(|link| may_leave_idle(&link.loss));
+    let may_idle = |link: &&LinkConfig| link.handover.is_some() || may_leave_idle(&link.loss);
+    let is_bound = !is_slowest_throughout || links.iter().any(may_idle);
     (BitsPerSec(least.round() as u64), is_bound)
 }
 
@@ -191,7 +192,7 @@ fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
             rate(bytes, arrivals.span()).0 as f64
         }
     };
-    let own = own.min(limit_of_netem(link));
+    let own = (own * link.channels.of(0)).min(limit_of_netem(link));
     rest.iter().fold(own, |rate, link| {
         rate * (1.0 - link.loss.mean().unwrap_or_default()) * (1.0 + link.duplicate)
     })

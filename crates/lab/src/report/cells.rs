@@ -16,12 +16,21 @@ pub struct Cell {
     pub arm: usize,
     /// Its place among the conditions.
     pub condition: usize,
-    /// Its visits with the repetition of each, in that order.
-    pub visits: Vec<(u32, VisitRow)>,
+    /// Its visits with the load that each is, in that order.
+    pub visits: Vec<(Load, VisitRow)>,
     /// What their radios did.
     pub radios: Radios,
     /// Journeys that left no visit.
     pub journeys_failed: u64,
+}
+
+/// Which load of a cell a visit is: loads of the same repetition and client are paired across arms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Load {
+    /// The repetition.
+    pub repetition: u32,
+    /// The client's number.
+    pub client: u32,
 }
 
 /// What a cell's visits come to. Times are milliseconds.
@@ -58,10 +67,10 @@ impl Cell {
     }
 
     /// The visits that loaded, with their page load times in milliseconds.
-    pub fn loaded(&self) -> impl Iterator<Item = (u32, &VisitRow, f64)> {
-        self.visits.iter().filter_map(|(repetition, visit)| {
-            visit.plt_ns.map(|plt_ns| (*repetition, visit, ms(plt_ns)))
-        })
+    pub fn loaded(&self) -> impl Iterator<Item = (Load, &VisitRow, f64)> {
+        self.visits
+            .iter()
+            .filter_map(|(load, visit)| visit.plt_ns.map(|plt_ns| (*load, visit, ms(plt_ns))))
     }
 
     /// Visits that did not load, and journeys that left none.

@@ -4,13 +4,15 @@ use super::charts::Charts;
 use super::energy;
 use super::escape::{html, script_json};
 use super::frame::{Frame, frame};
+use super::mechanism;
 use super::number::grouped;
 use super::summary::Summary;
 use super::tables;
 use super::verdicts::{self, Answer};
 use super::waterfall::Waterfall;
 
-const SCRIPT: &str = include_str!("../../assets/report.js");
+const SCRIPT: &str =
+    concat!(include_str!("../../assets/mechanism.js"), include_str!("../../assets/report.js"));
 
 /// More answers than this stay folded on paper.
 const MOST_ANSWERS_PRINTED: usize = 30;
@@ -158,10 +160,11 @@ fn waterfall_section(waterfalls: &[Waterfall]) -> String {
         format!(
             "<figure class=\"waterfall\"><figcaption><b>{}</b><br><span class=\"small\">{}</span>\
              </figcaption><div id=\"waterfall-{index}\" class=\"charts\"></div>\
-             <details><summary>The same as a table</summary>{}</details></figure>",
+             <details><summary>The same as a table</summary>{}</details>{}</figure>",
             html(&waterfall.title),
             html(&waterfall.identity),
             tables::objects(waterfall),
+            mechanism::section(index, &waterfall.record, &waterfall.mechanism),
         )
     };
     format!(

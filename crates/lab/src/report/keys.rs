@@ -42,7 +42,8 @@ struct Keys(Vec<Key>);
 
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, server, nuisance, world, release, .. } = scenario;
+        let Scenario { page, network, client, clients, server, .. } = scenario;
+        let Scenario { nuisance, world, release, traffic, .. } = scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -58,6 +59,18 @@ impl Keys {
         let others = if others.is_empty() { PROFILE.to_owned() } else { others };
         self.name("other settings of the network", role, &others, others.clone());
         self.name("client", role, client.program.name(), client.program.to_string());
+        let count = clients.count;
+        self.0.push(Key {
+            name: "clients",
+            role,
+            text: count.to_string(),
+            number: Some(f64::from(count)),
+            unit: "",
+            label: format!("{count} clients"),
+        });
+        self.name("company", role, clients.beside.name(), format!("beside: {}", clients.beside));
+        let spacing = clients.start_spacing.to_string();
+        self.name("start spacing", role, &spacing, format!("spacing {spacing}"));
         self.name("device", role, &client.device, format!("device {}", client.device));
         self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());
@@ -74,6 +87,8 @@ impl Keys {
         self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
         self.name("world", role, world.name(), world.to_string());
         self.name("release", role, release.name(), format!("{release} packets"));
+        let traffic = traffic.to_string();
+        self.name("background traffic", role, &traffic, format!("traffic {traffic}"));
     }
 
     fn arms(&mut self, scenario: &Scenario) {
@@ -91,6 +106,8 @@ impl Keys {
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
         let total = policy(stack.connections_total);
         self.name("connections in all", role, &total, format!("{total} conn. in all"));
+        let depth = policy(stack.pipeline_depth);
+        self.name("pipeline depth", role, &depth, format!("pipelines of {depth}"));
         let server = transport.server.to_string();
         self.name("TCP", role, &server, server.clone());
         let client = match transport.client == transport.server {

@@ -1,9 +1,12 @@
-//! A report: one HTML file that holds everything it needs, made from the store alone.
+//! A report: one HTML file that holds everything it needs, made from the store.
 //!
 //! Every figure is computed here, in Rust, from stored visits, and stands in a table; the charts are
 //! drawn from the same figures by Observable Plot, whose code is part of the file. Without scripts the
 //! answers and tables are still there. A content security policy keeps the file from asking the network
 //! for anything.
+//!
+//! One thing the store does not have: how the windows of connections moved. The few visits that a report shows in full are watched
+//! once more for it ([`Observe`]), which shows nothing unless it leaves the same record as the one stored.
 
 mod cells;
 mod charts;
@@ -12,15 +15,18 @@ pub(crate) mod escape;
 pub(crate) mod frame;
 mod html;
 mod keys;
+mod mechanism;
 pub(crate) mod number;
 mod punctuality;
 mod summary;
 mod tables;
 mod verdicts;
+mod watched;
 mod waterfall;
 
 use thiserror::Error;
 
+pub use self::watched::Observe;
 use crate::store::{RunId, Store, StoreError, VisitKey};
 
 /// Failed to make the report.
@@ -38,8 +44,13 @@ pub enum ReportError {
 }
 
 /// The report of `run`, with the waterfalls of `visits`; with none named, the median visit of each arm
-/// under the first condition is shown.
-pub fn html(store: &Store, run: RunId, visits: &[VisitKey]) -> Result<String, ReportError> {
+/// under the first condition is shown. `observe` shows their journeys once more.
+pub fn html(
+    store: &Store,
+    run: RunId,
+    visits: &[VisitKey],
+    observe: &Observe<'_>,
+) -> Result<String, ReportError> {
     let summary = summary::Summary::gather(store, run)?;
     let chosen = match visits {
         [] => summary.median_visits(),
@@ -47,7 +58,7 @@ pub fn html(store: &Store, run: RunId, visits: &[VisitKey]) -> Result<String, Re
     };
     let waterfalls = chosen
         .into_iter()
-        .map(|key| waterfall::Waterfall::gather(store, &summary, key))
+        .map(|key| waterfall::Waterfall::gather(store, &summary, key, observe))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(html::document(&summary, &waterfalls))
 }

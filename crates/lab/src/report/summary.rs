@@ -6,7 +6,7 @@ use crate::scenario::World;
 use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey};
 
 use super::ReportError;
-use super::cells::Cell;
+use super::cells::{Cell, Load};
 use super::keys::{self, Key, Role};
 use super::punctuality::Punctuality;
 
@@ -143,11 +143,13 @@ fn gather_cells(
             tally.punctuality.take(&emulation);
         }
         let radio = store.radio(visit.key)?;
+        let scenario = &journey.scenario;
+        let (client, of_client) = scenario.clients.who(scenario.client.view, visit.key.visit);
         let cell = cells
-            .entry((journey.cell, visit.key.visit))
+            .entry((journey.cell, of_client))
             .or_insert_with(|| Cell::new(journey, &visit.view));
         radio.into_iter().for_each(|radio| cell.radios.take(radio));
-        cell.visits.push((journey.repetition, visit));
+        cell.visits.push((Load { repetition: journey.repetition, client }, visit));
     }
     for journey in journeys.iter().filter(|j| j.failure.is_some()) {
         let view = journey.scenario.client.view.name();

@@ -1,13 +1,21 @@
 //! Reports of toy runs.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::plan::{Order, Plan};
-use crate::scenario::Nuisance;
+use crate::scenario::{Nuisance, Scenario};
+use crate::tour::Observed;
 use crate::toy;
 
 fn report_of(plan: &Plan) -> String {
     let filled = toy::filled_store(plan);
-    html(&filled.store, filled.run, &[]).unwrap()
+    html(&filled.store, filled.run, &[], &unseen).unwrap()
+}
+
+/// There is nothing to see of toys.
+fn unseen(_: &Scenario, _: u64) -> Result<Arc<Observed>, String> {
+    Err("a toy".to_owned())
 }
 
 /// The report without the libraries, which hold every word there is.
@@ -40,6 +48,17 @@ fn it_needs_no_network() {
 }
 
 #[test]
+fn what_cannot_be_seen_again_is_said() {
+    let report = report_of(&toy::plan(2));
+    let text = own_text(&report);
+    assert_eq!(text.matches("the visit cannot be simulated again (a toy)").count(), 2);
+    // What the store knows is there all the same.
+    assert!(text.contains("<pre id=\"resent-0\""));
+    assert!(text.contains("<pre id=\"stays-0\""));
+    assert!(!text.contains("<pre id=\"windows-0\""));
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let cells = toy::cells(&["</script><script>alert(1)</script>"], &[50]);
     let report = report_of(&Plan::new("<b>&", 1, 1, Order::Blocked, cells));
@@ -63,7 +82,7 @@ fn an_empty_run_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::create(&directory.path().join("s")).unwrap();
     let run = store.begin_run(&toy::plan(1), &toy::facts()).unwrap();
-    assert!(matches!(html(&store, run, &[]), Err(ReportError::Empty { .. })));
+    assert!(matches!(html(&store, run, &[], &unseen), Err(ReportError::Empty { .. })));
 }
 
 /// Writes reports to look at, into the system's temporary directory:

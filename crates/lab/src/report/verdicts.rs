@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::statistics::{Comparison, Pair, Verdict, compare};
 
-use super::cells::Cell;
+use super::cells::{Cell, Load};
 use super::summary::Summary;
 
 /// One arm against the first under one condition.
@@ -31,13 +31,11 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
     answers
 }
 
-/// The page load times of the repetitions that loaded in both cells.
+/// The page load times of the loads that came to their end in both cells.
 fn pairs(first: Option<&Cell>, second: Option<&Cell>) -> Vec<Pair> {
     let (Some(first), Some(second)) = (first, second) else { return Vec::new() };
-    let seconds: BTreeMap<u32, f64> = second.loaded().map(|(r, _, plt)| (r, plt)).collect();
-    let pair = |(repetition, _, first)| {
-        seconds.get(&repetition).map(|second| Pair { first, second: *second })
-    };
+    let seconds: BTreeMap<Load, f64> = second.loaded().map(|(load, _, plt)| (load, plt)).collect();
+    let pair = |(load, _, first)| seconds.get(&load).map(|second| Pair { first, second: *second });
     first.loaded().filter_map(pair).collect()
 }
 

@@ -1,13 +1,14 @@
 //! One visit, object by object.
 
-use record::ObjectRecord;
+use record::{ObjectRecord, VisitRecord};
 use serde::Serialize;
 
 use crate::store::{Store, VisitKey};
 
-use super::ReportError;
 use super::cells::ms;
+use super::mechanism::Mechanism;
 use super::summary::Summary;
+use super::{Observe, ReportError, watched};
 
 /// The phases of an object, in time's order. Names and colours are the same in chart and table.
 pub const PHASES: [&str; 7] = ["blocked", "dns", "connect", "tls", "send", "wait", "receive"];
@@ -25,6 +26,11 @@ pub struct Waterfall {
     pub floor: Option<f64>,
     /// The objects in the order in which they were discovered.
     pub objects: Vec<Row>,
+    /// What lay below.
+    pub mechanism: Mechanism,
+    /// All that was measured.
+    #[serde(skip)]
+    pub record: VisitRecord,
 }
 
 /// One object.
@@ -58,9 +64,13 @@ impl Waterfall {
         store: &Store,
         summary: &Summary,
         key: VisitKey,
+        observe: &Observe<'_>,
     ) -> Result<Waterfall, ReportError> {
         let record = store.record(key)?;
         let journey = store.journey(key)?;
+        let again = watched::again(&journey, observe);
+        let visit = again.as_deref().map_err(String::clone);
+        let visit = visit.and_then(|observed| watched::visit(&journey, observed, &record));
         let found = summary.cells.iter().find_map(|cell| {
             cell.visits.iter().find(|(_, v)| v.key == key).map(|(_, visit)| (cell, visit))
         });
@@ -85,6 +95,8 @@ impl Waterfall {
             plt: record.plt_ns().map(ms),
             floor: found.and_then(|(_, visit)| visit.floors).map(|f| ms(f.graph_ns)),
             objects: objects.into_iter().map(|o| Row::of(o, from)).collect(),
+            mechanism: Mechanism::gather(&record, visit),
+            record,
         })
     }
 }

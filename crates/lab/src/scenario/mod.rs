@@ -3,16 +3,20 @@
 //! It is typed data with one canonical text, which is the identity of a cell: two scenarios are the same
 //! cell if and only if their texts are equal, and the text stands beside every journey in the store.
 
+mod background;
 mod choice;
 mod client;
+mod clients;
 mod network;
 mod stack;
 mod transport;
 mod whole;
 
+pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
+pub use clients::{Beside, Clients, Spacing, SpacingError};
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};

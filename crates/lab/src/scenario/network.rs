@@ -103,8 +103,14 @@ impl NetworkSpec {
                 let rtt = parse::duration(text).map_err(wrong)?;
                 self.rtt_ns = Some(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX));
             }
-            "down" => self.down_bit_per_s = Some(net::parse_rate(text).map_err(wrong_rate)?.0),
-            "up" => self.up_bit_per_s = Some(net::parse_rate(text).map_err(wrong_rate)?.0),
+            "down" => {
+                let rate = net::parse_rate(net::Direction::Down, text).map_err(wrong_rate)?;
+                self.down_bit_per_s = Some(rate.0);
+            }
+            "up" => {
+                let rate = net::parse_rate(net::Direction::Up, text).map_err(wrong_rate)?;
+                self.up_bit_per_s = Some(rate.0);
+            }
             "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
             "queue" => self.queue = Some(Queue::parse(text)?),
             _ if net::is_setting(key) => {
@@ -205,7 +211,7 @@ impl fmt::Display for NetworkSpec {
 }
 
 /// `ns` in the largest unit that leaves it whole.
-fn duration_text(ns: u64) -> String {
+pub(super) fn duration_text(ns: u64) -> String {
     [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
         .into_iter()
         .find(|(_, unit)| ns.is_multiple_of(*unit) && ns != 0)

@@ -9,13 +9,14 @@ choice! {
     pub enum Protocol, "protocol" {
         /// HTTP/1.1 with keep-alive (RFC 9112).
         H1 = "h1",
+        /// HTTP/1.1 with requests sent before those in front are answered (RFC 9112 section 9.3.2).
+        H1Pipelined = "h1-pipelined",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
     not_yet {
-        "h1-pipelined": "HTTP/1.1 pipelining has no client here",
         "spdy": "there is no SPDY/3.1 implementation here",
         "h3": "there is no QUIC transport here",
     }
@@ -45,6 +46,9 @@ pub struct Stack {
     pub connections_per_host: Option<u32>,
     /// How many connections it may have in all; `None` is the browser policy's number.
     pub connections_total: Option<u32>,
+    /// How many requests may be on a pipelined connection; `None` is the browser policy's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline_depth: Option<u32>,
 }
 
 impl Default for Stack {
@@ -54,6 +58,7 @@ impl Default for Stack {
             tls: Tls::Tls13,
             connections_per_host: None,
             connections_total: None,
+            pipeline_depth: None,
         }
     }
 }

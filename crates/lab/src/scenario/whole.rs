@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
-use super::{Client, NetworkSpec, Program, Protocol, Server, Stack, Tls, Transport};
+use super::{
+    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Server, Stack, Tls,
+    Transport,
+};
 
 choice! {
     /// Which clock and network a journey runs on.
@@ -81,6 +84,9 @@ pub struct Scenario {
     pub transport: Transport,
     /// Who loads it.
     pub client: Client,
+    /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Clients::is_one_alone")]
+    pub clients: Clients,
     /// Who serves it.
     pub server: Server,
     /// Whether repetitions vary.
@@ -90,6 +96,9 @@ pub struct Scenario {
     /// How its emulator releases packets. Left out of the text where they leave one by one, as they did when there was no choice.
     #[serde(default, skip_serializing_if = "Release::is_single")]
     pub release: Release,
+    /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
+    pub traffic: BackgroundTraffic,
 }
 
 impl Scenario {
@@ -102,16 +111,23 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             client: Client::default(),
+            clients: Clients::default(),
             server: Server::default(),
             nuisance: Nuisance::On,
             world: World::Sim,
             release: Release::Single,
+            traffic: BackgroundTraffic::default(),
         }
     }
 
     /// Why no world can run it, if none can.
     pub fn contradiction(&self) -> Option<&'static str> {
         let chromium = self.client.program == Program::Chromium;
+        if chromium && !self.clients.is_one_alone() {
+            return Some(
+                "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
+            );
+        }
         match (self.world, self.stack.protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
@@ -122,6 +138,9 @@ impl Scenario {
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }
+            (_, Protocol::H1Pipelined, _) if chromium => Some(
+                "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
+            ),
             _ => None,
         }
     }
@@ -160,6 +179,28 @@ mod tests {
                 r#""workers":null,"service_time_ns":0},"nuisance":"on","world":"sim"}"#,
             )
         );
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn several_clients_are_told() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.clients = Clients { count: 4, ..Clients::default() };
+        let text = scenario.canonical();
+        let told = r#""clients":{"count":4,"beside":"nobody","start_spacing":"together"},"server""#;
+        assert!(text.contains(told), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+        scenario.client.program = Program::Chromium;
+        scenario.world = World::Emu;
+        assert!(scenario.contradiction().unwrap().contains("several clients"));
+    }
+
+    #[test]
+    fn background_traffic_is_a_part_of_the_text() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.traffic = "ping:every=3s".parse().unwrap();
+        let text = scenario.canonical();
+        assert!(text.ends_with(r#""world":"sim","traffic":"ping:every=3s,size=84B"}"#), "{text}");
         assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
     }
 

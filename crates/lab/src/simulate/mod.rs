@@ -2,21 +2,24 @@
 
 mod stage;
 
+use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
 use http_stack::tls::ClientSessions;
 use proxy::Meters;
+use record::VisitRecord;
+use tokio::sync::oneshot;
 use world::sim;
 
 use self::stage::Stage;
-pub(crate) use self::stage::links;
+pub(crate) use self::stage::{links, radio};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Scenario, World};
-use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Witness};
+use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor, Witness};
 
 /// Executes journeys in virtual time.
 #[derive(Default)]
@@ -52,17 +55,40 @@ impl Simulator {
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
         let load_plan = ready.load_plan(scenario);
-        let source = Source::new(seed, 0);
-        let sessions = ClientSessions::new(detail.tls(source, "client"));
-        let browser = Rc::new(tour::browser(scenario)?.with_sessions(sessions));
-        let stage = Stage::set(scenario, &ready, load_plan.arms(), &network, source, detail);
-        let tour = tour::tour(browser, scenario, load_plan, Watched(stage.meters));
-        let journey = async move { (tour.await, traffic(detail)) };
+        let Stage { mut plan, clients, meters } =
+            Stage::set(scenario, &ready, load_plan.arms(), &network, seed, detail);
+        let visitors = Visitor::all(scenario, seed);
+        let mut tours = Vec::new();
+        for visitor in &visitors {
+            let sessions = ClientSessions::new(detail.tls(visitor.source(), "client"));
+            let browser = Rc::new(tour::browser(scenario)?.with_sessions(sessions));
+            let (load_plan, watched) = (Arc::clone(&load_plan), Watched(meters.clone()));
+            tours.push(tour::tour(browser, scenario, load_plan, watched, *visitor));
+        }
+        let first = tours.remove(0);
+        let others: Vec<_> = tours
+            .into_iter()
+            .zip(&clients[1..])
+            .map(|(tour, at)| on(&mut plan, *at, tour))
+            .collect();
+        let journey = async move {
+            let mut records = vec![first.await];
+            for other in others {
+                // A tour has no end but its own.
+                records.push(other.await.unwrap_or_else(|_| Ok(Vec::new())));
+            }
+            (records, traffic(detail))
+        };
         let (records, traffic) =
-            stage.plan.run(stage.client, journey).map_err(|error| error.to_string())?;
-        let limits = Limits::new(scenario, &ready, &network, seed)?;
-        let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
-        let visits = records.into_iter().map(measure).collect();
+            plan.run(clients[0], journey).map_err(|error| error.to_string())?;
+        let records = records.into_iter().collect::<io::Result<Vec<_>>>();
+        let records = records.map_err(|error| format!("background traffic: {error}"))?;
+        let mut visits = Vec::new();
+        for (visitor, records) in visitors.into_iter().zip(records) {
+            let limits = Limits::new(scenario, &ready, &network, visitor)?;
+            let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
+            visits.extend(records.into_iter().map(measure));
+        }
         let notes = tour::notes(scenario, &network, &ready);
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
@@ -75,6 +101,20 @@ impl Execute for Simulator {
             Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
         }
     }
+}
+
+/// Starts a tour on its client's node. What it leaves behind is to be awaited.
+fn on(
+    plan: &mut sim::Plan,
+    client: sim::NodeId,
+    tour: impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static,
+) -> oneshot::Receiver<io::Result<Vec<VisitRecord>>> {
+    let (done, records) = oneshot::channel();
+    plan.spawn(client, async move {
+        // Whoever waits for it waits until it is there.
+        let _ = done.send(tour.await);
+    });
+    records
 }
 
 /// The simulated world sees everything, but what HTTP's own windows held back.

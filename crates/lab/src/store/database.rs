@@ -36,6 +36,16 @@ impl Store {
         if path.exists() { Store::open(path) } else { Store::create(path) }
     }
 
+    /// A store without a file, which lasts as long as it is held.
+    pub fn in_memory() -> Result<Store, StoreError> {
+        let path = PathBuf::from("the memory");
+        let prepared = Connection::open_in_memory().map_err(StoreError::from);
+        match prepared.and_then(|connection| prepare(connection, &path)) {
+            Ok(connection) => Ok(Store { connection, path }),
+            Err(error) => Err(error.at(&path)),
+        }
+    }
+
     /// Where the file lies.
     pub fn path(&self) -> &Path {
         &self.path
@@ -49,14 +59,14 @@ impl Store {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     let path = path.to_owned();
-    match prepare(&path, flags) {
+    let opened = Connection::open_with_flags(&path, flags).map_err(StoreError::from);
+    match opened.and_then(|connection| prepare(connection, &path)) {
         Ok(connection) => Ok(Store { connection, path }),
         Err(error) => Err(error.at(&path)),
     }
 }
 
-fn prepare(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open_with_flags(path, flags)?;
+fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(Duration::from_secs(5))?;
     let found = check_identity(&connection, path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;

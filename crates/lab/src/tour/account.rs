@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use browser::{ConnectionUse, Visited};
-use net::{Cause, DropCause, LinkStats, Rate, Transition, Way};
+use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
 use record::{
-    ConnectionRecord, Event, EventKind, Outcome, RadioRecord, RadioStateRecord, VisitRecord,
+    ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord, RadioStateRecord,
+    SentAgain, VisitRecord,
 };
 use units::Time;
-use world::report::{Drop, Endpoint, LinkReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
-use super::{DOWN, UP, nanos, proof};
+use super::{DOWN, UP, Visitor, nanos, proof};
 use crate::scenario::View;
 
 /// Whoever can tell what the network and both ends of every connection did.
@@ -41,13 +42,20 @@ impl Account {
     }
 
     /// The record of the visit that has just ended, as the first of its journey.
-    pub(crate) fn close(self, view: View, visited: Visited, witness: &impl Witness) -> VisitRecord {
+    pub(crate) fn close(
+        self,
+        view: View,
+        visited: Visited,
+        witness: &impl Witness,
+        visitor: Visitor,
+    ) -> VisitRecord {
         let after = witness.report();
         let connections = connections(&visited.connections, &after, witness);
-        let drops = &after.drops[self.before.drops.len()..];
+        let drops = after.drops[self.before.drops.len()..].iter();
+        let drops: Vec<&Drop> = drops.filter(|drop| drop.user == visitor.number).collect();
         let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
         let delivered = |link| {
-            let bytes = |report: &Report| stats(report, link).delivered_bytes;
+            let bytes = |report: &Report| delivered_bytes(report, link, visitor);
             bytes(&after) - bytes(&self.before)
         };
         VisitRecord {
@@ -58,7 +66,7 @@ impl Account {
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
             links: proof::links(&self.before, &after),
-            events: events(&visited, drops, &after),
+            events: events(&visited, &drops, &after, visitor),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
             queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
@@ -66,15 +74,22 @@ impl Account {
             trace_digest: after.digest,
             emulation: None,
             paint: None,
-            radio: radio(&self.before, &after),
+            radio: radio(&self.before, &after, visitor),
             objects: visited.objects,
         }
     }
 }
 
-fn stats<'a>(report: &'a Report, link: &str) -> &'a LinkStats {
-    let named = report.links.iter().find(|of| of.name == link);
-    &named.expect("every stage has the access link's two directions").stats
+/// One direction of the access link.
+fn access<'a>(report: &'a Report, name: &str) -> &'a LinkReport {
+    let named = report.links.iter().find(|link| link.name == name);
+    named.expect("every stage has the access link's two directions")
+}
+
+/// What the access link has delivered of a client's packets.
+fn delivered_bytes(report: &Report, link: &str, visitor: Visitor) -> u64 {
+    let by_user = &access(report, link).delivered_bytes;
+    by_user.get(visitor.number as usize).copied().unwrap_or_default()
 }
 
 fn outcome(visited: &Visited, report: &Report) -> Outcome {
@@ -103,7 +118,7 @@ fn stillness(link: &LinkReport) -> Option<String> {
     })
 }
 
-fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
+fn events(visited: &Visited, drops: &[&Drop], report: &Report, visitor: Visitor) -> Vec<Event> {
     let event = |at: Time, kind, detail: String| Event {
         at_ns: at.as_nanos(),
         kind,
@@ -120,10 +135,13 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
         let link = &report.links[drop.link].name;
         events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
     }
-    for change in report.radios.iter().flat_map(|radio| &radio.transitions) {
+    for change in own_radio(report, visitor).into_iter().flat_map(|radio| &radio.transitions) {
         if change.at >= visited.started {
             events.push(event(change.at, EventKind::Radio, radio_change(change)));
         }
+    }
+    for handover in handovers(visited.started, report, visitor) {
+        events.push(event(handover.begins, EventKind::Radio, interrupted(&handover)));
     }
     for (index, used) in visited.connections.iter().enumerate() {
         let its =
@@ -145,9 +163,28 @@ fn events(visited: &Visited, drops: &[Drop], report: &Report) -> Vec<Event> {
     events
 }
 
-/// What the radio did since the visit began.
-fn radio(before: &Report, after: &Report) -> Option<RadioRecord> {
-    let now = after.radios.first()?;
+/// A client's own radio, if the network has radios.
+fn own_radio(report: &Report, visitor: Visitor) -> Option<&RadioReport> {
+    let name = visitor.radio();
+    report.radios.iter().find(|radio| radio.name == name)
+}
+
+/// The client's handovers since the visit began.
+fn handovers(since: Time, report: &Report, visitor: Visitor) -> Vec<Interruption> {
+    let link = &access(report, DOWN).config;
+    let handovers = link.handovers(visitor.journey_source(), visitor.number);
+    handovers.map_or_else(Vec::new, |all| all.between(since, world::now()).collect())
+}
+
+/// How long a handover took.
+fn interrupted(handover: &Interruption) -> String {
+    let span = handover.ends - handover.begins;
+    format!("handover, nothing passed for {:.1} ms", span.as_secs_f64() * 1e3)
+}
+
+/// What the client's radio did since the visit began.
+fn radio(before: &Report, after: &Report, visitor: Visitor) -> Option<RadioRecord> {
+    let now = own_radio(after, visitor)?;
     let then = before.radios.iter().find(|radio| radio.name == now.name);
     let seen = then.map_or(0, |then| then.transitions.len());
     let spent = then.map_or_else(|| now.energy.clone(), |then| now.energy.since(&then.energy));
@@ -172,23 +209,23 @@ fn radio(before: &Report, after: &Report) -> Option<RadioRecord> {
 
 /// The new state, and the packet that brought it about.
 fn radio_change(change: &Transition) -> String {
-    let state = change.to.name();
-    match change.cause {
-        None => format!("{state}, by a timer"),
+    let cause = match change.cause {
+        None => "a timer".to_owned(),
         Some(Cause { way, wire_bytes }) => {
             let way = match way {
                 Way::Up => "up",
                 Way::Down => "down",
             };
-            format!("{state}, by a packet of {wire_bytes} bytes {way}")
+            format!("a packet of {wire_bytes} bytes {way}")
         }
-    }
+    };
+    RadioChange { state: change.to.name(), cause: &cause }.to_string()
 }
 
 /// Why, and whether it turned out to be needless.
 fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
-    let verdict = if sent.spurious == Some(true) { ", needless" } else { "" };
-    format!("{sender}, {}{verdict}", sent.cause)
+    let cause = sent.cause.to_string();
+    SentAgain { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
 }
 
 fn connections(

@@ -24,9 +24,6 @@ pub(crate) const DOWN: &str = "down";
 /// The client's radio, by the name that keys its random streams.
 pub(crate) const RADIO: &str = "client";
 
-/// The client's address.
-pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-
 /// The nuisance model's spread of server time and of compute: 5 %.
 const SPREAD: f64 = 0.05;
 
@@ -57,6 +54,9 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
+    }
+    if let Some(depth) = stack.pipeline_depth {
+        policy.pipeline_depth = depth as usize;
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     Ok(Browser::new(policy, device, compute_spread))

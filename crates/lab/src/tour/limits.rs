@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use browser::Device;
-use chance::Source;
-use net::Network;
+use net::{Network, RadioConfig};
 use page::{Kind, ObjectId, Page};
 use record::VisitRecord;
 use units::Time;
 
+use super::Visitor;
 use super::ends::factors;
 use super::ready::Ready;
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
-use crate::scenario::{Origins, Program, Scenario};
+use crate::scenario::{Origins, Program, Scenario, View};
 
-/// What the floors of a journey are worked out from.
+/// What the floors of a client's visits are worked out from.
 pub(crate) struct Limits {
     /// The page with the journey's own think and compute times.
     page: Page,
@@ -25,14 +25,26 @@ pub(crate) struct Limits {
     object_work: Vec<Duration>,
     network: Network,
     origins: floor::Origins,
+    /// The client's first visit.
+    first_visit: u32,
+    /// What the client's radio makes its first packet wait, if that is the first visit's.
+    first_wait: Duration,
+}
+
+/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, or a browser of its own mind, comes before.
+fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
+    let page_comes_first = scenario.traffic.is_none() && scenario.client.program == Program::Loader;
+    let radio = network.radio.as_ref().filter(|_| page_comes_first);
+    radio.map_or(Duration::ZERO, RadioConfig::least_first_wait)
 }
 
 impl Limits {
+    /// Those of one of the clients, as if he were alone.
     pub(crate) fn new(
         scenario: &Scenario,
         ready: &Ready,
         network: &Network,
-        seed: u64,
+        visitor: Visitor,
     ) -> Result<Limits, String> {
         // A real browser's computing is its own affair: no profile says what it costs at the least.
         let name = match scenario.client.program {
@@ -41,9 +53,11 @@ impl Limits {
         };
         let mut device = Device::open(name).map_err(|e| e.to_string())?;
         device.slowdown = scenario.client.cpu_multiplier;
-        let source = Source::new(seed, 0);
-        let think = factors(scenario, ready, source.stream("origin/think"));
-        let compute = factors(scenario, ready, source.stream("loader/compute"));
+        let servers = visitor.journey_source().stream("origin/think");
+        let (think, compute) = (
+            factors(scenario, ready, servers),
+            factors(scenario, ready, visitor.source().stream("loader/compute")),
+        );
         let service = Duration::from_nanos(scenario.server.service_time_ns);
         let mut page = Page::clone(&ready.page);
         let mut object_work = Vec::with_capacity(page.objects.len());
@@ -64,7 +78,10 @@ impl Limits {
             Origins::Equal => floor::Origins::Equal,
             Origins::Recorded => floor::Origins::Recorded,
         };
-        Ok(Limits { page, object_work, network: network.clone(), origins })
+        let network = network.clone();
+        let first_wait = first_wait(scenario, &network);
+        let first_visit = scenario.clients.first_visit(scenario.client.view, visitor.number);
+        Ok(Limits { page, object_work, network, origins, first_visit, first_wait })
     }
 
     /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
@@ -79,13 +96,16 @@ impl Limits {
         let page = self.without_absent(record);
         let load =
             PageLoad { page: &page, object_work: &self.object_work, from_cache: &from_cache };
+        let is_first = record.index == self.first_visit && record.view == View::Cold.name();
+        let wait = if is_first { self.first_wait } else { Duration::ZERO };
         let floors = match Bottlenecks::are_in(&self.network) {
             false => floor::Floors::of(&load, &Path::over(&self.network, self.origins)),
             true => {
-                let start = Time::from_nanos(record.started_at_ns);
+                let start = Time::from_nanos(record.started_at_ns) + wait;
                 floor::Floors::of(&load, &Path::recorded(&self.network, self.origins, start))
             }
         };
+        let floors = floors.after(wait);
         // Every simulated visit of every test goes through here.
         debug_assert!(
             record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),

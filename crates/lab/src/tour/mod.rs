@@ -4,6 +4,8 @@
 //! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) lay a network between the ends; all else is here, once.
 
 mod account;
+mod background;
+pub(crate) mod beside;
 mod catalogue;
 mod ends;
 mod library;
@@ -12,29 +14,34 @@ mod networks;
 mod observed;
 mod proof;
 mod ready;
+mod visitor;
 
+use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use browser::{Browser, Cache, LoadPlan, Session};
+use chance::Source;
+use net::Scheduler;
 use page::Page;
 use record::VisitRecord;
-use units::Time;
 
 pub(crate) use self::account::{Account, Witness};
+pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub use self::catalogue::{device_digest, network_digest, page_digest};
 pub(crate) use self::ends::{
-    BROWSERS_IDENTITY, CLIENT, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address,
-    origins, varied,
+    BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
+    varied,
 };
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::observed::{Detail, Packets, Traffic};
 pub use self::observed::{Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::ready::Ready;
-use crate::scenario::{Nuisance, Scenario, Tcp, View};
+pub(crate) use self::visitor::{Visitor, radio_name};
+use crate::scenario::{Scenario, Tcp, View};
 
 /// How long a page may take before its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
@@ -45,32 +52,39 @@ pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 /// The nuisance model's start phase: a visit begins up to this long after the world does.
 const START_PHASE: Duration = Duration::from_secs(1);
 
-/// The journey as its client lives it: a cold visit, a warm one, or both. A warm visit is that of a
-/// browser that was closed since the cold one: it has kept its cache, not its connections.
+/// The journey as one of its clients lives it: a cold visit, a warm one, or both. A warm visit is that of a
+/// browser that was closed since the cold one: it has kept its cache, not its connections. Background traffic goes on beside and between
+/// them; the error is its own.
 pub(crate) fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
     plan: Arc<LoadPlan>,
     witness: impl Witness + 'static,
-) -> impl Future<Output = Vec<VisitRecord>> + 'static {
+    visitor: Visitor,
+) -> impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static {
     let view = scenario.client.view;
-    let varies = scenario.nuisance == Nuisance::On;
+    let first_visit = scenario.clients.first_visit(view, visitor.number);
+    let background = Background::of(scenario, plan.arms());
     async move {
-        if varies {
-            world::sleep_until(Time::ZERO + start_phase()).await;
+        if let Some(background) = background {
+            background.send(visitor.address(), browser.sessions())?;
         }
+        visitor.wait().await;
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
-        let cold = visit(&browser, &cache, &plan, &witness, View::Cold).await;
+        let cold = visit(&browser, &cache, &plan, &witness, visitor, View::Cold).await;
         if view != View::Warm {
             records.push(cold);
         }
         if view != View::Cold {
             world::sleep(BETWEEN_VISITS).await;
-            let warm = visit(&browser, &cache, &plan, &witness, View::Warm).await;
-            records.push(VisitRecord { index: records.len() as u32, ..warm });
+            let warm = visit(&browser, &cache, &plan, &witness, visitor, View::Warm).await;
+            records.push(warm);
         }
-        records
+        for (record, index) in records.iter_mut().zip(first_visit..) {
+            record.index = index;
+        }
+        Ok(records)
     }
 }
 
@@ -79,9 +93,9 @@ pub(crate) fn hosts(page: &Page) -> impl Iterator<Item = (String, IpAddr)> {
     page.hosts.iter().enumerate().map(|(index, host)| (host.name.clone(), origin_address(index)))
 }
 
-/// How long after the world this journey begins, drawn for it.
-pub(crate) fn start_phase() -> Duration {
-    world::stream("visit/phase").span(START_PHASE)
+/// How long after the world a journey begins, drawn for it.
+fn start_phase(source: Source) -> Duration {
+    source.stream("visit/phase").span(START_PHASE)
 }
 
 /// One visit by a browser started for it.
@@ -90,12 +104,13 @@ async fn visit(
     cache: &Rc<Cache>,
     plan: &Arc<LoadPlan>,
     witness: &impl Witness,
+    visitor: Visitor,
     view: View,
 ) -> VisitRecord {
     let account = Account::open(witness);
     let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
     let visited = session.visit(plan, VISIT_LIMIT).await;
-    account.close(view, visited, witness)
+    account.close(view, visited, witness, visitor)
 }
 
 /// What a reader of a journey's results must know: what was modelled, defaulted or not shaped.
@@ -103,7 +118,24 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.traffic.note());
+    notes.extend(company(scenario, network));
     notes.dedup();
+    notes
+}
+
+/// What it means that several clients share the network.
+fn company(scenario: &Scenario, network: &net::Network) -> Vec<String> {
+    if scenario.clients.users() == 1 {
+        return Vec::new();
+    }
+    let mut notes = vec![format!(
+        "{} devices share the network's first hop: floors are those of a client alone, what links counted is of all",
+        scenario.clients.users()
+    )];
+    if network.down.handover.is_some() && network.down.scheduler == Scheduler::Fifo {
+        notes.push("one queue for all: all devices are handed over together".to_owned());
+    }
     notes
 }
 

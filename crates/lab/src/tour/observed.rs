@@ -18,7 +18,7 @@ use units::Time;
 use world::report::Endpoint;
 use world::sim::Sighting;
 
-use super::CLIENT;
+use super::visitor;
 use crate::emulate::Frame;
 use crate::journey::JourneyResult;
 use crate::scenario::Scenario;
@@ -116,12 +116,14 @@ pub struct Observed {
     traffic: Traffic,
 }
 
-/// One visit of a journey that was watched: what happened from its navigation start to the next visit's.
+/// One visit of a journey that was watched: what happened from its navigation start to its client's next visit's.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedVisit<'a> {
     journey: &'a Observed,
     /// What was measured.
     pub record: &'a VisitRecord,
+    /// Whose visit it is.
+    client: u32,
     ends: Time,
 }
 
@@ -133,19 +135,28 @@ impl Observed {
         page: &Page,
         traffic: Traffic,
     ) -> Observed {
-        let hosts = super::hosts(page).map(|(name, address)| (address, name)).collect();
+        let beside = (!scenario.traffic.is_none())
+            .then(|| (super::TRAFFIC_HOST.to_owned(), super::TRAFFIC_SERVER));
+        let hosts = super::hosts(page).chain(beside).map(|(name, address)| (address, name));
+        let hosts = hosts.collect();
         Observed { scenario, seed, result, hosts, traffic }
     }
 
     /// The journey's visits, in order.
     pub fn visits(&self) -> impl Iterator<Item = ObservedVisit<'_>> {
         let records = self.result.visits.iter().map(|visit| &visit.record);
-        let next = records.clone().skip(1).map(|next| Time::from_nanos(next.started_at_ns));
-        records.zip(next.chain([Time::NEVER])).map(|(record, ends)| ObservedVisit {
-            journey: self,
-            record,
-            ends,
+        records.clone().map(move |record| {
+            let client = self.client_of(record);
+            let mut later = records.clone().filter(|next| next.index > record.index);
+            let next = later.next().filter(|next| self.client_of(next) == client);
+            let ends = next.map_or(Time::NEVER, |next| Time::from_nanos(next.started_at_ns));
+            ObservedVisit { journey: self, record, client, ends }
         })
+    }
+
+    /// The number of the client whose visit it is.
+    fn client_of(&self, record: &VisitRecord) -> u32 {
+        self.scenario.clients.who(self.scenario.client.view, record.index).0
     }
 }
 
@@ -184,8 +195,10 @@ impl<'a> ObservedVisit<'a> {
     /// opening.
     pub fn connections(&self) -> Vec<(&'a Endpoint, Option<&'a Endpoint>)> {
         let endpoints = &self.journey.traffic.endpoints;
-        let mut clients: Vec<&Endpoint> =
-            endpoints.iter().filter(|end| end.active && self.includes(end.opened_at)).collect();
+        let is_own = |end: &&Endpoint| {
+            end.active && end.local.ip() == self.client() && self.includes(end.opened_at)
+        };
+        let mut clients: Vec<&Endpoint> = endpoints.iter().filter(is_own).collect();
         clients.sort_by_key(|end| (end.opened_at, end.local));
         let server = |client: &Endpoint| {
             let is_its = |end: &&Endpoint| {
@@ -196,9 +209,14 @@ impl<'a> ObservedVisit<'a> {
         clients.into_iter().map(|client| (client, server(client))).collect()
     }
 
+    /// The client's number.
+    pub fn client_number(&self) -> u32 {
+        self.client
+    }
+
     /// The client's address.
     pub fn client(&self) -> IpAddr {
-        CLIENT
+        visitor::address(self.client)
     }
 
     /// The servers' addresses and names.

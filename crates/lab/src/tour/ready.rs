@@ -89,6 +89,7 @@ impl Ready {
         hosts
             .map(|host| Arm {
                 protocol: protocol(scenario.stack.protocol, host),
+                pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
                 security,
                 port: if security == Security::None { 80 } else { 443 },
                 blocked: scenario.client.blocked_hosts.contains(&host.name),
@@ -102,6 +103,6 @@ impl Ready {
 fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
         (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
-        (Protocol::H1, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
+        (Protocol::H1 | Protocol::H1Pipelined, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }
 }

@@ -88,7 +88,10 @@ fn write_emulated(
     writer: &mut Writer<Vec<u8>>,
 ) -> io::Result<()> {
     let here = interfaces.values().next().expect("each side has an interface");
-    let of_side = |frame: &&Frame| frame.client == (side == Side::Client);
+    let of_side = |frame: &&Frame| match side {
+        Side::Client => frame.client && frame.user == visit.client_number(),
+        Side::Servers => !frame.client,
+    };
     for frame in frames.iter().filter(of_side) {
         let at = Time::from_nanos(frame.at_ns);
         if visit.includes(at) {

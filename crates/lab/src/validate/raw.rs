@@ -56,6 +56,7 @@ pub struct RawPart {
     pub coalesced_loads: Typed,
     pub chromium_loads: Typed,
     pub nuisance: Varied,
+    pub traffic: Varied,
     #[serde(default)]
     pub page: RawPage,
     #[serde(default)]
@@ -73,11 +74,16 @@ pub struct RawPart {
 impl RawPart {
     /// What of it spans the grid; the world is not for a part to say.
     pub fn into_grid(self) -> RawGrid {
-        let RawPart { nuisance, page, network, stack, transport, client, server, .. } = self;
+        let RawPart { nuisance, traffic, page, network, stack, transport, client, server, .. } =
+            self;
         RawGrid {
             nuisance,
             world: None,
             release: None,
+            clients: None,
+            beside: None,
+            start_spacing: None,
+            traffic,
             page,
             network,
             stack,

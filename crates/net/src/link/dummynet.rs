@@ -1,14 +1,14 @@
 //! A dummynet pipe as the Linux port of ipfw3 runs it (`dummynet_io`, `serve_sched` and
 //! `transmit_event` of `ip_dn_io.c`).
 //!
-//! Time is counted in ticks of 1 ms (`hz` 1000), but the timer runs once a jiffy (4 ms at HZ 250) and then
+//! Time is counted in ticks (of 1 ms: `hz` 1000), but on Linux the timer runs once a jiffy (4 ms at HZ 250) and then
 //! moves by all its ticks at once: packets leave in batches. A pipe has a credit in bits: it grows with the
 //! ticks, a packet is served when it is not negative, and takes its length from it, so that the rate holds
 //! in the long run. An idle pipe begins without credit (`io_fast` 0).
 //!
 //! Order: loss (before this file), tail drop when the slots are taken, serialisation, delay. The delay is cut
-//! to whole ticks. Left out: RED, weighted queues, bursts, MAC overhead profiles, and the port's corrections
-//! of its clock.
+//! to whole ticks. A queue in bytes is full when it holds more than its limit without the packet that comes. Left out: RED, weighted queues, bursts, MAC overhead profiles, and the port's corrections
+//! of its clock; and the limit of limits (`pipe_slot_limit`, 100 unless an administrator says otherwise).
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use units::{BitsPerSec, Time};
 use super::crossing::{Crossing, nanos_between};
 use crate::delay_line::Order;
 use crate::queue::{Depth, DropTail};
-use crate::{DropCause, LinkConfig};
-
-/// Dummynet's `hz`.
-const TICKS_PER_SEC: u64 = 1000;
-const TICK: Duration = Duration::from_millis(1);
+use crate::{DropCause, LinkConfig, QueueLimit};
 
 pub(super) struct Dummynet {
+    tick_ns: u64,
+    /// Its `hz`.
+    ticks_per_sec: u64,
     /// Bits a second; `None`: no limit.
     bandwidth: Option<i128>,
     delay_ticks: u64,
     ticks_per_timer: u64,
+    limit: QueueLimit,
     queue: DropTail,
     /// The tick at which the next packet can be served at the earliest, and the credit then, in bits times
     /// ticks a second. The credit is not negative.
@@ -36,12 +36,16 @@ pub(super) struct Dummynet {
 }
 
 impl Dummynet {
-    pub(super) fn new(config: &LinkConfig, timer: Duration) -> Dummynet {
+    pub(super) fn new(config: &LinkConfig, tick: Duration, timer: Duration) -> Dummynet {
         let rate = config.rate.mean();
+        let ticks = |span: Duration| (span.as_nanos() / tick.as_nanos()) as u64;
         Dummynet {
+            tick_ns: tick.as_nanos() as u64,
+            ticks_per_sec: ticks(Duration::from_secs(1)),
             bandwidth: (rate < BitsPerSec::UNLIMITED).then_some(i128::from(rate.0.max(1))),
-            delay_ticks: (config.delay.as_nanos() / TICK.as_nanos()) as u64,
-            ticks_per_timer: ((timer.as_nanos() / TICK.as_nanos()) as u64).max(1),
+            delay_ticks: ticks(config.delay),
+            ticks_per_timer: ticks(timer).max(1),
+            limit: config.queue,
             queue: DropTail::new(config.queue),
             serves_at: 0,
             credit: 0,
@@ -52,7 +56,7 @@ impl Dummynet {
         self.queue.advance(now);
         let tick = self.tick(now);
         let waits = self.serves_at > tick;
-        if waits && !self.queue.has_room(bytes) {
+        if waits && !self.has_room(bytes) {
             return Err(DropCause::QueueFull);
         }
         if !waits && self.serves_at < tick {
@@ -81,7 +85,7 @@ impl Dummynet {
     fn serve(&mut self, bytes: u32) -> u64 {
         let at = self.serves_at;
         let Some(bandwidth) = self.bandwidth else { return at };
-        self.credit -= i128::from(u64::from(bytes) * 8 * TICKS_PER_SEC);
+        self.credit -= i128::from(u64::from(bytes) * 8 * self.ticks_per_sec);
         if self.credit >= 0 {
             return at;
         }
@@ -93,14 +97,21 @@ impl Dummynet {
 
     /// `dn_cfg.curr_time`: the tick that the timer saw when it last ran.
     fn tick(&self, now: Time) -> u64 {
-        let ticks = now.as_nanos() / TICK.as_nanos() as u64;
+        let ticks = now.as_nanos() / self.tick_ns;
         ticks - ticks % self.ticks_per_timer
     }
 
     /// When the timer first sees `tick`.
     fn instant(&self, tick: u64) -> Time {
-        let nanos =
-            tick.next_multiple_of(self.ticks_per_timer).saturating_mul(TICK.as_nanos() as u64);
+        let nanos = tick.next_multiple_of(self.ticks_per_timer).saturating_mul(self.tick_ns);
         Time::from_nanos(nanos)
+    }
+
+    /// `dn_enqueue`: `len_bytes > qsize` or `length >= qsize` drops.
+    fn has_room(&self, bytes: u32) -> bool {
+        match self.limit {
+            QueueLimit::Bytes(limit) => self.queue.depth().bytes <= limit,
+            QueueLimit::Packets(_) | QueueLimit::Unlimited => self.queue.has_room(bytes),
+        }
     }
 }

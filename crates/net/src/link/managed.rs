@@ -1,55 +1,74 @@
-//! A link whose queue is managed: who is dropped is decided when the server is free, so service is an
-//! event of its own.
+//! A link whose next packet is chosen when the server is free: because queue management decides then who is dropped, because users take
+//! turns, or because they are away for a moment. Service is an event of its own.
+//!
+//! The server takes slices: whole packets, or parts of them where a turn or a user's presence ends in the middle.
 
-use chance::Stream;
+use chance::Source;
 use units::Time;
 
-use crate::queue::{CodelQueue, Depth, Discipline, DropHead, Drops, FqCodel, PieQueue, Queued};
-use crate::server::{Server, Service};
-use crate::{DropCause, LinkConfig, Management};
+use super::lane::{Lane, Served, Slice};
+use super::turns::{self, Turn, Turns};
+use crate::queue::{Depth, Drops, Queued};
+use crate::server::Server;
+use crate::{DropCause, LinkConfig, Management, Scheduler};
 
 pub(super) struct Managed<P> {
-    discipline: Box<dyn Discipline<P> + Send>,
+    config: LinkConfig,
+    source: Source,
+    name: String,
+    /// One for all users, or one a user, by their numbers.
+    lanes: Vec<Lane<P>>,
+    turns: Box<dyn Turns>,
     server: Server,
-    /// Since when somebody waits.
-    waiting_since: Time,
-    /// When the server takes the next packet.
+    /// When the server takes the next slice.
     serves_at: Option<Time>,
 }
 
 impl<P: Send + 'static> Managed<P> {
-    /// A managed queue; `None` for droptail, which needs none of this.
-    pub(super) fn new(config: &LinkConfig, stream: Stream) -> Option<Managed<P>> {
-        let LinkConfig { queue, mtu, .. } = *config;
-        let discipline: Box<dyn Discipline<P> + Send> = match config.management {
-            Management::DropTail => return None,
-            Management::DropHead => Box::new(DropHead::new(queue)),
-            Management::Codel(codel) => Box::new(CodelQueue::new(codel, queue, mtu)),
-            Management::FqCodel(codel) => Box::new(FqCodel::new(codel, queue, mtu)),
-            Management::Pie(pie) => Box::new(PieQueue::new(pie, queue, mtu, stream)),
-        };
-        let server = Server::new(&config.rate);
-        Some(Managed { discipline, server, waiting_since: Time::ZERO, serves_at: None })
+    /// A queue that is managed or shared; `None` for a plain one, which needs none of this.
+    pub(super) fn new(config: &LinkConfig, source: &Source, name: &str) -> Option<Managed<P>> {
+        let is_plain = config.management == Management::DropTail
+            && config.scheduler == Scheduler::Fifo
+            && config.channels.are_perfect()
+            && config.handover.is_none();
+        if is_plain {
+            return None;
+        }
+        Some(Managed {
+            lanes: Vec::new(),
+            turns: turns::of(config),
+            server: Server::new(&config.rate),
+            serves_at: None,
+            config: config.clone(),
+            source: *source,
+            name: name.to_owned(),
+        })
     }
-}
 
-impl<P> Managed<P> {
-    /// A packet joins the queue. The services that were due before must have been run.
+    /// A packet joins its queue. The services that were due before must have been run.
     pub(super) fn enqueue(
         &mut self,
         now: Time,
         packet: Queued<P>,
         drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
-        let was_empty = self.depth().packets == 0;
-        let outcome = self.discipline.enqueue(now, packet, drops);
-        if was_empty {
-            self.waiting_since = now;
+        let number = match self.config.scheduler {
+            Scheduler::Fifo => 0,
+            Scheduler::RoundRobin | Scheduler::ProportionalFair(_) => packet.packet.user,
+        };
+        while self.lanes.len() <= number as usize {
+            let next = self.lanes.len() as u32;
+            self.lanes.push(Lane::new(&self.config, &self.source, &self.name, next));
+        }
+        let outcome = self.lanes[number as usize].enqueue(now, packet, drops);
+        if outcome == Ok(true) {
             self.plan();
         }
-        outcome
+        outcome.map(|_| ())
     }
+}
 
+impl<P> Managed<P> {
     /// When the next service begins.
     pub(super) fn serves_at(&self) -> Option<Time> {
         self.serves_at
@@ -60,19 +79,11 @@ impl<P> Managed<P> {
         self.serves_at.is_some_and(|at| at <= now)
     }
 
-    /// Runs the next service, if it is due by `now`. A discipline that drops all it has leaves the server
-    /// idle.
-    pub(super) fn serve(
-        &mut self,
-        now: Time,
-        drops: &mut Drops<P>,
-    ) -> Option<(Queued<P>, Service)> {
+    /// The next packet whose last slice is due by `now`. A lane that drops all it has leaves the server idle.
+    pub(super) fn serve(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Served<P>> {
         while let Some(at) = self.serves_at.filter(|at| *at <= now) {
-            let packet = self.discipline.dequeue(at, drops);
-            let served = packet.map(|packet| {
-                let service = self.server.serve(self.waiting_since, packet.packet.wire_bytes);
-                (packet, service)
-            });
+            self.lanes.iter_mut().for_each(|lane| lane.lose(at, drops));
+            let served = self.serve_slice(at, drops);
             self.plan();
             if served.is_some() {
                 return served;
@@ -81,12 +92,35 @@ impl<P> Managed<P> {
         None
     }
 
+    fn serve_slice(&mut self, at: Time, drops: &mut Drops<P>) -> Option<Served<P>> {
+        let Managed { lanes, turns, server, config, .. } = self;
+        let is_ready = |lane: usize| lanes[lane].next() <= at;
+        if !(0..lanes.len()).any(is_ready) {
+            return None;
+        }
+        let Turn { lane, most_bytes } = turns.next(at, lanes.len(), &is_ready);
+        let Slice { bytes, service, done } =
+            lanes[lane].serve(most_bytes, &config.channels, server, drops)?;
+        turns.served(lane, bytes, service);
+        done
+    }
+
+    /// How much waits.
     pub(super) fn depth(&self) -> Depth {
-        self.discipline.depth()
+        self.lanes.iter().map(Lane::depth).fold(Depth::default(), |all, lane| Depth {
+            packets: all.packets + lane.packets,
+            bytes: all.bytes + lane.bytes,
+        })
+    }
+
+    /// How many packets wait or are being served in slices.
+    pub(super) fn packets(&self) -> usize {
+        self.lanes.iter().map(Lane::packets).sum()
     }
 
     fn plan(&mut self) {
-        let at = self.server.starts(self.waiting_since);
-        self.serves_at = (self.depth().packets > 0 && at < Time::NEVER).then_some(at);
+        self.lanes.iter_mut().for_each(|lane| lane.plan(&self.server));
+        let first = self.lanes.iter().map(Lane::next).min();
+        self.serves_at = first.filter(|at| *at < Time::NEVER);
     }
 }

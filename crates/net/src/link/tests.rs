@@ -6,9 +6,11 @@ use units::{BitsPerSec, Time};
 
 use super::*;
 use crate::{
-    Codel, Direction, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit, Rate, Reorder,
-    Trace, TraceOptions,
+    Channels, Codel, Direction, Handover, Jitter, JitterShape, LossModel, Management, Pie,
+    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler, Trace, TraceOptions,
 };
+
+mod shared;
 
 const MS: u64 = 1_000_000;
 
@@ -176,7 +178,8 @@ mod dummynet {
             Duration::from_millis(delay_ms),
             QueueLimit::Packets(50),
         );
-        link(LinkConfig { emulator: Emulator::Dummynet { timer }, ..plain })
+        let tick = Duration::from_millis(1);
+        link(LinkConfig { emulator: Emulator::Dummynet { tick, timer }, ..plain })
     }
 
     /// One 1500-byte packet at 150 kbit/s takes 80 ms; 50 slots and the one in service drain in 4 s more.
@@ -232,12 +235,64 @@ mod dummynet {
     #[test]
     fn loss_comes_before_the_slots() {
         let lossy = LinkConfig { loss: LossModel::Random(1.0), ..config() };
-        let emulator = Emulator::Dummynet { timer: Duration::from_millis(4) };
+        let ms = Duration::from_millis;
+        let emulator = Emulator::Dummynet { tick: ms(1), timer: ms(4) };
         let mut link = link(LinkConfig { emulator, ..lossy });
         for n in 0..9 {
             assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Dropped(DropCause::Loss));
         }
     }
+}
+
+/// FreeBSD at `kern.hz=100`: the timer runs every tick of 10 ms, and delays are cut to whole ones.
+#[test]
+fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
+    let tick = Duration::from_millis(10);
+    let emulator = Emulator::Dummynet { tick, timer: tick };
+    let queue = QueueLimit::Packets(50);
+    let rate = BitsPerSec::kbit(1200).into();
+    let delay = Duration::from_millis(29);
+    let mut link = link(LinkConfig { emulator, queue, rate, delay, ..config() });
+    for n in 0..50 {
+        assert_eq!(offer(&mut link, at(3), 1500, n), Verdict::Queued);
+    }
+    // A packet takes one tick; of 29 ms two ticks are left.
+    let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
+    assert_eq!(arrivals, (0..50).map(|n| at(30 + 10 * n)).collect::<Vec<_>>());
+}
+
+/// `dn_enqueue`: a queue in bytes is full when it holds more than its limit, whatever comes.
+#[test]
+fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
+    let tick = Duration::from_millis(1);
+    let dummynet = Emulator::Dummynet { tick, timer: tick };
+    for (emulator, accepted) in [(Emulator::Farlink, 3), (dummynet, 4)] {
+        let queue = QueueLimit::Bytes(3000);
+        let rate = BitsPerSec::kbit(100).into();
+        let mut link = link(LinkConfig { emulator, queue, rate, ..config() });
+        // One is in service; two fill 3000 bytes, which is not more than 3000.
+        let found = (0..9).filter(|n| offer(&mut link, at(0), 1500, *n) == Verdict::Queued).count();
+        assert_eq!(found, accepted, "{emulator:?}");
+    }
+}
+
+/// An LTE cell's link: what is late is late after it was serialised, so that a full queue hides none of it, and the rate holds.
+#[test]
+fn repetitions_come_after_the_queue_and_take_no_rate() {
+    let harq = Some(crate::Harq::default());
+    let queue = QueueLimit::Unlimited;
+    let mut link = link(LinkConfig { harq, queue, ..config() });
+    for n in 0..5000 {
+        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+    }
+    let arrivals = drain(&mut link);
+    assert!(arrivals.iter().map(|arrival| arrival.2).eq(0..5000), "RLC keeps the order");
+    let late = |(when, _, body): &(Time, u32, u32)| *when - at(11 + u64::from(*body));
+    // A packet is a block here, and on time if none of the eight up to it failed, nor of sixteen twice: 0.9^8 * 0.99^8 * 0.999^8 = 39 %.
+    let on_time = arrivals.iter().filter(|arrival| late(arrival).is_zero()).count();
+    assert!((1700..2300).contains(&on_time), "{on_time} of 5000");
+    assert!(arrivals.iter().all(|arrival| late(arrival) < Duration::from_millis(172)));
+    assert!(link.stats().service_rate() == Some(BitsPerSec::mbit(12)));
 }
 
 /// `netem_enqueue`: limit, then `max(now + delay, the last one's time) + length / rate`.
@@ -410,7 +465,7 @@ fn marks_come_out_with_the_packet() {
     let queue = QueueLimit::Unlimited;
     let mut link = link(LinkConfig { management, queue, ..config() });
     for n in 0..500u32 {
-        let packet = Packet { wire_bytes: 1500, flow: 1, ect: true };
+        let packet = Packet { flow: 1, ect: true, ..Packet::new(1500) };
         let _ = link.handle(at(u64::from(n) / 2), packet, n);
     }
     let mut marks = 0;
@@ -443,12 +498,33 @@ struct Offer {
     bytes: u32,
     flow: u32,
     ect: bool,
+    user: u32,
 }
 
 fn offers() -> impl Strategy<Value = Vec<Offer>> {
-    let offer = (0..3_000_000u64, 40..=1600u32, any::<u32>(), any::<bool>())
-        .prop_map(|(gap_ns, bytes, flow, ect)| Offer { gap_ns, bytes, flow, ect });
+    let offer = (0..3_000_000u64, 40..=1600u32, any::<u32>(), any::<bool>(), 0..3u32)
+        .prop_map(|(gap_ns, bytes, flow, ect, user)| Offer { gap_ns, bytes, flow, ect, user });
     prop::collection::vec(offer, 1..200)
+}
+
+fn scheduler() -> impl Strategy<Value = Scheduler> {
+    prop_oneof![
+        2 => Just(Scheduler::Fifo),
+        1 => Just(Scheduler::RoundRobin),
+        1 => Just(Scheduler::ProportionalFair(ProportionalFair::default())),
+    ]
+}
+
+fn channels() -> impl Strategy<Value = Channels> {
+    prop_oneof![2 => Just(vec![]), 1 => Just(vec![1.0, 0.3])].prop_map(Channels::new)
+}
+
+fn handover() -> impl Strategy<Value = Option<Handover>> {
+    let some = any::<bool>().prop_map(|lossless| {
+        let ms = Duration::from_millis;
+        Some(Handover { every: ms(40), least: ms(3), most: ms(9), lossless })
+    });
+    prop_oneof![2 => Just(None), 1 => some]
 }
 
 fn any_link() -> impl Strategy<Value = LinkConfig> {
@@ -474,23 +550,30 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
     let emulator = prop_oneof![
         4 => Just(Emulator::Farlink),
         1 => Just(Emulator::Netem),
-        1 => Just(Emulator::Dummynet { timer: Duration::from_millis(4) }),
+        1 => Just(Emulator::Dummynet { tick: Duration::from_millis(1), timer: Duration::from_millis(4) }),
     ];
     let spread = prop_oneof![Just(0), 0..15_000u64].prop_map(Duration::from_micros);
     let jitter = spread.prop_map(|spread| Jitter { spread, shape: JitterShape::Uniform });
     let reorder = prop_oneof![2 => Just(Reorder::Never), 1 => Just(Reorder::ByJitter), 1 => Just(Reorder::Jump(0.2))];
     let chances = (prop_oneof![Just(0.0), 0.0..0.5f64], prop_oneof![Just(0.0), 0.0..0.5f64]);
-    (rate, queue, management, emulator, jitter, reorder, chances).prop_map(
-        |(rate, queue, management, emulator, jitter, reorder, (loss, duplicate))| LinkConfig {
-            queue,
-            management,
-            emulator,
-            jitter,
-            reorder,
-            loss: LossModel::Random(loss),
-            duplicate,
-            processing_jitter: ProcessingJitter::UpToOneSerialisation,
-            ..LinkConfig::new(rate, Duration::from_millis(10), queue)
+    let (variation, shared) = ((jitter, reorder), (scheduler(), channels(), handover()));
+    (rate, queue, management, emulator, variation, chances, shared).prop_map(
+        |(rate, queue, management, emulator, (jitter, reorder), (loss, duplicate), shared)| {
+            LinkConfig {
+                scheduler: shared.0,
+                channels: shared.1,
+                handover: shared.2,
+                harq: (duplicate > 0.1).then(crate::Harq::default),
+                queue,
+                management,
+                emulator,
+                jitter,
+                reorder,
+                loss: LossModel::Random(loss),
+                duplicate,
+                processing_jitter: ProcessingJitter::UpToOneSerialisation,
+                ..LinkConfig::new(rate, Duration::from_millis(10), queue)
+            }
         },
     )
 }
@@ -506,6 +589,7 @@ proptest! {
     ) {
         let keeps_order = config.reorder == Reorder::Never
             && config.emulator != Emulator::Netem
+            && config.scheduler == Scheduler::Fifo
             && !matches!(config.management, Management::FqCodel(_));
         let mut link = Link::new(config, &Source::new(seed, 0), "test");
         let (mut now, mut bodies, mut fallen) = (Time::ZERO, Vec::new(), 0);
@@ -514,8 +598,8 @@ proptest! {
             while let Some(packet) = link.poll(now) {
                 bodies.push(packet.body);
             }
-            let Offer { bytes, flow, ect, .. } = *offer;
-            let _ = link.handle(now, Packet { wire_bytes: bytes, flow, ect }, body);
+            let Offer { bytes, flow, ect, user, .. } = *offer;
+            let _ = link.handle(now, Packet { wire_bytes: bytes, flow, ect, user }, body);
             while let Some(packet) = link.fallen() {
                 prop_assert!(packet.at <= now);
                 fallen += 1;
@@ -543,7 +627,7 @@ proptest! {
             stats.offered_bytes + stats.duplicated_bytes,
             stats.delivered_bytes + stats.dropped_bytes
         );
-        prop_assert!(stats.managed_packets + stats.queue_full_packets >= fallen);
+        prop_assert!(stats.managed_packets + stats.queue_full_packets + stats.lost_packets >= fallen);
         if keeps_order {
             prop_assert!(bodies.is_sorted(), "{:?}", bodies);
             prop_assert_eq!(stats.reordered_packets, 0);

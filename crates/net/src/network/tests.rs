@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit,
-    Rate, Reorder,
+    Channels, Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
+    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler,
 };
 
 const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
@@ -166,8 +166,14 @@ fn each_setting_of_a_link_can_be_typed() {
     assert_eq!(link("aqm=fq_codel").queue, QueueLimit::Packets(10_240));
     assert_eq!(link("aqm=codel,queue=50pkt").queue, QueueLimit::Packets(50));
     assert_eq!(link("emulator=dummynet").queue, QueueLimit::Packets(50));
-    let timer = Duration::from_millis(1);
-    assert_eq!(link("emulator=dummynet,timer=1ms").emulator, Emulator::Dummynet { timer });
+    let clock = |settings: &str| match link(settings).emulator {
+        Emulator::Dummynet { tick, timer } => (tick.as_millis(), timer.as_millis()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(clock("emulator=dummynet"), (1, 4));
+    assert_eq!(clock("emulator=dummynet,timer=1ms"), (1, 1));
+    assert_eq!(clock("emulator=dummynet,tick=10ms"), (10, 10), "FreeBSD at kern.hz=100");
+    assert_eq!(clock("emulator=dummynet,tick=2ms,timer=4ms"), (2, 4));
     let model = GilbertElliott { to_bad: 0.01, to_good: 0.99, loss_in_bad: 1.0, loss_in_good: 0.0 };
     assert_eq!(link("gemodel=1%").loss, LossModel::GilbertElliott(model));
     let spread = Duration::from_millis(3);
@@ -188,6 +194,14 @@ fn what_excludes_each_other_is_refused() {
     assert!(
         refused("timer=1ms").contains("timer cannot be combined with any emulator but dummynet")
     );
+    assert!(
+        refused("tick=10ms").contains("tick cannot be combined with any emulator but dummynet")
+    );
+    assert!(
+        refused("emulator=dummynet,tick=10ms,timer=4ms")
+            .contains("timer cannot be combined with a tick that does not divide it")
+    );
+    assert!(refused("emulator=dummynet,tick=3ms").contains("1ms, 2ms, 4ms, 5ms or 10ms"));
     assert!(refused("queue=9KB,emulator=netem").contains("a queue in bytes"));
     assert!(refused("loss=1%,gemodel=1%").contains("`gemodel` is set twice"));
     assert!(refused("aqm=red").contains("`red` is not queue management: write `droptail`"));
@@ -290,18 +304,43 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     ];
     let reorder =
         prop_oneof![Just(Reorder::Never), Just(Reorder::ByJitter), share().prop_map(Reorder::Jump)];
+    let slot = Duration::from_micros(1500);
+    let scheduler = prop_oneof![
+        Just(Scheduler::Fifo),
+        Just(Scheduler::RoundRobin),
+        Just(Scheduler::ProportionalFair(ProportionalFair::default())),
+        Just(Scheduler::ProportionalFair(ProportionalFair { slot, ..ProportionalFair::default() })),
+    ];
+    let channels = prop::collection::vec(0.001..=1.0f64, 0..4).prop_map(Channels::new);
     let mtu = prop_oneof![Just(1500), 576..=65_535u32];
-    (rate, delay, queue, loss_model(), (management, jitter, reorder, share(), mtu)).prop_map(
-        |(rate, delay, queue, loss, (management, jitter, reorder, duplicate, mtu))| LinkConfig {
-            loss,
-            management,
-            jitter,
-            reorder,
-            duplicate,
-            mtu,
-            ..LinkConfig::new(rate, delay, queue)
-        },
+    (
+        rate,
+        delay,
+        queue,
+        loss_model(),
+        (management, jitter, reorder, share(), mtu),
+        (scheduler, channels),
     )
+        .prop_map(
+            |(
+                rate,
+                delay,
+                queue,
+                loss,
+                (management, jitter, reorder, duplicate, mtu),
+                (scheduler, channels),
+            )| LinkConfig {
+                scheduler,
+                channels,
+                loss,
+                management,
+                jitter,
+                reorder,
+                duplicate,
+                mtu,
+                ..LinkConfig::new(rate, delay, queue)
+            },
+        )
 }
 
 proptest! {
@@ -354,6 +393,51 @@ fn a_queue_may_be_given_in_bandwidth_delay_products() {
 }
 
 #[test]
+fn a_network_has_handovers() {
+    let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,handover.every=60000ms,handover.length=50ms..150ms,handover.lossless=true";
+    let network = Network::parse(text).unwrap();
+    assert_eq!(network.to_string(), text);
+    assert_eq!(network.up.handover, network.down.handover);
+    let changed =
+        Network::parse("3g,handover.lossless=false,handover.length=40ms,handover.every=10s");
+    let handover = changed.unwrap().up.handover.unwrap();
+    assert_eq!((handover.least, handover.most), (handover.most, Duration::from_millis(40)));
+    assert!(!handover.lossless);
+    let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(refused("3g,handover.length=50ms").contains("`handover.every` is missing"));
+    assert!(refused("3g,handover.every=1s").contains("`handover.length` is missing"));
+    assert!(refused("3g,handover.every=1s,handover.length=2s").contains("until the next one"));
+    assert!(refused("3g,handover.every=9s,handover.length=2s..1s").contains("50ms..150ms"));
+    assert!(
+        refused("3g,handover.every=9s,handover.length=1s,handover.lossless=no").contains("`false`")
+    );
+    assert!(refused("3g,handover.evry=9s").contains("handover.every"));
+    assert!(
+        refused("3g,emulator=netem,handover.every=9s,handover.length=1s")
+            .contains("emulator=netem")
+    );
+    assert!(refused("3g,hop.1.handover.every=9s").contains("no setting"));
+    assert_eq!(Network::parse("3g,handover.every=never").unwrap().up.handover, None);
+}
+
+#[test]
+fn a_link_has_a_scheduler() {
+    let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,up.scheduler=round-robin,\
+                down.scheduler=proportional-fair slot 2ms window 100ms,channels=100% 50%";
+    let network = Network::parse(text).unwrap();
+    assert_eq!(network.up.scheduler, Scheduler::RoundRobin);
+    assert_eq!([0, 1, 2].map(|user| network.down.channels.of(user)), [1.0, 0.5, 1.0]);
+    assert_eq!(network.to_string(), text);
+    let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
+    assert!(refused("3g,scheduler=fair").contains("`round-robin`"));
+    assert!(refused("3g,scheduler=round-robin slot 1ms").contains("a scheduler"));
+    assert!(refused("3g,scheduler=proportional-fair slot 0ms").contains("more than nothing"));
+    assert!(refused("3g,channels=0%").contains("at least 0.1%"));
+    assert!(refused("3g,emulator=dummynet,scheduler=round-robin").contains("emulator=dummynet"));
+    assert!(refused("3g,emulator=dummynet,channels=50%").contains("channels cannot be combined"));
+}
+
+#[test]
 fn a_network_has_a_radio_in_front() {
     let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,radio=umts,radio.fach_inactivity=10s";
     let network = Network::parse(text).unwrap();
@@ -367,4 +451,34 @@ fn a_network_has_a_radio_in_front() {
     assert!(refused("3g,hop.1.radio=lte").contains("no setting"));
     assert_eq!(Network::parse("3g,radio=none").unwrap().radio, None);
     assert!(crate::is_setting("radio.long_drx") && !crate::is_setting("radio.longdrx"));
+}
+
+#[test]
+fn a_cells_link_repeats_as_its_radio_says() {
+    let plain = Network::parse("rtt=20ms,down=lte:5mhz,up=lte:5mhz/20prb,queue=1MB").unwrap();
+    assert_eq!((&plain.up.harq, &plain.down.harq), (&None, &None));
+    let cell = "rtt=20ms,down=lte:5mhz,up=lte:5mhz/20prb,queue=1MB,hop.1.name=s1,hop.1.down=10mbit,hop.1.queue=9pkt";
+    let cell = Network::parse(&format!("{cell},radio=lte,radio.harq_failure=20%")).unwrap();
+    let failure = |link: &LinkConfig| link.harq.map(|harq| harq.failure);
+    assert_eq!((failure(&cell.up), failure(&cell.down)), (Some(0.2), Some(0.2)));
+    assert_eq!(failure(&cell.beyond[0].down), None, "a cable repeats nothing");
+    let again = Network::parse(&cell.to_string()).unwrap();
+    assert_eq!((&again.up, &again.down, &again.radio), (&cell.up, &cell.down, &cell.radio));
+    for without in ["radio=none", "radio.harq_failure=0%"] {
+        let profile = Network::parse(&format!("kallio2016-cell-4prb,{without}")).unwrap();
+        assert_eq!((failure(&profile.up), failure(&profile.down)), (None, None), "{without}");
+    }
+    assert_eq!(failure(&Network::parse("3g,radio=umts").unwrap().down), None);
+}
+
+#[test]
+fn an_uplinks_rate_is_read_as_an_uplinks() {
+    let network = Network::parse("rtt=20ms,down=lte:25prb,up=lte:25prb,queue=9pkt").unwrap();
+    assert_eq!(network.to_string(), "rtt=20ms,down=36672kbit,up=10680kbit,queue=9pkt");
+    assert!(message("rtt=1ms,down=1mbit,up=lte:17prb").contains("network: up: an uplink's"));
+    assert!(
+        message("rtt=1ms,down=lte:5mhz/40prb,up=1mbit").contains("down: a cell of 5mhz has 25")
+    );
+    let file = "rtt = \"1ms\"\nup = \"1mbit\"\n[down]\n rate = \"lte:cqi9\"\n";
+    assert!(file_message(file).starts_with("net.toml:4:2: down.rate: a share of an LTE cell"));
 }

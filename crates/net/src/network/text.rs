@@ -8,8 +8,8 @@ use units::BitsPerSec;
 use super::Network;
 use crate::config::DEFAULT_MTU_BYTES;
 use crate::{
-    Codel, Emulator, GilbertElliott, Jitter, JitterShape, LinkConfig, LossModel, Management, Pie,
-    Rate, Reorder,
+    Codel, Emulator, GilbertElliott, Handover, Jitter, JitterShape, LinkConfig, LossModel,
+    Management, Pie, ProportionalFair, Rate, Reorder, Scheduler,
 };
 
 impl fmt::Display for Network {
@@ -23,6 +23,7 @@ impl fmt::Display for Network {
             settings.extend(self::settings(&prefix, &hop.up, &hop.down));
         }
         settings.extend(self.radio.iter().map(ToString::to_string));
+        settings.extend(self.down.handover.iter().flat_map(handover));
         f.write_str(&settings.join(","))
     }
 }
@@ -57,6 +58,8 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
     pair(&loss);
     pair(&|link| Some(("queue", link.queue.to_string())));
     pair(&management);
+    pair(&scheduler);
+    pair(&channels);
     pair(&jitter);
     pair(&|link| match link.reorder {
         Reorder::Never => None,
@@ -71,7 +74,13 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
         Emulator::Netem => Some(("emulator", "netem".to_owned())),
     });
     pair(&|link| match link.emulator {
-        Emulator::Dummynet { timer } => Some(("timer", Span(timer).to_string())),
+        Emulator::Dummynet { timer, .. } => Some(("timer", Span(timer).to_string())),
+        _ => None,
+    });
+    pair(&|link| match link.emulator {
+        Emulator::Dummynet { tick, .. } if tick != Emulator::DEFAULT_TICK => {
+            Some(("tick", Span(tick).to_string()))
+        }
         _ => None,
     });
     settings
@@ -106,6 +115,32 @@ fn management(link: &LinkConfig) -> Option<(&'static str, String)> {
         }
     };
     Some(("aqm", value))
+}
+
+fn scheduler(link: &LinkConfig) -> Option<(&'static str, String)> {
+    let value = match link.scheduler {
+        Scheduler::Fifo => return None,
+        Scheduler::RoundRobin => "round-robin".to_owned(),
+        Scheduler::ProportionalFair(ProportionalFair { slot, window }) => {
+            format!("proportional-fair slot {} window {}", Span(slot), Span(window))
+        }
+    };
+    Some(("scheduler", value))
+}
+
+fn channels(link: &LinkConfig) -> Option<(&'static str, String)> {
+    let shares = link.channels.shares();
+    let value = || shares.iter().map(|share| Ratio(*share).to_string()).collect::<Vec<_>>();
+    (!shares.is_empty()).then(|| ("channels", value().join(" ")))
+}
+
+fn handover(handover: &Handover) -> [String; 3] {
+    let Handover { every, least, most, lossless } = *handover;
+    [
+        format!("handover.every={}", Span(every)),
+        format!("handover.length={}..{}", Span(least), Span(most)),
+        format!("handover.lossless={lossless}"),
+    ]
 }
 
 fn jitter(link: &LinkConfig) -> Option<(&'static str, String)> {

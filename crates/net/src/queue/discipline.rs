@@ -61,7 +61,7 @@ pub(crate) mod tests {
 
     /// A full packet of one flow, which enters at `now`.
     pub(crate) fn packet(now: Time, flow: u32, ect: bool, body: u32) -> Queued<u32> {
-        let packet = Packet { wire_bytes: 1500, flow, ect };
+        let packet = Packet { flow, ect, ..Packet::new(1500) };
         Queued { since: now, packet, marked: false, body }
     }
 

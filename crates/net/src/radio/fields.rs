@@ -7,6 +7,9 @@ use units::parse;
 use super::{Dama, Leo, Lte, Power, RadioState, Technology, Umts, Wifi};
 use crate::error::ValueError;
 
+/// No timer of a radio is longer; what is typed longer is a typing error.
+const LONGEST_TIMER: Duration = Duration::from_secs(24 * 3600);
+
 /// Where a setting's value goes.
 pub(super) enum Slot<'a> {
     Span(&'a mut Duration),
@@ -50,9 +53,10 @@ const LTE: &[Field<Lte>] = &[
     ("long_drx_on", |c| Slot::Span(&mut c.long.on)),
     ("request_period", |c| Slot::Span(&mut c.request.period)),
     ("request_grant", |c| Slot::Span(&mut c.request.grant)),
-    ("harq_failure", |c| Slot::Share(&mut c.harq_failure)),
-    ("harq_round", |c| Slot::Span(&mut c.harq_round)),
-    ("harq_most", |c| Slot::Count(&mut c.harq_most)),
+    ("harq_failure", |c| Slot::Share(&mut c.harq.failure)),
+    ("harq_round", |c| Slot::Span(&mut c.harq.round)),
+    ("harq_most", |c| Slot::Count(&mut c.harq.most)),
+    ("rlc_reordering", |c| Slot::Span(&mut c.harq.reordering)),
 ];
 
 const WIFI: &[Field<Wifi>] = &[
@@ -165,8 +169,14 @@ impl Slot<'_> {
     /// Reads the value from what was typed.
     pub(super) fn read(self, text: &str) -> Result<(), ValueError> {
         let form = |expected| ValueError::Form { text: text.to_owned(), expected };
+        let out_of_range = |range| ValueError::OutOfRange { text: text.to_owned(), range };
         match self {
-            Slot::Span(span) => *span = parse::duration(text)?,
+            Slot::Span(span) => {
+                *span = parse::duration(text)?;
+                if *span > LONGEST_TIMER {
+                    return Err(out_of_range("a radio's timer is at most 24h"));
+                }
+            }
             Slot::Bytes(bytes) => {
                 let number = match text.trim().parse::<u64>() {
                     Ok(number) => number,
@@ -176,17 +186,67 @@ impl Slot<'_> {
                     u32::try_from(number).map_err(|_| form("a number of bytes: write `475B`"))?;
             }
             Slot::Count(count) => {
-                let number = text.trim().parse::<u32>().ok().filter(|number| *number > 0);
-                *count = number.ok_or_else(|| form("a whole number from 1 on"))?;
+                let number = text.trim().parse::<u32>().ok();
+                let number = number.filter(|number| (1..=1000).contains(number));
+                *count = number.ok_or_else(|| form("a whole number from 1 to 1000"))?;
             }
             Slot::Share(share) => *share = parse::ratio(text)?,
             Slot::Number(value) => {
                 let number = text.trim().parse::<f64>().ok();
-                *value = number
-                    .filter(|number| number.is_finite() && *number >= 0.0)
-                    .ok_or_else(|| form("a number from 0 on: write `0.7`"))?;
+                let number = number.filter(|number| (0.0..=1000.0).contains(number));
+                *value = number.ok_or_else(|| form("a number from 0 to 1000: write `0.7`"))?;
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::radios;
+    use crate::RadioConfig;
+
+    fn refused(radio: &RadioConfig, key: &str, text: &str) -> String {
+        radio.clone().set(key, text).expect_err(&format!("{radio} {key}={text}")).to_string()
+    }
+
+    /// Every setting of every radio takes a value of its kind, tells it again, and refuses what is none.
+    #[test]
+    fn every_setting_can_be_typed_and_refuses_what_it_cannot_be() {
+        for preset in radios().values() {
+            let radio = &preset.config;
+            let keys = radio.technology.keys();
+            assert!(keys.iter().any(|key| key.ends_with("_watts")), "{radio}");
+            for key in keys {
+                let values = ["70ms", "70B", "7", "7%"];
+                let fits = values.iter().find(|text| radio.clone().set(key, text).is_ok());
+                let value = fits.unwrap_or_else(|| panic!("{radio} {key} takes nothing"));
+                let mut changed = radio.clone();
+                changed.set(key, value).unwrap();
+                assert_eq!(changed.to_string(), format!("{radio},radio.{key}={value}"));
+                assert_ne!(
+                    (&changed.technology, &changed.power),
+                    (&radio.technology, &radio.power)
+                );
+                for wrong in ["-1", "-1ms", "fast", "", "nan", "1e99"] {
+                    refused(radio, key, wrong);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_refused_with_what_would_do() {
+        let named = |name| RadioConfig::named(name).unwrap();
+        let (umts, lte) = (named("umts"), named("lte"));
+        assert!(refused(&umts, "dch_watts", "-0.7").contains("a number from 0 to 1000"));
+        assert!(refused(&umts, "fach_inactivity", "25h").contains("at most 24h"));
+        assert!(refused(&umts, "fach_inactivity", "12").contains("no unit"));
+        assert!(refused(&lte, "harq_failure", "101%").contains("0% to 100%"));
+        assert!(refused(&lte, "harq_most", "0").contains("a whole number from 1 to 1000"));
+        // States that a technology does not have.
+        assert!(refused(&lte, "dch_watts", "1").contains("has no setting `dch_watts`"));
+        assert!(refused(&umts, "dhc_watts", "1").contains("did you mean `dch_watts`?"));
+        assert!(refused(&named("wifi"), "slumber_watts", "1").contains("settings: inactivity"));
     }
 }

@@ -42,6 +42,32 @@ pub enum RadioState {
 }
 
 impl RadioState {
+    /// All there are.
+    const ALL: [RadioState; 14] = {
+        use RadioState::*;
+        [
+            Idle,
+            IdleToDch,
+            FachToDch,
+            Fach,
+            Dch,
+            IdleToConnected,
+            Continuous,
+            ShortDrx,
+            LongDrx,
+            Awake,
+            Doze,
+            Unassigned,
+            Requesting,
+            Assigned,
+        ]
+    };
+
+    /// The state that reports call so.
+    pub fn named(name: &str) -> Option<RadioState> {
+        RadioState::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// What reports call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -151,5 +177,18 @@ impl Journal {
     pub(super) fn bytes(&self, way: Way, since: Time, until: Time) -> u64 {
         let within = |(at, of, _): &&(Time, Way, u32)| *of == way && (since..until).contains(at);
         self.carried.iter().filter(within).map(|(.., bytes)| u64::from(*bytes)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_states_apart() {
+        for state in RadioState::ALL {
+            assert_eq!(RadioState::named(state.name()), Some(state));
+        }
+        assert_eq!(RadioState::named("asleep"), None);
     }
 }

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A packet to a device whose receiver sleeps waits for the next time that it is on. A packet from a device that has nothing else to send
-//! must ask for its resources first (a scheduling request). Each packet may need repetitions (HARQ, 8 ms each); none is lost, and
-//! none overtakes another. Source: Huang et al., "A Close Examination of Performance and Power Characteristics of 4G LTE Networks" (MobiSys 2012);
+//! must ask for its resources first (a scheduling request). Repetitions ([`Harq`]) are the link's, which knows what is sent together.
+//! Source: Huang et al., "A Close Examination of Performance and Power Characteristics of 4G LTE Networks" (MobiSys 2012);
 //! ARO 4.1.1 `ProfileLTE`; srsRAN's defaults for what these do not say.
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use chance::Stream;
 use units::Time;
 
-use super::{Machine, RadioState, Way};
+use super::{Harq, Machine, RadioState, Way};
 
 /// The timers of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +34,8 @@ pub struct Lte {
     pub long: Drx,
     /// How a device that has nothing to send gets to send.
     pub request: SchedulingRequest,
-    /// How likely a transmission must be repeated.
-    pub harq_failure: f64,
-    /// What each repetition takes.
-    pub harq_round: Duration,
-    /// Transmissions of a packet at most; what then fails is taken as received.
-    pub harq_most: u32,
+    /// What becomes of blocks that cannot be decoded.
+    pub harq: Harq,
 }
 
 /// A receiver that sleeps for most of a cycle.
@@ -73,9 +69,7 @@ impl Default for Lte {
             short: Drx { span: ms(20), cycle: ms(20), on: ms(1) },
             long: Drx { span: ms(11_456), cycle: ms(40), on: ms(1) },
             request: SchedulingRequest { period: ms(10), grant: ms(8) },
-            harq_failure: 0.1,
-            harq_round: ms(8),
-            harq_most: 4,
+            harq: Harq::default(),
         }
     }
 }
@@ -123,13 +117,6 @@ pub(super) struct LteMachine {
 }
 
 impl LteMachine {
-    /// Repetitions of one packet.
-    fn harq(&mut self) -> Duration {
-        let most = self.config.harq_most.saturating_sub(1);
-        let failed = (0..most).take_while(|_| self.uplink.happens(self.config.harq_failure));
-        self.config.harq_round * failed.count() as u32
-    }
-
     fn until_next_paging(&mut self, way: Way) -> Duration {
         match way {
             Way::Up => Duration::ZERO,
@@ -151,14 +138,13 @@ impl Machine for LteMachine {
 
     fn delay(&mut self, _now: Time, way: Way, alone: bool) -> Duration {
         let SchedulingRequest { period, grant } = self.config.request;
-        let granted = match (way, self.place) {
+        match (way, self.place) {
             // The promotion ends with a grant.
             (Way::Down, _) | (_, Place::Idle | Place::Promoting { .. }) => Duration::ZERO,
             (Way::Up, _) if alone => self.uplink.span(period) + grant,
             // Its resources are asked for with what is sent before it.
             (Way::Up, _) => Duration::ZERO,
-        };
-        granted + self.harq()
+        }
     }
 
     fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::fields::slot;
-use super::{Dama, Leo, Lte, Power, RadioConfig, Technology, Umts, Wifi};
+use super::{Dama, ImpossibleRadio, Leo, Lte, Power, RadioConfig, Technology, Umts, Wifi};
 use crate::SpecError;
 use crate::error::{ValueError, nearest};
 use crate::toml_text::TomlText;
@@ -54,6 +54,7 @@ fn read() -> Result<BTreeMap<String, Preset>, SpecError> {
             })?;
         }
         config.changes.clear();
+        config.check().unwrap_or_else(|error| panic!("farlink's own radio `{name}`: {error}"));
         radios.insert(name, Preset { source, config });
     }
     Ok(radios)
@@ -104,6 +105,14 @@ impl RadioConfig {
         self.changes.insert(key.to_owned(), text.trim().to_owned());
         Ok(())
     }
+
+    /// Whether there can be such a radio. Asked when all is set: two changes may contradict the preset one at a time and not together.
+    ///
+    /// # Errors
+    /// If its settings contradict each other.
+    pub fn check(&self) -> Result<(), ImpossibleRadio> {
+        self.technology.check()
+    }
 }
 
 impl fmt::Display for RadioConfig {
@@ -139,7 +148,7 @@ mod tests {
         let refused = |key, value| radio.clone().set(key, value).unwrap_err().to_string();
         assert!(refused("fach_inactivty", "1s").contains("did you mean `fach_inactivity`?"));
         assert!(refused("long_drx", "1s").contains("has no setting `long_drx`"));
-        assert!(refused("dch_watts", "-1").contains("a number from 0 on"));
+        assert!(refused("dch_watts", "-1").contains("a number from 0 to 1000"));
         let error = RadioConfig::named("utms").unwrap_err().to_string();
         assert!(error.contains("did you mean `umts`?"), "{error}");
     }

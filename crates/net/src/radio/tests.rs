@@ -1,5 +1,7 @@
 //! Packets through radios: the times at which they leave, and the states, by hand.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn ms(millis: u64) -> Time {
@@ -18,7 +20,7 @@ fn umts() -> Radio<u32> {
 /// LTE without anything that is drawn.
 fn lte() -> Radio<u32> {
     let request = SchedulingRequest { period: Duration::ZERO, grant: Duration::from_millis(8) };
-    radio(Technology::Lte(Lte { harq_failure: 0.0, request, ..Lte::default() }))
+    radio(Technology::Lte(Lte { request, ..Lte::default() }))
 }
 
 /// Hands over packets: when, which way, how large; their numbers count from 0. Who leaves, and when in whole milliseconds.
@@ -153,15 +155,20 @@ fn a_sleeping_receiver_is_reached_when_it_is_on_and_a_sender_asks_first() {
 }
 
 #[test]
-fn repetitions_delay_and_keep_the_order() {
-    let config = Lte { harq_failure: 0.3, ..Lte::default() };
-    let mut radio = radio(Technology::Lte(config));
-    let packets: Vec<_> = (0..2000).map(|n| (1000 + n, Way::Down, 1500)).collect();
-    let left = through(&mut radio, &packets);
-    assert!(left.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
-    let late = |n: usize| left[n].1 - packets[n].0;
-    let delays: Vec<u64> = (1700..2000).map(late).collect();
-    assert!(delays.iter().any(|delay| *delay >= 8) && delays.iter().all(|delay| *delay <= 24));
+fn the_first_packet_waits_for_what_it_is_said_to_wait_at_the_least() {
+    for (name, preset) in radios() {
+        let mut radio = Radio::new(&preset.config, &Source::new(1, 0), "test");
+        radio.handle(ms(0), Way::Up, Packet::new(52), 0);
+        let left = std::iter::from_fn(|| {
+            let at = radio.deadline()?;
+            Some(radio.poll(at).map(|passed| passed.at))
+        });
+        let left = left.flatten().next().expect("a packet leaves");
+        let least = ms(0) + preset.config.least_first_wait();
+        // The frames of a satellite's uplink, the turn on a low orbit's, repetitions.
+        let more = Duration::from_millis(200);
+        assert!(left >= least && left <= least + more, "{name}: {left:?}");
+    }
 }
 
 #[test]
@@ -231,4 +238,95 @@ fn an_lte_downloads_energy_by_hand() {
     }
     let joules = radio.energy(Time::ZERO, ms(30_000)).joules();
     assert!((joules / 28.1 - 1.0).abs() < 0.02, "{joules}");
+}
+
+/// Long DRX ends between two of the receiver's turns: what came after the last one finds the device idle, and is paged for.
+#[test]
+fn who_waits_when_the_device_falls_idle_asks_again() {
+    let mut radio = lte();
+    // Long DRX from 380 to 11,836 ms; its last cycle begins at 11,820 and is cut short.
+    let left = through(&mut radio, &[(0, Way::Up, 100), (11_830, Way::Down, 100)]);
+    let (1, at) = left[1] else { panic!("both leave: {left:?}") };
+    assert!((11_836 + 260..11_836 + 260 + 1280).contains(&at), "{at}");
+    let asked = radio.transitions().iter().find(|t| t.at > ms(11_836)).map(|t| (t.to, t.cause));
+    let idle = radio.transitions().iter().filter(|t| t.to == RadioState::IdleToConnected).count();
+    assert_eq!((idle, asked.map(|(to, _)| to)), (2, Some(RadioState::Continuous)));
+}
+
+/// Capacity ends before the next frame begins: the packet that waited for it asks for more.
+#[test]
+fn who_waits_when_capacity_ends_asks_again() {
+    let mut radio = radio(Technology::Dama(Dama::default()));
+    // Left at 765 ms; held until 1765; the next frame would begin at 1800 (40 x 45).
+    let left = through(&mut radio, &[(100, Way::Up, 100), (1760, Way::Up, 100)]);
+    // Asked for at 1765, granted at 2425; the next frame begins at 2430.
+    assert_eq!(left, [(0, 765), (1, 2430)]);
+}
+
+/// A radio that is one of farlink's own, with timers changed as far as there can be such a radio.
+fn any_radio() -> impl Strategy<Value = RadioConfig> {
+    let spans = ["1us", "700us", "1ms", "9ms", "45ms", "100ms", "1s", "13s"];
+    let change = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
+    (any::<prop::sample::Index>(), prop::collection::vec(change, 0..4)).prop_map(
+        move |(which, changes)| {
+            let presets: Vec<_> = radios().values().collect();
+            let mut radio = which.get(&presets).config.clone();
+            for (key, span) in changes {
+                let before = radio.clone();
+                let keys = radio.technology.keys();
+                let (key, span): (&&str, &&str) = (key.get(&keys[..]), span.get(&spans[..]));
+                let _ = radio.set(key, span);
+                if radio.check().is_err() {
+                    radio = before;
+                }
+            }
+            radio
+        },
+    )
+}
+
+proptest! {
+    /// Every packet leaves, in order, not before it came; the radio comes to rest; energy is not negative and adds up.
+    #[test]
+    fn no_packet_is_lost_and_no_state_is_without_exit(
+        config in any_radio(),
+        packets in prop::collection::vec((0..4_000_000u64, any::<bool>(), 40..=1500u32), 1..60),
+        seed in any::<u64>(),
+    ) {
+        let mut radio: Radio<usize> = Radio::new(&config, &Source::new(seed, 0), "any");
+        let (mut now, mut came, mut left) = (Time::ZERO, Vec::new(), Vec::new());
+        let mut steps = 0;
+        for (number, (gap_us, is_up, bytes)) in packets.iter().enumerate() {
+            now += Duration::from_micros(*gap_us);
+            while let Some(passed) = radio.poll(now) {
+                left.push(passed);
+            }
+            let way = if *is_up { Way::Up } else { Way::Down };
+            radio.handle(now, way, Packet::new(*bytes), number);
+            came.push((now, way));
+        }
+        while let Some(at) = radio.deadline() {
+            steps += 1;
+            prop_assert!(steps < 100_000, "{config} never comes to rest");
+            while let Some(passed) = radio.poll(at) {
+                left.push(passed);
+            }
+            now = now.max(at);
+        }
+        prop_assert_eq!(left.len(), packets.len(), "{}", &config);
+        prop_assert_eq!(radio.waiting(), 0);
+        for way in Way::BOTH {
+            let of_way: Vec<_> = left.iter().filter(|passed| passed.way == way).collect();
+            prop_assert!(of_way.is_sorted_by_key(|passed| (passed.at, passed.body)), "{}", &config);
+            prop_assert!(of_way.iter().all(|passed| passed.at >= came[passed.body].0));
+        }
+        let spent = |since, until| radio.energy(since, until);
+        let half = Time::from_nanos(now.as_nanos() / 2);
+        let end = now + Duration::from_nanos(1);
+        let (whole, first, second) = (spent(Time::ZERO, end), spent(Time::ZERO, half), spent(half, end));
+        prop_assert!(first.joules() >= 0.0 && second.joules() >= 0.0);
+        let sum = first.joules() + second.joules();
+        prop_assert!((whole.joules() - sum).abs() <= 1e-6 * (1.0 + sum), "{} {}", whole.joules(), sum);
+        prop_assert_eq!(radio.tail(now).joules(), 0.0, "it rests");
+    }
 }

@@ -68,16 +68,25 @@ impl RadioSpec {
                 }),
             };
         };
-        for Setting { place, key, value } in self.changes {
-            let own = key.strip_prefix(PREFIX).unwrap_or(&key);
-            radio.set(own, &value).map_err(|reason| SpecError::BadValue {
-                place,
-                key: key.clone(),
-                reason: Box::new(reason),
-            })?;
+        for change in &self.changes {
+            radio.set(own(change), &change.value).map_err(|reason| bad(change, reason))?;
         }
+        radio.check().map_err(|impossible| {
+            let concerned = self.changes.iter().rfind(|change| impossible.concerns(own(change)));
+            bad(concerned.expect("no preset contradicts itself"), impossible.into())
+        })?;
         Ok(Some(radio))
     }
+}
+
+/// A change's name without the prefix.
+fn own(change: &Setting) -> &str {
+    change.key.strip_prefix(PREFIX).unwrap_or(&change.key)
+}
+
+fn bad(change: &Setting, reason: ValueError) -> SpecError {
+    let (place, key) = (change.place.clone(), change.key.clone());
+    SpecError::BadValue { place, key, reason: Box::new(reason) }
 }
 
 fn named(text: &str) -> Result<Option<RadioConfig>, ValueError> {

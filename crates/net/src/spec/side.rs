@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use units::parse;
 
-use super::{Setting, constant, put, values};
+use super::{Setting, put, values};
+use crate::cell::parse_rate;
 use crate::config::DEFAULT_MTU_BYTES;
 use crate::error::ValueError;
 use crate::trace::{Direction, TraceOptions};
 use crate::{
-    Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter, QueueLimit, Rate,
-    Reorder, SpecError, Trace,
+    Channels, Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter,
+    QueueLimit, Rate, Reorder, Scheduler, SpecError, Trace,
 };
 
 /// Every setting of a direction.
@@ -21,22 +22,26 @@ pub(super) struct Side {
     loss: Option<LossModel>,
     pub(super) queue: Option<QueueLimit>,
     management: Option<Management>,
+    scheduler: Option<Scheduler>,
+    channels: Option<Channels>,
     jitter: Option<Jitter>,
     reorder: Option<Reorder>,
     duplicate: Option<f64>,
     mtu: Option<u32>,
     emulator: Option<EmulatorName>,
+    tick: Option<Duration>,
     timer: Option<Duration>,
 }
 
-/// Where a rate comes from. A trace is read once its direction is known.
+/// Where a rate comes from. A trace is read once its direction is known, and so is what was typed: a cell's links differ.
 #[derive(Clone)]
 enum RateSource {
     Given(Rate),
+    Typed { place: Place, key: String, text: String },
     File { place: Place, key: String, path: std::path::PathBuf, options: TraceOptions },
 }
 
-/// An emulator by name; its timer is a setting of its own.
+/// An emulator by name; its clock's are settings of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EmulatorName {
     Farlink,
@@ -46,16 +51,25 @@ pub(super) enum EmulatorName {
 
 impl RateSource {
     fn read(&self, direction: Direction) -> Result<Rate, SpecError> {
-        match self {
-            RateSource::Given(rate) => Ok(rate.clone()),
-            RateSource::File { place, key, path, options } => {
-                let trace = Trace::read(path, direction, *options).map_err(|error| {
-                    let reason = Box::new(ValueError::Trace(error));
-                    SpecError::BadValue { place: place.clone(), key: key.clone(), reason }
-                })?;
-                Ok(Rate::Trace(trace.into()))
+        let (read, place, key) = match self {
+            RateSource::Given(rate) => return Ok(rate.clone()),
+            RateSource::Typed { place, key, text } => {
+                (parse_rate(direction, text).map(Rate::Constant), place, key)
             }
-        }
+            RateSource::File { place, key, path, options } => {
+                let trace = Trace::read(path, direction, *options);
+                (
+                    trace.map(|trace| Rate::Trace(trace.into())).map_err(ValueError::Trace),
+                    place,
+                    key,
+                )
+            }
+        };
+        read.map_err(|reason| SpecError::BadValue {
+            place: place.clone(),
+            key: key.clone(),
+            reason: Box::new(reason),
+        })
     }
 }
 
@@ -63,7 +77,7 @@ impl Side {
     /// Sets a field from what was typed.
     pub(super) fn set(&mut self, setting: &Setting, field: &str) -> Result<(), SpecError> {
         match field {
-            "rate" => put(&mut self.rate, setting, |text| Ok(RateSource::Given(constant(text)?))),
+            "rate" => put(&mut self.rate, setting, |text| typed_rate(setting, text)),
             "trace" => put(&mut self.rate, setting, |text| trace(setting, text)),
             "delay" => put(&mut self.delay, setting, values::delay),
             "loss" => {
@@ -75,10 +89,13 @@ impl Side {
             }),
             "queue" => put(&mut self.queue, setting, values::queue),
             "aqm" => put(&mut self.management, setting, values::management),
+            "scheduler" => put(&mut self.scheduler, setting, values::scheduler),
+            "channels" => put(&mut self.channels, setting, values::channels),
             "jitter" => put(&mut self.jitter, setting, values::jitter),
             "reorder" => put(&mut self.reorder, setting, values::reorder),
             "duplicate" => put(&mut self.duplicate, setting, |text| Ok(parse::ratio(text)?)),
             "emulator" => put(&mut self.emulator, setting, values::emulator),
+            "tick" => put(&mut self.tick, setting, values::tick),
             "timer" => put(&mut self.timer, setting, values::timer),
             _ => put(&mut self.mtu, setting, values::mtu),
         }
@@ -97,18 +114,25 @@ impl Side {
         self.loss.get_or_insert_with(loss);
         self.queue.get_or_insert(both.queue.unwrap_or(base.queue));
         self.management.get_or_insert(both.management.unwrap_or(base.management));
+        self.scheduler.get_or_insert(both.scheduler.unwrap_or(base.scheduler));
+        let channels = || both.channels.clone().unwrap_or_else(|| base.channels.clone());
+        self.channels.get_or_insert_with(channels);
         self.jitter.get_or_insert(both.jitter.unwrap_or(base.jitter));
         self.reorder.get_or_insert(both.reorder.unwrap_or(base.reorder));
         self.duplicate.get_or_insert(both.duplicate.unwrap_or(base.duplicate));
         self.mtu.get_or_insert(both.mtu.unwrap_or(base.mtu));
-        let (name, timer) = match base.emulator {
+        let (name, clock) = match base.emulator {
             Emulator::Farlink => (EmulatorName::Farlink, None),
-            Emulator::Dummynet { timer } => (EmulatorName::Dummynet, Some(timer)),
+            Emulator::Dummynet { tick, timer } => (EmulatorName::Dummynet, Some((tick, timer))),
             Emulator::Netem => (EmulatorName::Netem, None),
         };
         let name = *self.emulator.get_or_insert(both.emulator.unwrap_or(name));
         if name == EmulatorName::Dummynet {
-            self.timer = self.timer.or(both.timer).or(timer);
+            let typed = self.tick.or(both.tick);
+            // The base's timer goes with the base's tick.
+            let clock = clock.filter(|_| typed.is_none());
+            self.tick = typed.or(clock.map(|(tick, _)| tick));
+            self.timer = self.timer.or(both.timer).or(clock.map(|(_, timer)| timer));
         }
         Ok(())
     }
@@ -130,15 +154,7 @@ impl Side {
         both: &Side,
     ) -> Result<LinkConfig, (&'static str, &'static str)> {
         let management = self.management.or(both.management).unwrap_or(Management::DropTail);
-        let timer = self.timer.or(both.timer);
-        let emulator = match self.emulator.or(both.emulator) {
-            Some(EmulatorName::Dummynet) => {
-                Emulator::Dummynet { timer: timer.unwrap_or(Emulator::DEFAULT_TIMER) }
-            }
-            _ if timer.is_some() => return Err(("timer", "any emulator but dummynet")),
-            Some(EmulatorName::Netem) => Emulator::Netem,
-            Some(EmulatorName::Farlink) | None => Emulator::Farlink,
-        };
+        let emulator = self.emulator(both)?;
         let is_bare_delay = rate == Rate::UNLIMITED && self.rate.is_none() && both.rate.is_none();
         let queue = self.queue.or(both.queue).unwrap_or_else(|| match emulator.default_queue() {
             Some(queue) => queue,
@@ -152,10 +168,14 @@ impl Side {
             reorder: self.reorder.or(both.reorder).unwrap_or(Reorder::Never),
             queue,
             management,
+            scheduler: self.scheduler.or(both.scheduler).unwrap_or_default(),
+            channels: self.channels.clone().or(both.channels.clone()).unwrap_or_default(),
+            handover: None,
             loss: self.loss.clone().or(both.loss.clone()).unwrap_or(LossModel::NONE),
             duplicate: self.duplicate.or(both.duplicate).unwrap_or(0.0),
             mtu: self.mtu.or(both.mtu).unwrap_or(DEFAULT_MTU_BYTES),
             emulator,
+            harq: None,
             processing_jitter: ProcessingJitter::None,
         };
         match conflict(&link) {
@@ -165,8 +185,29 @@ impl Side {
     }
 }
 
+impl Side {
+    /// Dummynet's timer runs every tick where a tick was given, as on FreeBSD.
+    fn emulator(&self, both: &Side) -> Result<Emulator, (&'static str, &'static str)> {
+        let (tick, timer) = (self.tick.or(both.tick), self.timer.or(both.timer));
+        match self.emulator.or(both.emulator) {
+            Some(EmulatorName::Dummynet) => {
+                let timer = timer.or(tick).unwrap_or(Emulator::DEFAULT_TIMER);
+                let tick = tick.unwrap_or(Emulator::DEFAULT_TICK);
+                match timer.as_nanos().is_multiple_of(tick.as_nanos()) {
+                    true => Ok(Emulator::Dummynet { tick, timer }),
+                    false => Err(("timer", "a tick that does not divide it")),
+                }
+            }
+            _ if tick.is_some() => Err(("tick", "any emulator but dummynet")),
+            _ if timer.is_some() => Err(("timer", "any emulator but dummynet")),
+            Some(EmulatorName::Netem) => Ok(Emulator::Netem),
+            Some(EmulatorName::Farlink) | None => Ok(Emulator::Farlink),
+        }
+    }
+}
+
 /// What an imitated emulator does not have.
-fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
+pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     let name = match link.emulator {
         Emulator::Farlink => return None,
         Emulator::Dummynet { .. } => "emulator=dummynet",
@@ -178,6 +219,15 @@ fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     }
     if link.management != Management::DropTail {
         return Some(("aqm", name));
+    }
+    if link.scheduler != Scheduler::Fifo {
+        return Some(("scheduler", name));
+    }
+    if !link.channels.are_perfect() {
+        return Some(("channels", name));
+    }
+    if link.handover.is_some() {
+        return Some(("handover", name));
     }
     if is_dummynet && link.jitter != Jitter::NONE {
         return Some(("jitter", name));
@@ -192,6 +242,12 @@ fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
         return Some(("a queue in bytes", name));
     }
     None
+}
+
+/// A rate as typed.
+fn typed_rate(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
+    let (place, key, text) = (setting.place.clone(), setting.key.clone(), text.to_owned());
+    Ok(RateSource::Typed { place, key, text })
 }
 
 /// `FILE`, then perhaps a unit and `once`.

@@ -9,8 +9,8 @@ use super::side::EmulatorName;
 use crate::error::ValueError;
 use crate::trace::{RateUnit, TraceOptions};
 use crate::{
-    Codel, DropList, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie, QueueLimit,
-    Reorder,
+    Channels, Codel, DropList, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
+    ProportionalFair, QueueLimit, Reorder, Scheduler,
 };
 
 /// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
@@ -152,6 +152,46 @@ pub(super) fn management(text: &str) -> Result<Management, ValueError> {
     }
 }
 
+/// A scheduler, then, of proportional fairness, perhaps `slot 2ms` and `window 100ms`.
+pub(super) fn scheduler(text: &str) -> Result<Scheduler, ValueError> {
+    const FORM: &str = "a scheduler: write `fifo`, `round-robin` or `proportional-fair`; the last may be followed by \
+                        `slot 2ms` and `window 100ms`";
+    let mut words = text.split_whitespace();
+    match words.next() {
+        Some("proportional-fair") => {
+            let mut fair = ProportionalFair::default();
+            while let Some(word) = words.next() {
+                let span = parse::duration(words.next().ok_or_else(|| form(text, FORM))?)?;
+                if span.is_zero() || span > Duration::from_secs(60) {
+                    return Err(out_of_range(text, "more than nothing and at most 1min"));
+                }
+                match word {
+                    "slot" => fair.slot = span,
+                    "window" => fair.window = span,
+                    _ => return Err(form(text, FORM)),
+                }
+            }
+            Ok(Scheduler::ProportionalFair(fair))
+        }
+        Some("fifo") if words.next().is_none() => Ok(Scheduler::Fifo),
+        Some("round-robin") if words.next().is_none() => Ok(Scheduler::RoundRobin),
+        _ => Err(form(text, FORM)),
+    }
+}
+
+/// Shares of the rate, one a user.
+pub(super) fn channels(text: &str) -> Result<Channels, ValueError> {
+    const LEAST: f64 = 0.001;
+    let shares: Vec<f64> = text.split_whitespace().map(parse::ratio).collect::<Result<_, _>>()?;
+    if shares.is_empty() {
+        return Err(form(text, "a share of the rate for each client: `100% 50%`"));
+    }
+    if shares.iter().any(|share| *share < LEAST) {
+        return Err(out_of_range(text, "a channel has at least 0.1% of the rate"));
+    }
+    Ok(Channels::new(shares))
+}
+
 /// A spread, then perhaps its distribution.
 pub(super) fn jitter(text: &str) -> Result<Jitter, ValueError> {
     let (spread, shape) = match text.trim().rsplit_once(' ') {
@@ -190,6 +230,15 @@ pub(super) fn emulator(text: &str) -> Result<EmulatorName, ValueError> {
     }
 }
 
+/// Dummynet's `hz` is a whole number from 100 to 1000; ticks here are whole milliseconds.
+pub(super) fn tick(text: &str) -> Result<Duration, ValueError> {
+    let tick = parse::duration(text)?;
+    match [1, 2, 4, 5, 10].map(Duration::from_millis).contains(&tick) {
+        true => Ok(tick),
+        false => Err(out_of_range(text, "dummynet's tick is 1ms, 2ms, 4ms, 5ms or 10ms")),
+    }
+}
+
 pub(super) fn timer(text: &str) -> Result<Duration, ValueError> {
     let timer = parse::duration(text)?;
     let is_whole = timer.subsec_nanos() % 1_000_000 == 0;
@@ -211,10 +260,10 @@ pub(super) fn name(text: &str) -> Result<String, ValueError> {
     Ok(text.to_owned())
 }
 
-fn out_of_range(text: &str, range: &'static str) -> ValueError {
+pub(super) fn out_of_range(text: &str, range: &'static str) -> ValueError {
     ValueError::OutOfRange { text: text.to_owned(), range }
 }
 
-fn form(text: &str, expected: &'static str) -> ValueError {
+pub(super) fn form(text: &str, expected: &'static str) -> ValueError {
     ValueError::Form { text: text.to_owned(), expected }
 }

@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::{Opportunities, Segments, Shape, Trace, TraceError, columns, csv, json, mahimahi};
 
-/// Which way a trace is used: files that recorded both have a column for each.
+/// Which way a rate is meant: recordings of both have a column for each, and a cell's links differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the server to the client.

@@ -18,9 +18,11 @@ const RESPONSE_HEAD_BYTES: u32 = 300;
 /// A page in the making.
 pub(super) struct Builder {
     page: Page,
+    /// What references are added to.
+    document: ObjectId,
 }
 
-/// One reference of the document.
+/// One reference of the latest document.
 pub(super) struct Reference {
     pub host: HostId,
     pub path: String,
@@ -49,15 +51,28 @@ impl Builder {
             objects: Vec::new(),
             skipped: Vec::new(),
         };
-        let mut builder = Builder { page };
+        let mut builder = Builder { page, document: ObjectId(0) };
         builder.push(HostId(0), path, Kind::Document, bytes, Vec::new());
         builder
     }
 
-    /// Adds what the document refers to.
+    /// Adds a document to which the reader goes on `pause` after all that is there by now has arrived.
+    pub fn follow(&mut self, path: &str, bytes: u64, pause: Duration) {
+        let known = 0..self.page.objects.len() as u32;
+        let edge = |object| Edge {
+            object: ObjectId(object),
+            after: After::End,
+            compute: Estimate::defaulted(pause),
+            provenance: Provenance::Measured,
+        };
+        self.document = ObjectId(known.end);
+        self.push(HostId(0), path, Kind::Document, bytes, known.map(edge).collect());
+    }
+
+    /// Adds what the latest document refers to.
     pub fn refer(&mut self, reference: Reference) {
         let edge = Edge {
-            object: ObjectId(0),
+            object: self.document,
             after: After::Bytes(reference.at),
             compute: Estimate::defaulted(Duration::ZERO),
             // The generator is the source, and it says where the reference stands.

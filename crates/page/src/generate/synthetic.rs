@@ -1,4 +1,6 @@
-//! `synthetic:100x10KB[@4hosts]`: a document and N images of one size, over H hosts in turn.
+//! `synthetic:100x10KB[@4hosts][+10s]`: a document and N images of one size, over H hosts in turn; and the like once more after a pause.
+
+use std::time::Duration;
 
 use super::builder::{Builder, Markup, Reference};
 use crate::{Error, HostId, Kind, Page};
@@ -8,13 +10,20 @@ pub const MOST_OBJECTS: u64 = 10_000;
 const MOST_HOSTS: u64 = 256;
 const MOST_BYTES: u64 = 1_000_000_000;
 
-const EXAMPLE: &str = "`synthetic:100x10KB` or `synthetic:100x10KB@4hosts`";
+/// The longest pause: a quarter of an hour.
+const MOST_PAUSE: Duration = Duration::from_secs(900);
+
+const EXAMPLE: &str =
+    "`synthetic:100x10KB`, `synthetic:100x10KB@4hosts` or `synthetic:100x10KB+10s`";
 
 /// The parameters of a synthetic page.
 ///
 /// The document takes 60 bytes a tag and 220 around them, and reveals each object at the end of its
 /// tag. 10KB is 10,000 bytes, 10KiB is 10,240. Object k is served by host k mod H; the document by
 /// the first.
+///
+/// With a pause the reader goes on to a second such document that long after all of the first is there: connections that were idle,
+/// and a radio that was. The pause is work of the client's to the graph, so a slower client makes it longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
     /// How many objects the document refers to.
@@ -23,16 +32,22 @@ pub struct Synthetic {
     pub object_bytes: u64,
     /// Over how many hosts they are spread.
     pub hosts: u64,
+    /// How long after all of that the like follows, if it does.
+    pub again_after: Option<Duration>,
 }
 
 impl Synthetic {
-    /// Reads `100x10KB@4hosts`; `spec` is the whole name, for messages.
+    /// Reads `100x10KB@4hosts+10s`; `spec` is the whole name, for messages.
     pub fn parse(spec: &str, parameters: &str) -> Result<Synthetic, Error> {
         let bad =
             |problem: String| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
-        let (load, hosts) = match parameters.split_once('@') {
+        let (once, again_after) = match parameters.split_once('+') {
+            Some((once, pause)) => (once, Some(read_pause(pause).map_err(bad)?)),
+            None => (parameters, None),
+        };
+        let (load, hosts) = match once.split_once('@') {
             Some((load, hosts)) => (load, read_hosts(hosts).map_err(bad)?),
-            None => (parameters, 1),
+            None => (once, 1),
         };
         let (count, size) = load
             .split_once('x')
@@ -42,32 +57,53 @@ impl Synthetic {
         if !(1..=MOST_BYTES).contains(&object_bytes) {
             return Err(bad(format!("an object has 1 byte to {MOST_BYTES} bytes")));
         }
-        Ok(Synthetic { objects, object_bytes, hosts })
+        Ok(Synthetic { objects, object_bytes, hosts, again_after })
     }
 
     /// The page.
     pub fn page(&self) -> Page {
-        let Synthetic { objects, object_bytes, hosts } = *self;
-        let name = match hosts {
-            1 => format!("synthetic:{objects}x{}", size_name(object_bytes)),
-            _ => format!("synthetic:{objects}x{}@{hosts}hosts", size_name(object_bytes)),
-        };
-        let origin = format!(
-            "generated: a document and {objects} images of {object_bytes} bytes on {hosts} host(s)"
-        );
-        let names = (0..hosts).map(host_name).collect();
-        let markup = Markup::PLAIN;
-        let mut page = Builder::new(&name, &origin, names, "/", markup.bytes(objects));
-        for index in 0..objects {
-            page.refer(Reference {
-                host: HostId((index % hosts) as u32),
-                path: format!("/o/{:04}.png", index + 1),
-                kind: Kind::Image,
-                body_bytes: object_bytes,
-                at: markup.end_of(index),
-            });
+        let names = (0..self.hosts).map(host_name).collect();
+        let bytes = Markup::PLAIN.bytes(self.objects);
+        let mut page = Builder::new(&self.name(), &self.origin(), names, "/", bytes);
+        self.refer(&mut page, "");
+        if let Some(pause) = self.again_after {
+            page.follow("/2/", bytes, pause);
+            self.refer(&mut page, "/2");
         }
         page.finish()
+    }
+
+    /// Adds what the latest document refers to.
+    fn refer(&self, page: &mut Builder, folder: &str) {
+        for index in 0..self.objects {
+            page.refer(Reference {
+                host: HostId((index % self.hosts) as u32),
+                path: format!("{folder}/o/{:04}.png", index + 1),
+                kind: Kind::Image,
+                body_bytes: self.object_bytes,
+                at: Markup::PLAIN.end_of(index),
+            });
+        }
+    }
+
+    fn name(&self) -> String {
+        let hosts = match self.hosts {
+            1 => String::new(),
+            hosts => format!("@{hosts}hosts"),
+        };
+        let again = self.again_after.map(|pause| format!("+{}", pause_name(pause)));
+        let size = size_name(self.object_bytes);
+        format!("synthetic:{}x{size}{hosts}{}", self.objects, again.unwrap_or_default())
+    }
+
+    fn origin(&self) -> String {
+        let Synthetic { objects, object_bytes, hosts, again_after } = self;
+        let again =
+            again_after.map(|pause| format!("; the like again {} later", pause_name(pause)));
+        format!(
+            "generated: a document and {objects} images of {object_bytes} bytes on {hosts} host(s){}",
+            again.unwrap_or_default()
+        )
     }
 }
 
@@ -86,6 +122,26 @@ fn size_name(bytes: u64) -> String {
         _ if bytes.is_multiple_of(1000) => format!("{}KB", bytes / 1000),
         _ if bytes.is_multiple_of(1024) => format!("{}KiB", bytes / 1024),
         _ => format!("{bytes}B"),
+    }
+}
+
+/// The shortest exact name of a pause.
+fn pause_name(pause: Duration) -> String {
+    match pause.subsec_nanos() {
+        0 => format!("{}s", pause.as_secs()),
+        _ => format!("{}ms", pause.as_millis()),
+    }
+}
+
+fn read_pause(text: &str) -> Result<Duration, String> {
+    let pause = units::parse::duration(text).map_err(|error| error.to_string())?;
+    let is_exact = pause.subsec_nanos().is_multiple_of(1_000_000);
+    match !pause.is_zero() && pause <= MOST_PAUSE && is_exact {
+        true => Ok(pause),
+        false => Err(format!(
+            "`+{text}` is not a pause of whole milliseconds, up to {} s",
+            MOST_PAUSE.as_secs()
+        )),
     }
 }
 
@@ -126,15 +182,44 @@ mod tests {
     }
 
     #[test]
+    fn after_a_pause_the_like_follows_on_the_same_hosts() {
+        let page = parse("4x10KB@2hosts+10s").unwrap().page();
+        assert_eq!((page.objects.len(), page.hosts.len()), (10, 2));
+        let second = &page.objects[5];
+        assert_eq!((second.kind, second.path.as_str()), (Kind::Document, "/2/"));
+        // It follows once all of the first is there.
+        let before: Vec<u32> = second.waits_for.iter().map(|edge| edge.object.0).collect();
+        assert_eq!(before, [0, 1, 2, 3, 4]);
+        assert!(second.waits_for.iter().all(|edge| edge.compute.value.as_secs() == 10));
+        let image = &page.objects[6];
+        assert_eq!((image.path.as_str(), image.waits_for[0].object.0), ("/2/o/0001.png", 5));
+    }
+
+    #[test]
     fn names_round_trip() {
-        for name in ["1x1B", "100x10KB", "50x1KiB", "3x2MB@2hosts"] {
+        for name in
+            ["1x1B", "100x10KB", "50x1KiB", "3x2MB@2hosts", "3x2MB@2hosts+10s", "1x1B+1500ms"]
+        {
             assert_eq!(parse(name).unwrap().page().name, format!("synthetic:{name}"));
         }
     }
 
     #[test]
     fn says_what_is_wrong() {
-        for bad in ["", "100", "0x1KB", "x1KB", "10x", "10x10", "10x1KB@4", "10x1KB@0hosts"] {
+        for bad in [
+            "",
+            "100",
+            "0x1KB",
+            "x1KB",
+            "10x",
+            "10x10",
+            "10x1KB@4",
+            "10x1KB@0hosts",
+            "10x1KB+",
+            "10x1KB+0s",
+            "10x1KB+1h",
+            "10x1KB+10s@4hosts",
+        ] {
             let message = parse(bad).unwrap_err().to_string();
             assert!(message.contains("write `synthetic:100x10KB`"), "{message}");
         }

@@ -1,4 +1,4 @@
-//! From lines to events of a link: `in 1500 #1 flow 2 ect`, `out #1 ce`, `drop #1 queue-full`, `quiet`.
+//! From lines to events of a link: `in 1500 #1 flow 2 ect user 1`, `out #1 ce`, `drop #1 queue-full`, `quiet`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -52,7 +52,8 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<Wire>>, Problem> {
             let ids = packets(cursor)?;
             let flow = if cursor.eat_word("flow") { flow(cursor)? } else { 0 };
             let ect = cursor.eat_word("ect");
-            let packet = Packet { wire_bytes, flow, ect };
+            let user = if cursor.eat_word("user") { small(cursor, "a user's number")? } else { 0 };
+            let packet = Packet { wire_bytes, flow, ect, user };
             ids.map(|id| Event::Input(Entry { packet, id })).collect()
         }
         "out" => {

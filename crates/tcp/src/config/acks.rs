@@ -20,6 +20,21 @@ pub struct AckPolicy {
     pub compression_delay: Duration,
     /// At most so many are held back (`tcp_comp_sack_nr`).
     pub compression_limit: u32,
+    /// Acknowledge the end of a write (PSH) at once.
+    pub push_at_once: bool,
+    /// Acknowledge less of what arrives as a stream.
+    pub stretch: Option<Stretch>,
+}
+
+/// When acknowledgements are stretched over more than two segments (`net.inet.tcp.delayed_ack=3` of XNU).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// One acknowledgement for so many (`maxseg_unacked`),
+    pub segments: u32,
+    /// while as many arrive within this time (`TCPTV_UNACKWIN`),
+    pub window: Duration,
+    /// and so many have arrived since the beginning or the last loss (`TCP_RCV_SS_PKTCOUNT`): the sender's slow start is over.
+    pub slow_start_segments: u32,
 }
 
 impl AckPolicy {
@@ -38,6 +53,8 @@ impl AckPolicy {
         interactive_after: 1,
         compression_delay: Duration::from_millis(1),
         compression_limit: 44,
+        push_at_once: false,
+        stretch: None,
     };
     /// Linux 2.6.32 to 3.10: the same, but out-of-order data is always acknowledged at once (compression came
     /// with Linux 4.18).
@@ -46,9 +63,17 @@ impl AckPolicy {
     /// Windows 7: every second segment, or after 200 ms (`TcpAckFrequency` 2, `TcpDelAckTicks` 2 in its
     /// documentation). Whether the delay is shorter at the start of a connection is not documented: it is not, here.
     pub const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
-    /// iOS 9: every second segment, or after 100 ms (`net.inet.tcp.delayed_ack=3` of its kernel, whose detector of
-    /// streams, which stretches acknowledgements of bulk transfers, is left out).
-    pub const IOS_9: AckPolicy = AckPolicy::plain(Duration::from_millis(100));
+    /// iOS 9: every second segment, the end of a write at once, or after 100 ms (`TCPTV_DELACK`); in a stream every eighth
+    /// (`tcp_cc_delay_ack` of XNU with `net.inet.tcp.delayed_ack=3`).
+    pub const IOS_9: AckPolicy = AckPolicy {
+        push_at_once: true,
+        stretch: Some(Stretch {
+            segments: 8,
+            window: Duration::from_millis(100),
+            slow_start_segments: 512,
+        }),
+        ..AckPolicy::plain(Duration::from_millis(100))
+    };
 
     /// RFC 1122 section 4.2.3.2: every second full segment, or after `delay`.
     const fn plain(delay: Duration) -> AckPolicy {
@@ -59,6 +84,8 @@ impl AckPolicy {
             interactive_after: 0,
             compression_delay: Duration::ZERO,
             compression_limit: 0,
+            push_at_once: false,
+            stretch: None,
         }
     }
 

@@ -98,7 +98,7 @@ fn linux_6() -> Config {
         growth: Growth::PerSegment,
         slow_start_after_idle: true,
         idle_restart: IdleRestart::AtWrite,
-        reset_rtt_after_idle: false,
+        reset_rtt_after_idle: None,
         loss_detection: LossDetection::Rack,
         early_retransmit: false,
         tail_loss_probe: TailLossProbe::Linux6,

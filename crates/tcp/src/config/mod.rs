@@ -16,7 +16,7 @@ use congestion::{Algorithm, Era};
 
 use crate::{EcnPolicy, Pacing};
 
-pub use acks::AckPolicy;
+pub use acks::{AckPolicy, Stretch};
 pub use behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, ReceiveTuning,
     Reduction, RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
@@ -80,9 +80,10 @@ pub struct Config {
     pub slow_start_after_idle: bool,
     /// When it is shrunk.
     pub idle_restart: IdleRestart,
-    /// Forget the round trip, and so return to the initial timeout, after idleness of a timeout or more: what Erman et al. propose
-    /// ("Towards a SPDY'ier Mobile Web?", 2013, section 6.2.1) against the promotion delays of cellular radio. No kernel does.
-    pub reset_rtt_after_idle: bool,
+    /// Forget the round trip after idleness of a timeout or more, and wait this long until the next sample: what Erman et al. propose
+    /// ("Towards a SPDY'ier Mobile Web?", 2013, section 6.2.1) against the promotion delays of cellular radio. No kernel does. Their
+    /// "multiple seconds" are [`Config::FORGOTTEN_RTO`]; the initial timeout of RFC 6298 section 2.1, 1 s, is shorter than a promotion.
+    pub reset_rtt_after_idle: Option<Duration>,
 
     /// How losses are found.
     pub loss_detection: LossDetection,
@@ -128,6 +129,10 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The timeout of a round trip that was forgotten: the kernel's own where it has no sample (`TCP_TIMEOUT_FALLBACK`), and the initial
+    /// one up to Linux 3.0.
+    pub const FORGOTTEN_RTO: Duration = crate::rtt::FALLBACK_RTO;
+
     /// What the SYN says: payload plus the options that every segment carries.
     pub(crate) fn advertised_mss(&self) -> u32 {
         self.mss + if self.timestamps { crate::segment::TIMESTAMPS_BYTES } else { 0 }

@@ -1,5 +1,7 @@
 //! The table of knobs: how each is called, what it takes, and where it lies in a [`Config`].
 
+use std::time::Duration;
+
 use congestion::{Algorithm, Era};
 
 use crate::config::named::names;
@@ -123,7 +125,10 @@ knobs! {
     "growth" "per-ack|per-segment" "what the window grows by" choice(growth);
     "slow-start-after-idle" "on|off" "cut a window that lay idle" switch(slow_start_after_idle);
     "idle-restart" "at-write|after-first-burst" "when it is cut" choice(idle_restart);
-    "reset-rtt-after-idle" "on|off" "forget the round trip after idleness" switch(reset_rtt_after_idle);
+    "reset-rtt-after-idle" "off|on|TIME" "forget the round trip after idleness; the timeout until the next sample (on: 3s)" own(
+        |config| forgotten_rto_name(config.reset_rtt_after_idle),
+        |config, text| forgotten_rto(text).map(|rto| config.reset_rtt_after_idle = rto)
+    );
     "loss-detection" "rack|fack|duplicates" "how losses are found" choice(loss_detection);
     "early-retransmit" "on|off" "fewer duplicates suffice in a small flight" switch(early_retransmit);
     "tlp" "off|linux-3.10|linux-6" "tail loss probe" choice(tail_loss_probe);
@@ -183,6 +188,25 @@ impl Config {
         let whole = self.advertised_mss();
         self.timestamps = on;
         self.mss = if on { whole - crate::segment::TIMESTAMPS_BYTES } else { whole };
+    }
+}
+
+fn forgotten_rto_name(rto: Option<Duration>) -> String {
+    match rto {
+        None => "off".to_owned(),
+        Some(rto) if rto == Config::FORGOTTEN_RTO => "on".to_owned(),
+        Some(rto) => show_span(rto),
+    }
+}
+
+fn forgotten_rto(text: &str) -> Result<Option<Duration>, String> {
+    match text {
+        "off" => Ok(None),
+        "on" => Ok(Some(Config::FORGOTTEN_RTO)),
+        _ => match span(text) {
+            Ok(rto) if !rto.is_zero() => Ok(Some(rto)),
+            _ => Err("off, on, or a span of time such as 3s".to_owned()),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ mod event;
 pub(crate) mod executor;
 mod held;
 mod plan;
-mod state;
+pub(crate) mod state;
 mod tcp_socket;
 mod topology;
 mod trace;

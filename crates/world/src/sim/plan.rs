@@ -30,6 +30,8 @@ pub struct LinkId(pub(super) u32);
 /// A world that has not begun.
 pub struct Plan {
     source: Source,
+    /// Of tasks on nodes that have one of their own.
+    sources: BTreeMap<NodeId, Source>,
     topology: Topology,
     hosts: BTreeMap<String, IpAddr>,
     tasks: Vec<(NodeId, Task)>,
@@ -60,6 +62,7 @@ impl Plan {
     pub fn new(source: Source) -> Plan {
         Plan {
             source,
+            sources: BTreeMap::new(),
             topology: Topology::default(),
             hosts: BTreeMap::new(),
             tasks: Vec::new(),
@@ -104,13 +107,26 @@ impl Plan {
         self.topology.add_link(name, config, &self.source)
     }
 
-    /// A radio in front of two links: packets pass it before they enter them. Its name keys its random streams (`radio/NAME/paging`) and
-    /// its report.
+    /// The radio of a host, in front of two links: its packets pass it before they enter them. Its name keys its random streams
+    /// (`radio/NAME/paging`) and its report.
     ///
     /// # Panics
-    /// If one of the links has a radio already.
-    pub fn radio(&mut self, name: &str, config: net::RadioConfig, up: LinkId, down: LinkId) {
-        self.topology.add_radio(name, config, [up, down], &self.source);
+    /// If the host has a radio already.
+    pub fn radio(
+        &mut self,
+        name: &str,
+        config: net::RadioConfig,
+        node: NodeId,
+        [up, down]: [LinkId; 2],
+    ) {
+        self.topology.add_radio(name, config, node, [up, down], &self.source);
+    }
+
+    /// Makes a host the client with this number: packets to and from it are that user's on links whose users take turns, and its tasks draw
+    /// from `source`. Packets between hosts that are no clients count as the first one's.
+    pub fn client(&mut self, node: NodeId, number: u32, source: Source) {
+        self.topology.set_user(node, number);
+        self.sources.insert(node, source);
     }
 
     /// Packets from one node to another cross these links in this order.
@@ -142,7 +158,8 @@ impl Plan {
     {
         let common = Common { source: self.source, hosts: self.hosts };
         let _entered = ambient::enter(Kind::Sim, common);
-        state::install(State::new(self.topology, self.trace, Wakes::taking(self.wake_latency)));
+        let wakes = Wakes::taking(self.wake_latency);
+        state::install(State::new(self.topology, self.trace, wakes, self.sources));
         let _running = Running;
         for (node, task) in self.tasks {
             executor::spawn_on(node, task);

@@ -1,13 +1,16 @@
 //! Everything the simulated world consists of beside its tasks.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::task::Waker;
 
+use chance::Source;
 use units::Time;
 
 use super::clock::Timers;
 use super::demux::Demux;
 use super::event::{Agenda, Event};
+use super::executor;
 use super::plan::NodeId;
 use super::tcp_socket::TcpSockets;
 use super::topology::{Body, Packet, Topology};
@@ -25,6 +28,8 @@ pub(super) struct State {
     pub(super) udp: UdpSockets,
     pub(super) trace: Trace,
     pub(super) wakes: Wakes,
+    /// Where tasks of some nodes draw from.
+    sources: BTreeMap<NodeId, Source>,
 }
 
 thread_local! {
@@ -49,6 +54,11 @@ pub(super) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     })
 }
 
+/// Where the running task's node draws from, if it has a source of its own.
+pub(crate) fn own_source() -> Option<Source> {
+    with(|state| state.sources.get(&executor::current_node()).copied())
+}
+
 /// Runs `f` if this thread has a simulated world: for destructors, which may run after its end.
 pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
     STATE.with_borrow_mut(|state| {
@@ -59,7 +69,12 @@ pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
 }
 
 impl State {
-    pub(super) fn new(topology: Topology, trace: Trace, wakes: Wakes) -> State {
+    pub(super) fn new(
+        topology: Topology,
+        trace: Trace,
+        wakes: Wakes,
+        sources: BTreeMap<NodeId, Source>,
+    ) -> State {
         State {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -70,6 +85,7 @@ impl State {
             udp: UdpSockets::default(),
             trace,
             wakes,
+            sources,
         }
     }
 

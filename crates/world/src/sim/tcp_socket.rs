@@ -383,7 +383,7 @@ impl Socket {
 /// What one end of a connection draws at random.
 fn chances(here: Port, there: Port) -> Stream {
     let (near, far) = (here.node.0, there.node.0);
-    crate::chances::stream(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+    crate::chances::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
 }
 
 impl State {

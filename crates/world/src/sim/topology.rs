@@ -83,6 +83,10 @@ struct Node {
     tcp: Arc<tcp::Config>,
     /// What its connections taught it of its peers; it outlives a visit.
     metrics: tcp::MetricsCache,
+    /// Which user of every link it is, if it is one: a client.
+    user: Option<u32>,
+    /// Its radio, by its place among all.
+    radio: Option<u32>,
 }
 
 struct Hop {
@@ -91,11 +95,11 @@ struct Hop {
     link: Link<Packet>,
     /// When the agenda has this link's next arrival.
     armed: Option<Time>,
-    /// The radio that packets pass before they enter, and which way.
-    gate: Option<(u32, Way)>,
+    /// Bytes that arrived at its far end, by user.
+    delivered_bytes: Vec<u64>,
 }
 
-/// A radio in front of two links, one a direction.
+/// A device's radio, in front of two links, one a direction.
 struct Gate {
     name: String,
     config: RadioConfig,
@@ -121,29 +125,33 @@ impl Topology {
         let id = NodeId(u16::try_from(self.nodes.len()).expect("a plan has at most 65536 nodes"));
         let before = self.by_address.insert(address, id);
         assert!(before.is_none(), "two nodes cannot share the address {address}");
-        self.nodes.push(Node { address, tcp, metrics: tcp::MetricsCache::default() });
+        let metrics = tcp::MetricsCache::default();
+        self.nodes.push(Node { address, tcp, metrics, user: None, radio: None });
         id
     }
 
     pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
         let link = Link::new(config.clone(), source, name);
-        self.links.push(Hop { name: name.to_owned(), config, link, armed: None, gate: None });
+        let (name, delivered_bytes) = (name.to_owned(), Vec::new());
+        self.links.push(Hop { name, config, link, armed: None, delivered_bytes });
         LinkId((self.links.len() - 1) as u32)
+    }
+
+    pub(super) fn set_user(&mut self, node: NodeId, user: u32) {
+        self.nodes[node.0 as usize].user = Some(user);
     }
 
     pub(super) fn add_radio(
         &mut self,
         name: &str,
         config: RadioConfig,
+        node: NodeId,
         [up, down]: [LinkId; 2],
         source: &Source,
     ) {
         let number = self.radios.len() as u32;
-        for (link, way) in [(up, Way::Up), (down, Way::Down)] {
-            let gate = &mut self.links[link.0 as usize].gate;
-            assert!(gate.is_none(), "a link has one radio in front of it");
-            *gate = Some((number, way));
-        }
+        let before = self.nodes[node.0 as usize].radio.replace(number);
+        assert!(before.is_none(), "a node has one radio");
         let (name, radio) = (name.to_owned(), Radio::new(&config, source, name));
         self.radios.push(Gate { name, config, radio, links: [up.0, down.0], armed: None });
     }
@@ -242,15 +250,31 @@ impl Topology {
             return;
         };
         let ect = packet.body.takes_marks();
-        let entering =
-            net::Packet { wire_bytes: packet.body.wire_bytes(), flow: packet.flow(), ect };
-        match self.links[link as usize].gate {
+        let (wire_bytes, flow, user) =
+            (packet.body.wire_bytes(), packet.flow(), self.user(&packet));
+        let entering = net::Packet { wire_bytes, flow, ect, user };
+        match self.gate(link, &packet) {
             None => self.enter(now, agenda, trace, link, entering, packet),
             Some((radio, way)) => {
                 self.radios[radio as usize].radio.handle(now, way, entering, packet);
                 self.pass(now, agenda, trace, radio);
             }
         }
+    }
+
+    /// Which user's a packet is: that of the one of its ends that is a client.
+    fn user(&self, packet: &Packet) -> u32 {
+        let of = |end: Port| self.nodes[end.node.0 as usize].user;
+        of(packet.from).or_else(|| of(packet.to)).unwrap_or(0)
+    }
+
+    /// The radio that a packet passes before it enters `link`, and which way: that of the device which sends it or gets it.
+    fn gate(&self, link: u32, packet: &Packet) -> Option<(u32, Way)> {
+        let gate = |(end, way): (Port, Way)| {
+            let radio = self.nodes[end.node.0 as usize].radio?;
+            (self.radios[radio as usize].links[way as usize] == link).then_some((radio, way))
+        };
+        gate((packet.from, Way::Up)).or_else(|| gate((packet.to, Way::Down)))
     }
 
     /// Takes what may leave a radio by `now` to its links, and plans when to look again.
@@ -295,9 +319,10 @@ impl Topology {
     ) {
         let hop = &mut self.links[link as usize];
         if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
-            trace.dropped(now, link, entering.wire_bytes, cause);
+            trace.dropped(now, link, entering.user, entering.wire_bytes, cause);
         }
-        Topology::note_fallen(hop, link, trace);
+        self.note_fallen(link, trace);
+        let hop = &mut self.links[link as usize];
         // Where packets may overtake each other, the next arrival can have come nearer.
         if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
             Topology::arm(hop, link, agenda);
@@ -312,10 +337,11 @@ impl Topology {
     pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
         let hop = &mut self.links[link as usize];
         let arrived = hop.link.poll(now);
-        Topology::note_fallen(hop, link, trace);
+        self.note_fallen(link, trace);
         let arrived = arrived?;
         trace.arrived(now, link, arrived.wire_bytes);
         let mut packet = arrived.body;
+        self.count(link, self.user(&packet), arrived.wire_bytes);
         if arrived.congestion_experienced {
             packet.body.mark();
         }
@@ -328,10 +354,20 @@ impl Topology {
         self.links[link as usize].armed == Some(now)
     }
 
-    fn note_fallen(hop: &mut Hop, link: u32, trace: &mut Trace) {
-        while let Some(fallen) = hop.link.fallen() {
-            trace.dropped(fallen.at, link, fallen.wire_bytes, fallen.cause);
+    fn note_fallen(&mut self, link: u32, trace: &mut Trace) {
+        while let Some(fallen) = self.links[link as usize].link.fallen() {
+            let user = self.user(&fallen.body);
+            trace.dropped(fallen.at, link, user, fallen.wire_bytes, fallen.cause);
         }
+    }
+
+    /// A packet of `user` has arrived at the far end of `link`.
+    fn count(&mut self, link: u32, user: u32, wire_bytes: u32) {
+        let delivered = &mut self.links[link as usize].delivered_bytes;
+        if delivered.len() <= user as usize {
+            delivered.resize(user as usize + 1, 0);
+        }
+        delivered[user as usize] += u64::from(wire_bytes);
     }
 
     /// Plans the link's next arrival, after an arrival.
@@ -354,6 +390,7 @@ impl Topology {
             name: hop.name.clone(),
             config: hop.config.clone(),
             stats: *hop.link.stats(),
+            delivered_bytes: hop.delivered_bytes.clone(),
         };
         self.links.iter().map(report).collect()
     }

@@ -53,7 +53,14 @@ impl Trace {
         }
     }
 
-    pub(super) fn dropped(&mut self, at: Time, link: u32, wire_bytes: u32, cause: DropCause) {
-        self.drops.push(Drop { at, link: link as usize, wire_bytes, cause });
+    pub(super) fn dropped(
+        &mut self,
+        at: Time,
+        link: u32,
+        user: u32,
+        wire_bytes: u32,
+        cause: DropCause,
+    ) {
+        self.drops.push(Drop { at, link: link as usize, user, wire_bytes, cause });
     }
 }

@@ -28,7 +28,7 @@ struct Process {
 
 impl Process {
     fn of(node: usize) -> Process {
-        Process { chances: crate::chances::stream(&format!("wake/{node}")), tasks: Vec::new() }
+        Process { chances: crate::chances::of_world(&format!("wake/{node}")), tasks: Vec::new() }
     }
 }
 

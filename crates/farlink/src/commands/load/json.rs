@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use lab::early::EarlyMetrics;
+use lab::scenario::Scenario;
 use lab::worlds::Worlds;
 use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
 use record::Outcome;
@@ -18,7 +19,7 @@ pub fn print(results: &[(JourneyPlan, JourneyResult)], worlds: &Worlds) -> Resul
     for (journey, result) in results {
         let about = about(journey, result, worlds);
         for visit in &result.visits {
-            line(&about, measured(visit))?;
+            line(&about, measured(journey, visit))?;
         }
         if let Some(failure) = &result.failure {
             line(&about, json!({ "plt_ms": null, "failure": failure }))?;
@@ -62,8 +63,9 @@ fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<
     }
 }
 
-fn measured(visit: &MeasuredVisit) -> Value {
+fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
     let record = &visit.record;
+    let Scenario { clients, client, .. } = &*journey.scenario;
     let failure = match &record.outcome {
         Outcome::Failed { reason } => Some(reason),
         Outcome::Loaded { .. } => None,
@@ -71,7 +73,9 @@ fn measured(visit: &MeasuredVisit) -> Value {
     let early = EarlyMetrics::of(record);
     let span_ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     json!({
+        "client_number": clients.who(client.view, record.index).0,
         "view": record.view,
+        "started_ms": millis(record.started_at_ns),
         "plt_ms": record.plt_ns().map(millis),
         "failure": failure,
         "ttfb_ms": record.ttfb_ns.map(millis),

@@ -3,6 +3,7 @@
 mod hars;
 mod json;
 mod plan;
+mod report;
 mod sweep;
 mod text;
 mod traces;
@@ -13,7 +14,9 @@ use lab::Plan;
 use lab::scenario::nearest;
 use lab::worlds::Worlds;
 
+use self::report::Kept;
 use self::traces::Traces;
+use super::watched::Watched;
 use super::{files, interrupt, refused, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
@@ -24,6 +27,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let worlds = match traces.are_wanted() {
         true if traces.films() => super::worlds()?.filming(),
         true => super::worlds()?.watching(),
+        false if load.report.is_some() => super::worlds()?.watching(),
         false => super::worlds()?,
     };
     let plan = plan::plan(load, &worlds)?;
@@ -35,11 +39,15 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         files::check_place(path)?;
     }
     let cancel = interrupt::flag()?;
-    let results = lab::batch::collect(&plan, &worlds, workers(load.jobs, &plan), &cancel);
+    let workers = workers(load.jobs, &plan);
+    let facts = super::run::facts(None, workers);
+    let results = lab::batch::collect(&plan, &worlds, workers, &cancel);
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {
         json::print(&results, &worlds)?;
     }
+    let kept = load.report.as_ref().filter(|_| done > 0);
+    let kept = kept.map(|path| Ok((path, Kept::new(&plan, &facts, &results)?))).transpose()?;
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
         text::print(load, &arms, &worlds)?;
@@ -53,7 +61,11 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     if let Some(path) = &load.har {
         hars::write(path, &arms, &worlds)?;
     }
-    traces.write(&arms, &worlds)?;
+    let watched = Watched::new(&worlds);
+    traces.write(&arms, &watched)?;
+    if let Some((path, kept)) = kept {
+        kept.write(path, &arms, &watched)?;
+    }
     if cancel.load(Ordering::Relaxed) && done < total {
         anstream::eprintln!("interrupted after {done} of {total} loads");
         return Ok(ExitCode::Interrupted);

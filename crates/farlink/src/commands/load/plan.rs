@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    ChoiceError, NetworkSpec, Nuisance, PageRef, Protocol, Scenario, Tls, Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Scenario,
+    Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -41,7 +42,8 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
     }
-    Ok(Plan::new("load", load.seed, load.repetitions, Order::Alternated, cells))
+    let name = format!("{} over {}", load.page, load.how.network);
+    Ok(Plan::new(&name, load.seed, load.repetitions, Order::Alternated, cells))
 }
 
 /// What all arms have in common.
@@ -57,15 +59,18 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.stack.connections_per_host =
         at_least_one("--connections-per-host", how.connections_per_host)?;
     scenario.stack.connections_total = at_least_one("--connections-total", how.connections_total)?;
+    scenario.stack.pipeline_depth = at_least_one("--pipeline-depth", how.pipeline_depth)?;
     scenario.transport = transport(how)?;
     scenario.world = choice(&how.world)?;
     scenario.release = choice(&how.release)?;
+    scenario.clients = clients(how)?;
     scenario.client.program = choice(&how.client)?;
     scenario.client.device.clone_from(&how.device);
     scenario.client.device_digest = lab::tour::device_digest(&how.device);
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
+    scenario.traffic = traffic(&how.traffic)?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -77,6 +82,29 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
         scenario.nuisance = Nuisance::Off;
     }
     Ok(scenario)
+}
+
+/// How many clients there are, and when each begins.
+fn clients(how: &How) -> Result<Clients, Failure> {
+    let (count, beside) = (how.clients, choice(&how.beside)?);
+    if !(1..=Clients::MOST).contains(&count) {
+        let message = format!("--clients {count}: there are 1 to {} of them", Clients::MOST);
+        return Err(Failure::bad_input(message));
+    }
+    let start_spacing = Spacing::parse(&how.start_spacing)
+        .map_err(|error| Failure::bad_input(format!("--start-spacing: {error}")))?;
+    Ok(Clients { count, beside, start_spacing })
+}
+
+/// All that is sent beside the page.
+fn traffic(texts: &[String]) -> Result<BackgroundTraffic, Failure> {
+    texts.iter().try_fold(BackgroundTraffic::default(), |traffic, text| {
+        let more = text.parse().map_err(|error: TrafficError| {
+            let hint = error.hint();
+            Failure::bad_input(format!("--traffic {text}: {error}")).hint(hint)
+        })?;
+        Ok(traffic.and(more))
+    })
 }
 
 /// TCP at both ends.

@@ -56,9 +56,11 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
 /// What was asked, and what its names stand for.
 fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
     let scenario = arm.scenario();
+    let clients = scenario.clients.count;
+    let planned = load.repetitions as usize * clients as usize;
     let loads = match arm.attempts() {
-        all if all == load.repetitions as usize => all.to_string(),
-        some => format!("{some} of {}", load.repetitions),
+        all if all == planned => all.to_string(),
+        some => format!("{some} of {planned}"),
     };
     let name = scenario.network.base.as_deref().map_or("custom", |_| network.name.as_str());
     format!(

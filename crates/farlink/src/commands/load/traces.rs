@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use lab::scenario::{Program, nearest};
 use lab::tour::ObservedVisit;
 use lab::traces::{Side, filmstrip, pcapng, tcp_lines};
-use lab::worlds::Worlds;
 
 use crate::args;
 use crate::commands::files;
+use crate::commands::watched::Watched;
 use crate::failure::Failure;
 use crate::show::arms::{Arm, Load};
 
@@ -37,15 +37,15 @@ impl Traces {
         let (screenshot, film) = (load.screenshot.clone(), load.film.clone());
         let traces = Traces { pcap: load.pcap.clone(), tcp, screenshot, film };
         let mut places = BTreeSet::new();
-        for place in [&traces.pcap, &traces.tcp, &traces.screenshot, &traces.film, &load.har]
-            .into_iter()
-            .flatten()
-        {
+        let Traces { pcap, tcp, screenshot, film } = &traces;
+        let all = [pcap, tcp, screenshot, film, &load.har, &load.report];
+        for place in all.into_iter().flatten() {
             files::check_place(place)?;
             if !places.insert(place) {
                 let message = format!("{} is to hold two different things", place.display());
                 return Err(Failure::bad_input(message).hint(
-                    "give --har, --pcap, --trace, --screenshot and --film a file each".to_owned(),
+                    "give --har, --report, --pcap, --trace, --screenshot and --film a file each"
+                        .to_owned(),
                 ));
             }
         }
@@ -63,14 +63,14 @@ impl Traces {
     }
 
     /// Writes the median load of each arm; where none succeeded, the first.
-    pub fn write(&self, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
+    pub fn write(&self, arms: &[Arm], watched: &Watched<'_>) -> Result<(), Failure> {
         if !self.are_wanted() {
             return Ok(());
         }
         for arm in arms {
             let Some(load) = arm.median_load().or(arm.loads().first()) else { continue };
             let name = (arms.len() > 1).then(|| arm.name());
-            self.write_load(name, arm, load, worlds)?;
+            self.write_load(name, arm, load, watched)?;
         }
         Ok(())
     }
@@ -80,12 +80,12 @@ impl Traces {
         name: Option<&str>,
         arm: &Arm,
         load: &Load,
-        worlds: &Worlds,
+        watched: &Watched<'_>,
     ) -> Result<(), Failure> {
-        let observed = worlds.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
+        let observed = watched.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
         let mut visits = observed.visits();
         let visit = visits
-            .find(|visit| visit.record.view == arm.view())
+            .find(|visit| visit.record.index == load.visit.record.index)
             .expect("a journey has the same visits each time it is run");
         let repeats = *visit.record == load.visit.record;
         assert!(repeats, "a load watched is not the load measured; seed {}", load.seed);

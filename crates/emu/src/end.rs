@@ -1,0 +1,112 @@
+//! A host at an end of the network: one of the clients, or the server. Hosts are numbered: the first client, the server, then the
+//! other clients. A host's number is the last of its addresses, less one.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::Side;
+
+/// A host, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct End(u32);
+
+impl End {
+    /// The server's.
+    pub(crate) const SERVER: End = End(1);
+
+    /// The client that links know as this user.
+    pub(crate) const fn client(user: u32) -> End {
+        match user {
+            0 => End(0),
+            _ => End(user + 1),
+        }
+    }
+
+    /// All hosts, by their numbers.
+    pub(crate) fn all(clients: u32) -> impl Iterator<Item = End> {
+        (0..=clients).map(End)
+    }
+
+    /// The host at one side that packets of a user come from or go to.
+    pub(crate) const fn at(side: Side, user: u32) -> End {
+        match side {
+            Side::Client => End::client(user),
+            Side::Server => End::SERVER,
+        }
+    }
+
+    pub(crate) const fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Where it is.
+    pub(crate) const fn side(self) -> Side {
+        match self.0 {
+            1 => Side::Server,
+            _ => Side::Client,
+        }
+    }
+
+    /// Which user links know it as, if it is a client.
+    pub(crate) const fn user(self) -> Option<u32> {
+        match self.0 {
+            0 => Some(0),
+            1 => None,
+            number => Some(number - 1),
+        }
+    }
+
+    /// Its first IPv4 address.
+    pub(crate) fn address(self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(Side::Client.address()) + self.0)
+    }
+
+    /// Its first IPv6 address.
+    pub(crate) fn address_v6(self) -> Ipv6Addr {
+        Ipv6Addr::from(u128::from(Side::Client.address_v6()) + u128::from(self.0))
+    }
+
+    /// Both of them.
+    pub(crate) fn addresses(self) -> [IpAddr; 2] {
+        [self.address().into(), self.address_v6().into()]
+    }
+
+    /// Its interface in the middle.
+    pub(crate) fn interface(self) -> String {
+        match self.user() {
+            None => "server".to_owned(),
+            Some(0) => "client".to_owned(),
+            Some(user) => format!("client{user}"),
+        }
+    }
+
+    pub(crate) fn hardware_address(self) -> String {
+        format!("02:00:00:00:00:{:02x}", self.0 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_two_have_the_sides_addresses() {
+        for (end, side) in End::all(1).zip(Side::BOTH) {
+            assert_eq!(
+                (end.side(), end.address(), end.address_v6()),
+                (side, side.address(), side.address_v6())
+            );
+        }
+    }
+
+    #[test]
+    fn users_and_hosts_are_told_apart() {
+        let users: Vec<_> = End::all(3).map(End::user).collect();
+        assert_eq!(users, [Some(0), None, Some(1), Some(2)]);
+        for user in 0..3 {
+            assert_eq!(End::client(user).user(), Some(user));
+        }
+        assert_eq!(End::client(2).address().to_string(), "10.0.0.4");
+        assert_eq!(End::client(2).hardware_address(), "02:00:00:00:00:04");
+        assert_eq!(End::client(2).interface(), "client2");
+    }
+}

@@ -1,0 +1,210 @@
+//! A client's connection on which requests follow each other without waiting for responses (RFC 9112 section 9.3.2).
+//!
+//! Requests leave in the order in which they came; the server answers in that order. So a response that takes long holds up those behind it,
+//! however small they are: head-of-line blocking. Whatever goes wrong on the connection - it closes, breaks,
+//! is not HTTP - leaves all requests behind without an answer ([`Failure::Unanswered`]): they may be sent again elsewhere, for the caller
+//! pipelines only what has no side effects.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::Request;
+
+use super::client::Settings;
+use super::exchange::{Outgoing, Reading, Wire};
+use crate::{Failure, Priority, Progress, Transport};
+
+/// A connection to a server, over plain TCP or TLS. Its clones are the same connection.
+#[derive(Debug)]
+pub struct Pipeline<S: Transport>(Rc<RefCell<Shared<S>>>);
+
+impl<S: Transport> Clone for Pipeline<S> {
+    fn clone(&self) -> Self {
+        Pipeline(Rc::clone(&self.0))
+    }
+}
+
+#[derive(Debug)]
+struct Shared<S> {
+    wire: Wire<S>,
+    /// Requests that have joined.
+    joined: u64,
+    sending: Queue,
+    receiving: Queue,
+    /// The server will answer no further request, or the connection is not good any more.
+    closed: bool,
+}
+
+/// Whose turn it is, by the order of joining.
+#[derive(Debug, Default)]
+struct Queue {
+    turn: u64,
+    waiting: BTreeMap<u64, Waker>,
+}
+
+impl Queue {
+    fn poll_turn(&mut self, cx: &mut Context<'_>, place: u64) -> Poll<()> {
+        if self.turn == place {
+            return Poll::Ready(());
+        }
+        self.waiting.insert(place, cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn pass_on(&mut self) {
+        self.turn += 1;
+        if let Some(next) = self.waiting.remove(&self.turn) {
+            next.wake();
+        }
+    }
+
+    fn wake_all(&mut self) {
+        while let Some((_, waker)) = self.waiting.pop_first() {
+            waker.wake();
+        }
+    }
+}
+
+impl<S: Transport> Pipeline<S> {
+    /// Wraps a stream on which nothing has been sent.
+    pub fn new(stream: S, settings: Settings) -> Pipeline<S> {
+        Pipeline(Rc::new(RefCell::new(Shared {
+            wire: Wire::new(stream, settings),
+            joined: 0,
+            sending: Queue::default(),
+            receiving: Queue::default(),
+            closed: false,
+        })))
+    }
+
+    /// Does something with the stream below.
+    pub fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
+        act(&self.0.borrow().wire.stream)
+    }
+
+    /// Whether another request may be sent: the server has neither closed the connection nor said that it will.
+    pub fn is_usable(&self) -> bool {
+        let mut shared = self.0.borrow_mut();
+        let is_idle = shared.receiving.turn == shared.joined;
+        if is_idle && !shared.closed {
+            // Nobody reads: only the end of the stream, or bytes that nobody asked for, can be there.
+            let mut cx = Context::from_waker(Waker::noop());
+            shared.closed =
+                !shared.wire.input.is_empty() || shared.wire.poll_fill(&mut cx).is_ready();
+        }
+        !shared.closed
+    }
+
+    /// Sends `request` behind those that were sent before, and reports its response to `progress` when its turn has come.
+    ///
+    /// # Errors
+    /// See [`Failure`]; the connection is not usable then, nor if the future is dropped before its end.
+    pub async fn fetch(
+        &self,
+        request: &Request<Bytes>,
+        _priority: Priority,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        let mut ticket = Ticket::join(&self.0);
+        progress.admitted();
+        ticket.send(request, progress).await?;
+        ticket.receive(request, progress).await
+    }
+}
+
+/// A request's place in the pipeline. The connection is closed to others if it is given up.
+struct Ticket<'p, S: Transport> {
+    shared: &'p RefCell<Shared<S>>,
+    place: u64,
+    is_done: bool,
+}
+
+impl<'p, S: Transport> Ticket<'p, S> {
+    fn join(shared: &'p RefCell<Shared<S>>) -> Ticket<'p, S> {
+        let place = shared.borrow().joined;
+        shared.borrow_mut().joined += 1;
+        Ticket { shared, place, is_done: false }
+    }
+
+    async fn send(
+        &mut self,
+        request: &Request<Bytes>,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.sending))
+            .await?;
+        let mut out = Outgoing::default();
+        out.fill(request);
+        while !out.is_sent() {
+            poll_fn(|cx| self.shared.borrow_mut().wire.poll_write(cx, &mut out))
+                .await
+                .map_err(Failure::Unanswered)?;
+        }
+        poll_fn(|cx| self.shared.borrow_mut().wire.poll_flush(cx))
+            .await
+            .map_err(Failure::Unanswered)?;
+        progress.sent(out.head.len() as u64, out.body.len() as u64);
+        self.shared.borrow_mut().sending.pass_on();
+        Ok(())
+    }
+
+    async fn receive(
+        &mut self,
+        request: &Request<Bytes>,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.receiving))
+            .await?;
+        let mut reading = Reading::default();
+        let persistent = poll_fn(|cx| {
+            let wire = &mut self.shared.borrow_mut().wire;
+            wire.poll_response(cx, request.method(), &mut reading, progress, None)
+        })
+        .await?;
+        self.is_done = true;
+        let mut shared = self.shared.borrow_mut();
+        if !persistent {
+            shared.close();
+        }
+        shared.receiving.pass_on();
+        Ok(())
+    }
+}
+
+impl<S: Transport> Drop for Ticket<'_, S> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.shared.borrow_mut().close();
+        }
+    }
+}
+
+impl<S: Transport> Shared<S> {
+    /// Waits for the request's turn, unless there will be none.
+    fn poll_turn(
+        &mut self,
+        cx: &mut Context<'_>,
+        place: u64,
+        queue: impl FnOnce(&mut Shared<S>) -> &mut Queue,
+    ) -> Poll<Result<(), Failure>> {
+        if self.closed {
+            let gone = io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "the connection ended with a response before it",
+            );
+            return Poll::Ready(Err(Failure::Unanswered(gone)));
+        }
+        queue(self).poll_turn(cx, place).map(Ok)
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.sending.wake_all();
+        self.receiving.wake_all();
+    }
+}

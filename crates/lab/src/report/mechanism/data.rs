@@ -1,0 +1,13 @@
+//! The rows behind the plot, as CSV: the script reads them out of the document, people and other programs too.
+
+use serde::Serialize;
+
+/// The rows below a line of column names; empty if there are none.
+pub fn csv<R: Serialize>(rows: &[R]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).expect("a row is numbers and strings, and memory takes it");
+    }
+    let bytes = writer.into_inner().expect("memory takes what is written");
+    String::from_utf8(bytes).expect("what was written from strings is text")
+}

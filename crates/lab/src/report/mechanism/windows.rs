@@ -1,0 +1,137 @@
+//! The windows of one connection over time.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::Serialize;
+use tcp::Sample;
+
+use super::rounded;
+
+/// The most rows a connection has. With more samples, those are kept that reach furthest.
+pub const MOST_ROWS: usize = 1200;
+
+/// Rows that a bin may keep: the first and the last of it, and the extremes of what is drawn.
+const KEPT_A_BIN: usize = 8;
+
+/// How a connection stood from an instant on, until the next row of the same connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// From when, in milliseconds since navigation start.
+    pub at_ms: f64,
+    /// Which connection.
+    pub connection: usize,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow start threshold, segments; none before the first congestion.
+    pub ssthresh: Option<u32>,
+    /// Segments believed in the network.
+    pub in_flight: u32,
+    /// Smoothed round trip.
+    pub srtt_ms: Option<f64>,
+    /// Retransmission timeout, back-off included.
+    pub rto_ms: f64,
+}
+
+impl Row {
+    /// A sample at `at_ms` of the connection.
+    pub fn of(sample: &Sample, at_ms: f64, connection: usize) -> Row {
+        let stats = &sample.stats;
+        let ms = |span: Duration| rounded(span.as_secs_f64() * 1e3);
+        Row {
+            at_ms,
+            connection,
+            cwnd: stats.cwnd,
+            ssthresh: stats.ssthresh,
+            in_flight: stats.in_flight,
+            srtt_ms: stats.srtt.map(ms),
+            rto_ms: ms(stats.rto),
+        }
+    }
+
+    /// Whether nothing but time is different.
+    fn stands_as(&self, other: &Row) -> bool {
+        *self == Row { at_ms: self.at_ms, ..other.clone() }
+    }
+}
+
+/// The rows without those that say nothing new, and at most [`MOST_ROWS`] of them: no peak is lost, as each of the spans of
+/// time that they are then sorted into keeps its extremes.
+pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.dedup_by(|next, kept| next.stands_as(kept));
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return rows };
+    if rows.len() <= MOST_ROWS {
+        return rows;
+    }
+    let (from, span) = (first.at_ms, last.at_ms - first.at_ms);
+    let bins = MOST_ROWS / KEPT_A_BIN;
+    let bin = |row: &Row| (((row.at_ms - from) / span * bins as f64) as usize).min(bins - 1);
+    let mut kept = BTreeSet::new();
+    let mut begin = 0;
+    for of_bin in rows.chunk_by(|one, next| bin(one) == bin(next)) {
+        kept.extend(extremes(of_bin).map(|index| begin + index));
+        begin += of_bin.len();
+    }
+    let mut index = 0..;
+    rows.retain(|_| index.next().is_some_and(|index| kept.contains(&index)));
+    rows
+}
+
+/// Which rows of a bin are kept; it has some.
+fn extremes(rows: &[Row]) -> impl Iterator<Item = usize> + '_ {
+    let least = |key: fn(&Row) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
+    let most = |key: fn(&Row) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));
+    let cwnd = |row: &Row| u64::from(row.cwnd);
+    let in_flight = |row: &Row| u64::from(row.in_flight);
+    let ssthresh = |row: &Row| row.ssthresh.map_or(u64::MAX, u64::from);
+    let rto = |row: &Row| row.rto_ms as u64;
+    let found = [
+        Some(0),
+        Some(rows.len() - 1),
+        least(cwnd),
+        most(cwnd),
+        least(in_flight),
+        most(in_flight),
+        least(ssthresh),
+        most(rto),
+    ];
+    found.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row(at_ms: f64, cwnd: u32, in_flight: u32) -> Row {
+        let (ssthresh, srtt_ms) = (None, Some(50.0));
+        Row { at_ms, connection: 0, cwnd, ssthresh, in_flight, srtt_ms, rto_ms: 250.0 }
+    }
+
+    #[test]
+    fn what_says_nothing_new_is_left_out() {
+        let rows = vec![row(0.0, 10, 1), row(1.0, 10, 1), row(2.0, 10, 2), row(3.0, 10, 1)];
+        let times: Vec<f64> = thinned(rows).iter().map(|row| row.at_ms).collect();
+        assert_eq!(times, [0.0, 2.0, 3.0]);
+        assert_eq!(thinned(Vec::new()), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_peak_is_lost(values in prop::collection::vec((1..5000u32, 0..5000u32), 1..6000)) {
+            let rows: Vec<Row> =
+                (0..).zip(&values).map(|(at, (cwnd, flight))| row(f64::from(at), *cwnd, *flight)).collect();
+            let thin = thinned(rows.clone());
+            prop_assert!(thin.len() <= MOST_ROWS);
+            prop_assert!(thin.windows(2).all(|two| two[0].at_ms < two[1].at_ms));
+            prop_assert!(thin.iter().all(|row| rows.contains(row)));
+            let highest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).max();
+            let lowest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).min();
+            for of in [|row: &Row| row.cwnd, |row: &Row| row.in_flight] {
+                prop_assert_eq!(highest(&thin, of), highest(&rows, of));
+                prop_assert_eq!(lowest(&thin, of), lowest(&rows, of));
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Background traffic: what the client sends beside the page, again and again.
+//!
+//! Its text is `ping:every=3s,size=320B`; several flows are joined by `+`, and `none` is none at all. Pings keep a radio awake
+//! (Erman et al. 2013, section 5.6.1); beacons are what analytics and advertisements of open pages send (section 5.7).
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use units::parse;
+
+use super::ChoiceError;
+use super::choice::choice;
+
+choice! {
+    /// What is sent.
+    pub enum FlowKind, "traffic" {
+        /// A packet that the far end sends back.
+        Ping = "ping",
+        /// A small HTTP request, answered without a body.
+        Beacon = "beacon",
+    }
+    not_yet {}
+}
+
+/// One thing that is sent again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// What.
+    pub kind: FlowKind,
+    /// The time from one to the next.
+    pub every: Duration,
+    /// A ping's IP packet; a beacon's body.
+    pub size_bytes: u64,
+}
+
+/// All that is sent beside a page. The order in which flows were typed does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundTraffic(Vec<Flow>);
+
+/// Why a text is no background traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TrafficError {
+    /// Nothing that is known.
+    #[error(transparent)]
+    Kind(#[from] ChoiceError),
+    /// A setting that does not exist, or is not written as one.
+    #[error("`{text}` is no setting of a {kind}; there are `every=10s` and `size=1KB`")]
+    Setting {
+        /// Of what.
+        kind: FlowKind,
+        /// What was typed.
+        text: String,
+    },
+    /// It does not say how often.
+    #[error("a {kind} must say how often: `{kind}:every=10s`")]
+    NoPeriod {
+        /// Of what.
+        kind: FlowKind,
+    },
+    /// A value that cannot be read.
+    #[error("`{key}` of a {kind}: {source}")]
+    Value {
+        /// Of what.
+        kind: FlowKind,
+        /// Which setting.
+        key: &'static str,
+        /// What is wrong with it.
+        source: parse::ParseError,
+    },
+    /// A value out of range.
+    #[error("`{key}` of a {kind} cannot be `{value}`: it is from {least} to {most}")]
+    Range {
+        /// Of what.
+        kind: FlowKind,
+        /// Which setting.
+        key: &'static str,
+        /// What was typed.
+        value: String,
+        /// The least that is accepted,
+        least: String,
+        /// and the most.
+        most: String,
+    },
+}
+
+impl TrafficError {
+    /// What to do about it, as a sentence.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            TrafficError::Kind(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// From a flood to a beacon an hour.
+const PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+
+impl FlowKind {
+    /// What it has if nothing is said: `ping` of iputils sends 56 bytes behind headers of 28; a beacon's size is a guess.
+    const fn default_size(self) -> u64 {
+        match self {
+            FlowKind::Ping => 84,
+            FlowKind::Beacon => 1000,
+        }
+    }
+
+    /// A ping has headers and crosses any path in one piece (the least MTU of IPv6, RFC 8200 section 5); a beacon is at most what
+    /// `sendBeacon` takes.
+    const fn sizes(self) -> RangeInclusive<u64> {
+        match self {
+            FlowKind::Ping => 28..=1280,
+            FlowKind::Beacon => 0..=65_536,
+        }
+    }
+}
+
+impl BackgroundTraffic {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its flows, sorted.
+    pub fn flows(&self) -> &[Flow] {
+        &self.0
+    }
+
+    /// The same with the flows of `other`.
+    #[must_use]
+    pub fn and(mut self, other: BackgroundTraffic) -> BackgroundTraffic {
+        self.0.extend(other.0);
+        self.0.sort_unstable();
+        self
+    }
+}
+
+impl FromStr for Flow {
+    type Err = TrafficError;
+
+    fn from_str(text: &str) -> Result<Flow, TrafficError> {
+        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let kind: FlowKind = kind.trim().parse()?;
+        let (mut every, mut size_bytes) = (None, kind.default_size());
+        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+            match setting.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+                Some(("every", value)) => every = Some(period(kind, value)?),
+                Some(("size", value)) => size_bytes = size(kind, value)?,
+                _ => return Err(TrafficError::Setting { kind, text: setting.to_owned() }),
+            }
+        }
+        let every = every.ok_or(TrafficError::NoPeriod { kind })?;
+        Ok(Flow { kind, every, size_bytes })
+    }
+}
+
+fn period(kind: FlowKind, text: &str) -> Result<Duration, TrafficError> {
+    let key = "every";
+    let span = parse::duration(text).map_err(|source| TrafficError::Value { kind, key, source })?;
+    if PERIODS.contains(&span) {
+        return Ok(span);
+    }
+    let (value, least, most) = (text.to_owned(), "1ms".to_owned(), "1h".to_owned());
+    Err(TrafficError::Range { kind, key, value, least, most })
+}
+
+fn size(kind: FlowKind, text: &str) -> Result<u64, TrafficError> {
+    let key = "size";
+    let bytes =
+        parse::size_bytes(text).map_err(|source| TrafficError::Value { kind, key, source })?;
+    let sizes = kind.sizes();
+    if sizes.contains(&bytes) {
+        return Ok(bytes);
+    }
+    let (least, most) = (format!("{}B", sizes.start()), format!("{}B", sizes.end()));
+    Err(TrafficError::Range { kind, key, value: text.to_owned(), least, most })
+}
+
+impl FromStr for BackgroundTraffic {
+    type Err = TrafficError;
+
+    fn from_str(text: &str) -> Result<BackgroundTraffic, TrafficError> {
+        if text.trim() == "none" {
+            return Ok(BackgroundTraffic::default());
+        }
+        let mut flows: Vec<Flow> =
+            text.split('+').map(|flow| flow.trim().parse()).collect::<Result<_, _>>()?;
+        flows.sort_unstable();
+        Ok(BackgroundTraffic(flows))
+    }
+}
+
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Flow { kind, every, size_bytes } = self;
+        let every = super::network::duration_text(every.as_nanos() as u64);
+        write!(f, "{kind}:every={every},size={size_bytes}B")
+    }
+}
+
+impl fmt::Display for BackgroundTraffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        let flows: Vec<String> = self.0.iter().map(Flow::to_string).collect();
+        f.write_str(&flows.join(" + "))
+    }
+}
+
+impl Serialize for BackgroundTraffic {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BackgroundTraffic {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BackgroundTraffic, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> BackgroundTraffic {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn flows_are_written_with_all_that_they_are() {
+        assert_eq!(read("ping:every=3s").to_string(), "ping:every=3s,size=84B");
+        assert_eq!(
+            read(" beacon:every=0.5 min,size=2KB+ping:size=320B , every=3s").to_string(),
+            "ping:every=3s,size=320B + beacon:every=30s,size=2000B"
+        );
+        assert_eq!(read("none"), BackgroundTraffic::default());
+        assert_eq!(read("none").and(read("ping:every=1s")), read("ping:every=1s"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| text.parse::<BackgroundTraffic>().unwrap_err();
+        let message = |text| error(text).to_string();
+        assert_eq!(error("pign:every=3s").hint().as_deref(), Some("did you mean `ping`?"));
+        assert_eq!(message("ping"), "a ping must say how often: `ping:every=10s`");
+        assert!(message("ping:every=3").starts_with("`every` of a ping: `3` has no unit"));
+        assert!(message("ping:each=3s").starts_with("`each=3s` is no setting of a ping"));
+        assert_eq!(
+            message("ping:every=3s,size=9KB"),
+            "`size` of a ping cannot be `9KB`: it is from 28B to 1280B"
+        );
+        assert!(message("beacon:every=0s").ends_with("it is from 1ms to 1h"));
+        assert!(message("").starts_with("unknown traffic ``"));
+    }
+
+    proptest! {
+        #[test]
+        fn its_text_reads_back(
+            flows in proptest::collection::vec((any::<bool>(), 1u64..3_600_000, 28u64..1280), 0..4),
+        ) {
+            let flow = |(ping, every_ms, size_bytes)| Flow {
+                kind: if ping { FlowKind::Ping } else { FlowKind::Beacon },
+                every: Duration::from_millis(every_ms),
+                size_bytes,
+            };
+            let mut flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+            flows.sort_unstable();
+            let traffic = BackgroundTraffic(flows);
+            prop_assert_eq!(traffic.to_string().parse(), Ok(traffic));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,40}") {
+            let _ = text.parse::<BackgroundTraffic>();
+        }
+    }
+}

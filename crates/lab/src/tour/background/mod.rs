@@ -1,0 +1,138 @@
+//! Background traffic of a journey: the client's flows, and the server that they go to.
+//!
+//! It goes on from the beginning of the journey's world to its end: for [`BackgroundTraffic::lead`] before the first visit, during
+//! visits and between them. So a radio is at navigation start in the state in which the traffic keeps it. Both worlds run this code;
+//! the server has an address of its own at the network's far end, and its connections are none of the page's.
+
+mod beacon;
+mod ping;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use browser::Arm;
+use http_stack::client::Opening;
+use http_stack::server::Acceptor;
+use http_stack::tls::{self, ClientSessions};
+use units::Time;
+use world::{TcpListener, UdpSocket};
+
+use crate::scenario::{BackgroundTraffic, Flow, FlowKind, Nuisance, Scenario};
+
+/// Where it goes. No page has so many hosts that one of them would have this address.
+pub(crate) const TRAFFIC_SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 1));
+
+/// The server's name.
+pub(crate) const TRAFFIC_HOST: &str = "traffic.test";
+
+/// The echo service's port (RFC 862).
+const ECHO_PORT: u16 = 7;
+
+/// How long it goes on before the first visit, so that it is as if it had always been going on: longer than any of the timers by which
+/// radios come to rest (UMTS: 5 s and 12 s).
+const LEAD: Duration = Duration::from_secs(20);
+
+/// A journey's background traffic.
+pub(crate) struct Background {
+    traffic: BackgroundTraffic,
+    /// How beacons are spoken.
+    arm: Arm,
+    /// Whether the phase of each flow is drawn.
+    varies: bool,
+}
+
+impl Background {
+    /// That of a scenario whose page is loaded in these ways, or none. Beacons go the way of the first host's objects.
+    pub(crate) fn of(scenario: &Scenario, arms: &[Arm]) -> Option<Background> {
+        let arm = *arms.first()?;
+        let (traffic, varies) = (scenario.traffic.clone(), scenario.nuisance == Nuisance::On);
+        (!traffic.is_none()).then_some(Background { traffic, arm, varies })
+    }
+
+    /// The server's part: listens, and answers from then on.
+    ///
+    /// # Errors
+    /// If it cannot listen.
+    pub(crate) fn serve(&self, tls: &tls::Settings) -> io::Result<()> {
+        if self.has(FlowKind::Ping) {
+            world::spawn(ping::echo(UdpSocket::bind(SocketAddr::new(TRAFFIC_SERVER, ECHO_PORT))?));
+        }
+        if self.has(FlowKind::Beacon) {
+            let acceptor = Acceptor::with_tls(self.arm.security, tls);
+            let listener = TcpListener::bind(SocketAddr::new(TRAFFIC_SERVER, self.arm.port))?;
+            world::spawn(beacon::collect(listener, acceptor));
+        }
+        Ok(())
+    }
+
+    /// The part of the client at `from`: sends from then on.
+    ///
+    /// # Errors
+    /// If it gets no socket.
+    pub(crate) fn send(&self, from: IpAddr, sessions: &ClientSessions) -> io::Result<()> {
+        for (index, flow) in self.traffic.flows().iter().enumerate() {
+            let ticks = Ticks::of(flow, index, self.varies);
+            match flow.kind {
+                FlowKind::Ping => ping::start(from, ticks, flow.size_bytes)?,
+                FlowKind::Beacon => {
+                    world::spawn(beacon::send(ticks, flow.size_bytes, self.opening(sessions)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, kind: FlowKind) -> bool {
+        self.traffic.flows().iter().any(|flow| flow.kind == kind)
+    }
+
+    fn opening(&self, sessions: &ClientSessions) -> Opening {
+        let address = SocketAddr::new(TRAFFIC_SERVER, self.arm.port);
+        Opening::new(address, TRAFFIC_HOST, self.arm.security, self.arm.protocol).sessions(sessions)
+    }
+}
+
+impl BackgroundTraffic {
+    /// How long it goes on before the first visit.
+    pub(crate) fn lead(&self) -> Duration {
+        if self.is_none() { Duration::ZERO } else { LEAD }
+    }
+
+    /// What a reader of results must know of it.
+    pub(crate) fn note(&self) -> Option<String> {
+        (!self.is_none()).then(|| {
+            format!(
+                "beside the page: {self}, from {} s before the first visit on; its bytes and what the radio spends on it during a \
+                 visit are counted with the visit's",
+                LEAD.as_secs()
+            )
+        })
+    }
+}
+
+/// When a flow sends.
+struct Ticks {
+    next: Time,
+    every: Duration,
+}
+
+impl Ticks {
+    /// A flow begins at any time of its period, drawn for the journey, or in the middle of it if nothing varies: never with a visit.
+    fn of(flow: &Flow, index: usize, varies: bool) -> Ticks {
+        let phase = match varies {
+            true => world::stream(&format!("traffic/{index}/phase")).span(flow.every),
+            false => flow.every / 2,
+        };
+        Ticks { next: Time::ZERO + phase, every: flow.every }
+    }
+
+    /// Waits for the next time. Those that have passed unused are left out.
+    async fn tick(&mut self) {
+        while self.next < world::now() {
+            self.next += self.every;
+        }
+        world::sleep_until(self.next).await;
+        self.next += self.every;
+    }
+}

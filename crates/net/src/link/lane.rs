@@ -1,0 +1,223 @@
+//! A queue with its own place before the server: that of all users, or of one.
+
+use chance::Source;
+use units::Time;
+
+use crate::handover::Handovers;
+use crate::queue::{
+    CodelQueue, Depth, Discipline, DropHead, Drops, FqCodel, PieQueue, Queued, TailDrop,
+};
+use crate::server::{Server, Service};
+use crate::{Channels, DropCause, LinkConfig, Management};
+
+use super::crossing::nanos_between;
+
+pub(super) struct Lane<P> {
+    waiting: Box<dyn Discipline<P> + Send>,
+    /// The packet of which a part was served.
+    begun: Option<Begun<P>>,
+    /// Since when somebody waits, or since the user came back.
+    since: Time,
+    /// When the server can take something of it; [`Time::NEVER`] if there is nothing.
+    next: Time,
+    handovers: Option<Handovers>,
+}
+
+struct Begun<P> {
+    packet: Queued<P>,
+    served_bytes: u32,
+    service_ns: u64,
+}
+
+/// A packet whose last byte was served.
+pub(super) struct Served<P> {
+    pub(super) packet: Queued<P>,
+    /// When that was.
+    pub(super) ends: Time,
+    /// How long the server was busy with it in all.
+    pub(super) service_ns: u64,
+}
+
+/// What was served in one go: a packet, or a part of one.
+pub(super) struct Slice<P> {
+    pub(super) bytes: u32,
+    pub(super) service: Service,
+    /// The packet, if that was the last of it.
+    pub(super) done: Option<Served<P>>,
+}
+
+impl<P: Send + 'static> Lane<P> {
+    /// The lane with this number. The first has the streams of a link that has but one.
+    pub(super) fn new(config: &LinkConfig, source: &Source, name: &str, number: u32) -> Lane<P> {
+        let LinkConfig { queue, mtu, .. } = *config;
+        let purpose = match number {
+            0 => format!("link/{name}/queue"),
+            _ => format!("link/{name}/queue/{number}"),
+        };
+        let waiting: Box<dyn Discipline<P> + Send> = match config.management {
+            Management::DropTail => Box::new(TailDrop::new(queue)),
+            Management::DropHead => Box::new(DropHead::new(queue)),
+            Management::Codel(codel) => Box::new(CodelQueue::new(codel, queue, mtu)),
+            Management::FqCodel(codel) => Box::new(FqCodel::new(codel, queue, mtu)),
+            Management::Pie(pie) => {
+                Box::new(PieQueue::new(pie, queue, mtu, source.stream(&purpose)))
+            }
+        };
+        let handovers = config.handovers(*source, number);
+        Lane { waiting, begun: None, since: Time::ZERO, next: Time::NEVER, handovers }
+    }
+}
+
+impl<P> Lane<P> {
+    /// A packet joins the queue. True if nobody was there before.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Queued<P>,
+        drops: &mut Drops<P>,
+    ) -> Result<bool, DropCause> {
+        if self.is_losing(now) {
+            return Err(DropCause::Loss);
+        }
+        let was_empty = self.is_empty();
+        if was_empty {
+            self.since = now;
+        }
+        self.waiting.enqueue(now, packet, drops).map(|()| was_empty)
+    }
+
+    /// How much waits; what is being served does not.
+    pub(super) fn depth(&self) -> Depth {
+        self.waiting.depth()
+    }
+
+    /// How many packets are here.
+    pub(super) fn packets(&self) -> usize {
+        self.depth().packets + usize::from(self.begun.is_some())
+    }
+
+    /// When [`plan`](Lane::plan) said that the server can take something.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Finds out when `server` can take something.
+    pub(super) fn plan(&mut self, server: &Server) {
+        if self.is_empty() {
+            self.next = Time::NEVER;
+            return;
+        }
+        self.next = server.starts(self.since);
+        while let Some(back) = self.back(self.next) {
+            self.since = back;
+            self.next = server.starts(back);
+        }
+    }
+
+    /// When a user who is away at `at`, and for whom packets wait, is back.
+    fn back(&self, at: Time) -> Option<Time> {
+        let handovers = self.handovers.as_ref().filter(|_| at < Time::NEVER)?;
+        handovers.at(at).filter(|_| handovers.config().lossless).map(|away| away.ends)
+    }
+
+    /// Drops everything if the user is away at `at` and nobody keeps it for him.
+    pub(super) fn lose(&mut self, at: Time, drops: &mut Drops<P>) {
+        if !self.is_losing(at) {
+            return;
+        }
+        let begun = self.begun.take().map(|begun| begun.packet);
+        let waiting = std::iter::from_fn(|| self.waiting.dequeue(at, drops));
+        let all: Vec<Queued<P>> = begun.into_iter().chain(waiting).collect();
+        drops.extend(all.into_iter().map(|packet| packet.fall(at, DropCause::Loss)));
+        self.next = Time::NEVER;
+    }
+
+    /// Serves at most so many bytes of the first packet. `None` if the queue dropped all it had.
+    pub(super) fn serve(
+        &mut self,
+        most_bytes: u32,
+        channels: &Channels,
+        server: &mut Server,
+        drops: &mut Drops<P>,
+    ) -> Option<Slice<P>> {
+        let mut begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let packet = self.waiting.dequeue(self.next, drops)?;
+                Begun { packet, served_bytes: 0, service_ns: 0 }
+            }
+        };
+        let bytes = self.slice(&begun, most_bytes, channels, server);
+        let service = server.serve(self.since, begun.on_air(bytes, channels));
+        begun.served_bytes += bytes;
+        begun.service_ns += nanos_between(service.starts, service.ends);
+        let done = match begun.left_bytes() {
+            0 => {
+                let Begun { packet, service_ns, .. } = begun;
+                Some(Served { packet, ends: service.ends, service_ns })
+            }
+            _ => {
+                self.begun = Some(begun);
+                None
+            }
+        };
+        Some(Slice { bytes, service, done })
+    }
+
+    /// How many bytes are served in one go: as many as may be, but for the last of them not beyond the next handover.
+    fn slice(
+        &self,
+        begun: &Begun<P>,
+        most_bytes: u32,
+        channels: &Channels,
+        server: &Server,
+    ) -> u32 {
+        if !server.divides() {
+            return begun.left_bytes();
+        }
+        let all = begun.left_bytes().min(most_bytes);
+        let Some(handovers) = &self.handovers else { return all };
+        let away = handovers.next_after(self.next);
+        let is_in_time = |bytes: u32| {
+            let on_air = begun.on_air(bytes, channels);
+            server.clone().serve(self.since, on_air).ends <= away
+        };
+        if is_in_time(all) {
+            return all;
+        }
+        let (mut enough, mut too_many) = (0, all);
+        while too_many - enough > 1 {
+            let middle = enough + (too_many - enough) / 2;
+            match is_in_time(middle) {
+                true => enough = middle,
+                false => too_many = middle,
+            }
+        }
+        too_many
+    }
+
+    fn is_empty(&self) -> bool {
+        self.begun.is_none() && self.waiting.depth().packets == 0
+    }
+
+    fn is_losing(&self, at: Time) -> bool {
+        let is_lossy = |handovers: &&Handovers| !handovers.config().lossless;
+        self.handovers.as_ref().filter(is_lossy).is_some_and(|all| all.at(at).is_some())
+    }
+}
+
+impl<P> Begun<P> {
+    fn left_bytes(&self) -> u32 {
+        self.packet.packet.wire_bytes - self.served_bytes
+    }
+
+    /// What the next `bytes` of it cost the server: more where the user's channel is poor. Rounded once a packet, however it is sliced.
+    fn on_air(&self, bytes: u32, channels: &Channels) -> u32 {
+        let share = channels.of(self.packet.packet.user);
+        if share == 1.0 {
+            return bytes;
+        }
+        let scaled = |bytes: u32| (f64::from(bytes) / share).round() as u32;
+        scaled(self.served_bytes + bytes) - scaled(self.served_bytes)
+    }
+}

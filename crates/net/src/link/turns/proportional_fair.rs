@@ -1,0 +1,152 @@
+//! Proportional fairness: in each slot the lane with the largest R / T is served, where R is what its user's channel carries and T the mean of
+//! what he got.
+//!
+//! T is an exponentially weighted mean over the window; it falls while a user sends nothing, so that who comes back is served first. A slot
+//! is so many bytes as its user's channel carries meanwhile. Who runs out of them leaves the rest of his slot to the others, as a cell that shares its
+//! subframes out in resource blocks does: nothing is wasted. One user's channel does not vary in time here, so that equal shares of the
+//! time is what it comes to for users who always have something to send.
+
+use std::time::Duration;
+
+use units::{BitsPerSec, Time};
+
+use super::{Turn, Turns};
+use crate::server::Service;
+use crate::{Channels, ProportionalFair};
+
+pub(super) struct ProportionalFairTurns {
+    window_ns: f64,
+    /// What a slot carries on a perfect channel.
+    slot_bytes: f64,
+    channels: Channels,
+    /// T of each lane, in bytes a nanosecond, at `settled`.
+    means: Vec<f64>,
+    settled: Time,
+    /// Whose slot it is, and what is left of it.
+    slot: Option<(usize, u32)>,
+}
+
+impl ProportionalFairTurns {
+    pub(super) fn new(
+        params: ProportionalFair,
+        rate: BitsPerSec,
+        channels: Channels,
+    ) -> ProportionalFairTurns {
+        let slot_bytes = rate.0 as f64 / 8.0 * params.slot.as_secs_f64();
+        let window_ns = params.window.as_nanos() as f64;
+        let (means, settled, slot) = (Vec::new(), Time::ZERO, None);
+        ProportionalFairTurns { window_ns, slot_bytes, channels, means, settled, slot }
+    }
+
+    /// Lets `span` pass in which `lane` got `bytes` and nobody else anything.
+    fn settle(&mut self, span: Duration, got: Option<(usize, u32)>) {
+        let nanos = span.as_nanos() as f64;
+        if nanos == 0.0 {
+            return;
+        }
+        let kept = libm::exp(-nanos / self.window_ns);
+        self.means.iter_mut().for_each(|mean| *mean *= kept);
+        if let Some((lane, bytes)) = got {
+            self.means[lane] += (1.0 - kept) * f64::from(bytes) / nanos;
+        }
+    }
+
+    /// The ready lane with the largest R / T; of several the first behind the one that was served last.
+    fn first(&self, is_ready: &dyn Fn(usize) -> bool) -> usize {
+        let lanes = self.means.len();
+        let behind = self.slot.map_or(0, |(last, _)| last + 1);
+        let urgency = |lane: usize| self.channels.of(lane as u32) / self.means[lane];
+        let ready =
+            (behind..behind + lanes).map(|lane| lane % lanes).filter(|lane| is_ready(*lane));
+        let most_urgent = |one: usize, other: usize| match urgency(other) > urgency(one) {
+            true => other,
+            false => one,
+        };
+        ready.reduce(most_urgent).expect("a lane is ready when a scheduler is asked")
+    }
+}
+
+impl Turns for ProportionalFairTurns {
+    fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> Turn {
+        self.means.resize(lanes, 0.0);
+        if let Some((lane, left)) = self.slot
+            && left > 0
+            && is_ready(lane)
+        {
+            return Turn { lane, most_bytes: left };
+        }
+        self.settle(at.since(self.settled), None);
+        self.settled = self.settled.max(at);
+        let lane = self.first(is_ready);
+        let most_bytes = (self.slot_bytes * self.channels.of(lane as u32)).round().max(1.0) as u32;
+        self.slot = Some((lane, most_bytes));
+        Turn { lane, most_bytes }
+    }
+
+    fn served(&mut self, lane: usize, bytes: u32, Service { starts, ends }: Service) {
+        self.settle(starts.since(self.settled), None);
+        self.settle(ends.since(starts), Some((lane, bytes)));
+        self.settled = self.settled.max(ends);
+        if let Some((_, left)) = &mut self.slot {
+            *left = left.saturating_sub(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share of the time and the bytes that each lane gets in ten seconds, if all always have something.
+    fn shares(channels: &[f64]) -> Vec<(f64, f64)> {
+        let channels = Channels::new(channels.to_vec());
+        let lanes = channels.shares().len();
+        let rate = BitsPerSec::mbit(8);
+        let mut turns =
+            ProportionalFairTurns::new(ProportionalFair::default(), rate, channels.clone());
+        let (mut now, mut got) = (Time::ZERO, vec![(0.0, 0.0); lanes]);
+        while now < Time::from_millis(10_000) {
+            let Turn { lane, most_bytes } = turns.next(now, lanes, &|_| true);
+            let bytes = most_bytes.min(1500);
+            let span = rate.time_for(u64::from(bytes)).div_f64(channels.of(lane as u32));
+            turns.served(lane, bytes, Service { starts: now, ends: now + span });
+            now += span;
+            got[lane].0 += span.as_secs_f64() / 10.0;
+            got[lane].1 += f64::from(bytes);
+        }
+        got
+    }
+
+    #[test]
+    fn unequal_channels_get_equal_time() {
+        for channels in [vec![1.0, 1.0], vec![1.0, 0.25], vec![0.1, 1.0, 0.5, 0.33]] {
+            let shares = shares(&channels);
+            let equal = 1.0 / channels.len() as f64;
+            for ((time, bytes), channel) in shares.iter().zip(&channels) {
+                assert!((time - equal).abs() < 0.01, "{channels:?}: {shares:?}");
+                let expected = 10e6 * channel * equal;
+                assert!((bytes / expected - 1.0).abs() < 0.02, "{channels:?}: {shares:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_was_silent_is_served_first() {
+        let mut turns = ProportionalFairTurns::new(
+            ProportionalFair::default(),
+            BitsPerSec::mbit(8),
+            Channels::default(),
+        );
+        let mut now = Time::ZERO;
+        let mut serve = |ready: &dyn Fn(usize) -> bool| {
+            let Turn { lane, .. } = turns.next(now, 2, ready);
+            let ends = now + Duration::from_millis(1);
+            turns.served(lane, 1000, Service { starts: now, ends });
+            now = ends;
+            lane
+        };
+        (0..100).for_each(|_| assert_eq!(serve(&|lane| lane == 0), 0));
+        let first: Vec<usize> = (0..20).map(|_| serve(&|_| true)).collect();
+        assert_eq!(first, [1; 20], "its mean is lower for some time");
+    }
+}

@@ -1,0 +1,67 @@
+//! Tail drop, packet by packet: a plain queue for a server whose next packet is not known beforehand.
+//!
+//! Where it is - one queue, served in order - [`DropTail`](super::DropTail) does the same at less cost.
+
+use std::collections::VecDeque;
+
+use units::Time;
+
+use super::{Depth, Discipline, Drops, Queued};
+use crate::{DropCause, QueueLimit};
+
+/// A queue that refuses what finds it full.
+pub(crate) struct TailDrop<P> {
+    limit: QueueLimit,
+    waiting: VecDeque<Queued<P>>,
+    bytes: u64,
+}
+
+impl<P> TailDrop<P> {
+    pub(crate) fn new(limit: QueueLimit) -> TailDrop<P> {
+        TailDrop { limit, waiting: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<P> Discipline<P> for TailDrop<P> {
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        packet: Queued<P>,
+        _drops: &mut Drops<P>,
+    ) -> Result<(), DropCause> {
+        let bytes = packet.packet.wire_bytes;
+        if !self.limit.has_room(self.waiting.len(), self.bytes, bytes) {
+            return Err(DropCause::QueueFull);
+        }
+        self.bytes += u64::from(bytes);
+        self.waiting.push_back(packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packet.packet.wire_bytes);
+        Some(packet)
+    }
+
+    fn depth(&self) -> Depth {
+        Depth { packets: self.waiting.len(), bytes: self.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::discipline::tests::packet;
+    use super::*;
+
+    #[test]
+    fn who_finds_it_full_is_refused() {
+        let mut queue = TailDrop::new(QueueLimit::Bytes(3000));
+        let mut offer =
+            |body| queue.enqueue(Time::ZERO, packet(Time::ZERO, 0, false, body), &mut Drops::new());
+        assert_eq!([offer(0), offer(1), offer(2)], [Ok(()), Ok(()), Err(DropCause::QueueFull)]);
+        let left = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut Drops::new()));
+        assert_eq!(left.map(|packet| packet.body).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(queue.depth(), Depth::default());
+    }
+}

@@ -1,0 +1,88 @@
+//! Repetitions of LTE's transport blocks: hybrid ARQ (TS 36.321 section 5.3.2) and, where that gives up, RLC's own (TS 36.322).
+//!
+//! A block that cannot be decoded is sent again a round later, up to so many times; then the receiver misses it until a timer says so, and
+//! it begins anew. Nothing is lost, and what came after it waits: RLC gives packets out in order. What is left out: that a repetition takes
+//! a block's room, and that it is likelier to succeed than the block before, being combined with it.
+
+use std::time::Duration;
+
+use chance::Stream;
+
+/// A cell's repetitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Harq {
+    /// How likely a transmission of a block must be repeated.
+    pub failure: f64,
+    /// What each repetition takes: 8 ms with frequency division (TS 36.213 section 7).
+    pub round: Duration,
+    /// Transmissions of a block at most, before RLC sends it anew.
+    pub most: u32,
+    /// How long the receiver waits for a missing block before it says so (t-Reordering).
+    pub reordering: Duration,
+}
+
+/// How often RLC sends a block before the connection is given up (maxRetxThreshold); here it then arrives.
+const RLC_TRANSMISSIONS: u32 = 4;
+
+impl Default for Harq {
+    /// A tenth repeated, the target of schedulers; srsRAN's four transmissions and 35 ms.
+    fn default() -> Harq {
+        let ms = Duration::from_millis;
+        Harq { failure: 0.1, round: ms(8), most: 4, reordering: ms(35) }
+    }
+}
+
+impl Harq {
+    /// How long after its first transmission the next block is there.
+    pub(crate) fn lateness(&self, stream: &mut Stream) -> Duration {
+        let mut late = Duration::ZERO;
+        for _ in 0..RLC_TRANSMISSIONS {
+            let failures = (0..self.most).take_while(|_| stream.happens(self.failure)).count();
+            let failures = failures as u32;
+            if failures < self.most {
+                return late + self.round * failures;
+            }
+            // The receiver says what it misses, and the first transmission after that is a round later.
+            late += self.reordering.max(self.round * (self.most - 1)) + self.round;
+        }
+        late
+    }
+
+    /// The most that it can be.
+    pub(crate) fn latest(&self) -> Duration {
+        let attempt = self.reordering.max(self.round * (self.most - 1)) + self.round;
+        attempt * RLC_TRANSMISSIONS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chance::Source;
+
+    use super::*;
+
+    fn latenesses(harq: Harq, count: usize) -> Vec<u128> {
+        let mut stream = Source::new(1, 0).stream("blocks");
+        (0..count).map(|_| harq.lateness(&mut stream).as_millis()).collect()
+    }
+
+    #[test]
+    fn each_round_fails_as_often_as_the_one_before() {
+        let late = latenesses(Harq::default(), 1_000_000);
+        let share = |ms| late.iter().filter(|late| **late == ms).count() as f64 / 1e6;
+        for (ms, expected) in [(0, 0.9), (8, 0.09), (16, 0.009), (24, 0.0009)] {
+            assert!((share(ms) / expected - 1.0).abs() < 0.15, "{ms} ms: {}", share(ms));
+        }
+        // One in ten thousand fails four times: 35 ms until it is missed, and 8.
+        let anew = late.iter().filter(|late| **late >= 43).count();
+        assert!((70..130).contains(&anew), "{anew}");
+    }
+
+    #[test]
+    fn what_never_succeeds_arrives_at_last() {
+        let harq = Harq { failure: 1.0, ..Harq::default() };
+        assert_eq!(latenesses(harq, 2), [4 * 43; 2]);
+        assert_eq!(harq.latest().as_millis(), 4 * 43);
+        assert_eq!(latenesses(Harq { failure: 0.0, ..harq }, 2), [0; 2]);
+    }
+}
