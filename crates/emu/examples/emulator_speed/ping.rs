@@ -15,6 +15,9 @@ use nix::time::{ClockId, clock_gettime};
 use units::Time;
 
 const INTERVAL: Duration = Duration::from_millis(20);
+/// Echoes that do not count: the kernel begins to stamp packets a while after the first who asks for it, and what it has not stamped seems
+/// to arrive when it is looked for, an interval later.
+const UNSTAMPED: u16 = 10;
 const IPV4_HEADER: usize = 20;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
@@ -25,8 +28,7 @@ const ECHO_BYTES: usize = 64;
 pub struct EchoSocket(OwnedFd);
 
 impl EchoSocket {
-    /// Opens it in the calling thread's namespace. The kernel begins to stamp packets a while after the first who asks for it, later when it is
-    /// busy: open it before there is a flow.
+    /// Opens it in the calling thread's namespace.
     pub fn open() -> EchoSocket {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Icmp)
@@ -66,7 +68,7 @@ impl Pings {
             let on_links = echoes.arrived.get(seq)?.since(*echoes.left.get(seq)?);
             Some((rtt.as_secs_f64() - on_links.as_secs_f64()) * 1e3)
         };
-        self.rtts.iter().filter_map(error).collect()
+        self.rtts.range(UNSTAMPED..).filter_map(error).collect()
     }
 }
 
