@@ -83,6 +83,7 @@ stage "unit and property" unit
 stage "sim integration, golden, interop" integration
 stage "emu, as root and as a user" emu
 stage "simulated against emulated" validation
+stage "SPDY against npm spdy" scripts/spdy/check.sh
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh

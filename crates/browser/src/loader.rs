@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
+use http_stack::h3;
 use http_stack::tls::{ClientSessions, Security};
 use record::ObjectRecord;
 use units::Time;
@@ -31,12 +32,15 @@ pub struct Browser {
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: ClientSessions,
+    /// How it speaks HTTP/3.
+    h3: h3::settings::Client,
 }
 
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
-        Browser { policy, device, compute_spread, sessions: ClientSessions::default() }
+        let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
+        Browser { policy, device, compute_spread, sessions, h3 }
     }
 
     /// Its TLS sessions.
@@ -50,9 +54,16 @@ impl Browser {
         Browser { sessions, ..self }
     }
 
+    /// The same browser with HTTP/3 set so.
+    #[must_use]
+    pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
+        Browser { h3, ..self }
+    }
+
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
-        Opening { pipelined: arm.pipelined, ..opening.sessions(&self.sessions) }
+        let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
+        Opening { h3, pipelined, ..opening.sessions(&self.sessions) }
     }
 }
 

@@ -3,8 +3,8 @@
 //! A request takes an idle connection if there is one. Else it queues by priority, and connections
 //! are opened while more requests wait than connections are coming and the limits allow. Whichever
 //! comes free first - a new one or a used one - goes to the most urgent that waits (late binding).
-//! HTTP/2 has one connection a host, shared by all. With pipelining a request goes to the connection with the fewest that has room, and a
-//! new one is opened only where none has (Chromium 26 `http_stream_factory_impl_job.cc`). At the limit in all, an idle connection of another
+//! HTTP/2 and HTTP/3 have one connection a host, shared by all. With pipelining a request goes to the connection with the fewest that has room,
+//! and a new one is opened only where none has (Chromium 26 `http_stream_factory_impl_job.cc`). At the limit in all, an idle connection of another
 //! host makes room. It leaves out preconnects and Chromium's backup job after 250 ms.
 
 mod capability;
@@ -166,7 +166,7 @@ impl Pool {
                 let group = inner.group(origin);
                 let limit = match group.arm.protocol {
                     Protocol::H1 => self.browser.policy.connections_per_host,
-                    Protocol::H2 => 1,
+                    Protocol::H2 | Protocol::Spdy(_) | Protocol::H3 => 1,
                 };
                 if !group.is_short() || group.open >= limit {
                     return;

@@ -108,7 +108,7 @@ pub struct Pace {
 }
 
 /// A congestion control algorithm (Linux: `struct tcp_congestion_ops`).
-pub trait Controller: fmt::Debug + Send {
+pub trait Controller: fmt::Debug + Send + Sync {
     /// The handshake is over (`init`).
     fn start(&mut self, _window: &Window, _start: &Start) {}
 

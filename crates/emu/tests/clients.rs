@@ -3,12 +3,13 @@
 //! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
 
 mod inside;
+mod wires;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use farlink_emu::{Setup, Side, Snapshot, Testbed, Topology};
+use farlink_emu::{Setup, Side, Snapshot, Testbed, Topology, Wire};
 use kernel::Settings;
 use net::Network;
 use tcp::Config;
@@ -19,16 +20,23 @@ const CELL: &str = "rtt=40ms,down=4mbit,up=4mbit,queue=500pkt,radio=umts,radio.i
 
 #[test]
 fn as_root() {
-    inside::as_root("as_root", check_all);
+    inside::as_root("as_root", || check_all(Wire::Veth));
+}
+
+#[test]
+fn over_tap_as_root() {
+    if wires::has_tap() {
+        inside::as_root("over_tap_as_root", || check_all(Wire::Tap));
+    }
 }
 
 #[test]
 fn as_an_ordinary_user() {
-    inside::as_an_ordinary_user("as_an_ordinary_user", check_all);
+    inside::as_an_ordinary_user("as_an_ordinary_user", || check_all(Wire::Veth));
 }
 
-fn check_all() {
-    let (fifo, turns) = (share("fifo"), share("round-robin"));
+fn check_all(wire: Wire) {
+    let (fifo, turns) = (share(wire, "fifo"), share(wire, "round-robin"));
     println!("fifo {:?}, round robin {:?}", fifo.took, turns.took);
     for shared in [&fifo, &turns] {
         assert_eq!(
@@ -56,10 +64,11 @@ struct Shared {
 }
 
 /// Both clients ask at once.
-fn share(scheduler: &str) -> Shared {
+fn share(wire: Wire, scheduler: &str) -> Shared {
     let settings = Settings::for_config(&Config::default()).unwrap();
     let tcp = Some([settings.clone(), settings]);
-    let testbed = Testbed::build(Setup { clients: 2, tcp, ..Setup::default() }).unwrap();
+    let setup = Setup { clients: 2, tcp, wire: Some(wire), ..Setup::default() };
+    let testbed = Testbed::build(setup).unwrap();
     let network = Network::parse(&format!("{CELL},scheduler={scheduler}")).unwrap();
     let topology = Topology::of(&network).shared_by(2);
     let emulator = testbed.emulator(topology, &chance::Source::new(1, 0)).unwrap();

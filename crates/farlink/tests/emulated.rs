@@ -55,7 +55,7 @@ mod real_time {
             return;
         }
         let desk = Desk::new();
-        for protocol in ["h1", "h2"] {
+        for protocol in ["h1", "h2", "h3-deployed", "h3-matched"] {
             let sim = plts(&loads(&desk, &["--protocol", protocol, "-n", "1"]))[0];
             let emu = loads(&desk, &["--protocol", protocol, "-n", "3", "--world", "emu"]);
             let mut emu = plts(&emu);

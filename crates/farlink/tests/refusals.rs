@@ -136,7 +136,7 @@ fn names_that_are_not_known() {
         &["no device `deskop`", "known: ", "did you mean `desktop`?"],
     );
     refuses(&load("--browser chrom"), &["no browser policy `chrom`", "did you mean `chrome`?"]);
-    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1, h2"]);
+    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1, h1-pipelined, h2"]);
     refuses(
         &load("--tls tls31"),
         &["unknown tls `tls31`", "known: none, tls12, tls13", "did you mean `tls13`?"],
@@ -155,11 +155,23 @@ fn names_that_are_not_known() {
 }
 
 #[test]
-fn protocols_to_come_are_refused_by_name() {
-    for protocol in ["h3", "spdy", "h1-pipelined"] {
-        let what = format!("protocol `{protocol}` is not supported yet: ");
-        refuses(&format!("load bth2013 --protocol h1,{protocol}"), &[&what]);
-    }
+fn chromium_speaks_no_spdy() {
+    let chromium = "load bth2013 --world emu --client chromium --protocol spdy/3";
+    refuses(chromium, &["Chromium speaks SPDY no more", "use h1 or h2"]);
+}
+
+#[test]
+fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
+    refuses(&load("--protocol h2,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
+    refuses(&load("--protocol h2 --quic iw=4"), &["--quic turns nothing", "h3-deployed"]);
+    refuses(&load("--protocol h3 --quic cc=bbr"), &["--quic", "BBR", "cc=cubic"]);
+    refuses(&load("--protocol h3 --quic pacing=off"), &["--quic", "quinn always paces"]);
+    refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
+    refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
+    let chromium = "--world emu --client chromium --protocol h3";
+    refuses(&load(chromium), &["Chromium is not told here to speak HTTP/3"]);
 }
 
 #[test]
@@ -175,10 +187,7 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
     refuses(&load("--clients 0"), &["--clients 0", "1 to 100"]);
     refuses(&load("--start-spacing 5"), &["--start-spacing: `5`", "`drawn 500ms`"]);
-    refuses(
-        &load("--clients 2 --client chromium --world emu"),
-        &["several clients are loaders"],
-    );
+    refuses(&load("--clients 2 --client chromium --world emu"), &["several clients are loaders"]);
     refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
     refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
     refuses(
@@ -213,8 +222,8 @@ fn experiments_with_keys_and_values_that_mean_nothing() {
         &["e.toml:14:12: the grid has 0 scenarios, because `stack.protocol` is an empty list"],
     );
     refuses_experiment(
-        &with("\"h2\"]", "\"h3\"]"),
-        &["e.toml:14:19: ", "`h3` is not supported yet"],
+        &with("\"h2\"]", "\"spdy\"]"),
+        &["e.toml:14:19: ", "`spdy` is not supported yet"],
     );
     refuses_experiment(
         &with("\"cable\"", "\"cabel\""),

@@ -13,7 +13,7 @@ use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
 use crate::tls::{self, Chain, Protocol, Security, Stream};
 use crate::wheel::Wheel;
-use crate::{Handler, h1, h2};
+use crate::{Handler, h1, h2, spdy};
 
 /// How a server takes connections. Cheap to clone.
 #[derive(Clone)]
@@ -24,13 +24,17 @@ pub struct Acceptor {
     pub h1: Rc<h1::server::Core>,
     /// HTTP/2's settings.
     pub h2: h2::settings::Server,
+    /// SPDY's settings.
+    pub spdy: spdy::Config,
+    /// Which version a client in clear text speaks that says 3: 3 and 3.1 look alike. The default is 3.1.
+    pub spdy_in_clear: spdy::Version,
     /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
     /// `None` leaves it to the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
     pub notsent_lowat_bytes: Option<u32>,
 }
 
 impl Acceptor {
-    /// An acceptor with the usual settings, which speaks HTTP/1.1 and HTTP/2. With TLS it presents the
+    /// An acceptor with the usual settings, which speaks HTTP/1.1, HTTP/2 and SPDY. With TLS it presents the
     /// whole chain of its settings' identity, Ed25519.
     pub fn new(security: Security) -> Acceptor {
         Acceptor::with_tls(security, &tls::Settings::default())
@@ -51,6 +55,8 @@ impl Acceptor {
             tls,
             h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), Wheel::new())),
             h2: h2::settings::Server::default(),
+            spdy: spdy::Config::SERVER,
+            spdy_in_clear: spdy::Version::V31,
             notsent_lowat_bytes: Some(16 * 1024),
         }
     }
@@ -65,11 +71,13 @@ pub enum Served {
     H1(h1::server::Ended),
     /// An HTTP/2 connection ended: orderly, or broken.
     H2(Result<(), h2::server::Broken>),
+    /// A SPDY connection ended: orderly, or broken.
+    Spdy(Result<(), spdy::server::Broken>),
 }
 
 impl Acceptor {
     /// Shakes hands on `tcp` and finds out what the client speaks: by ALPN, or in clear text by its
-    /// first bytes, which for HTTP/2 are a preface that no HTTP/1 request resembles.
+    /// first bytes: HTTP/2's preface and SPDY's control frames resemble no HTTP/1 request.
     ///
     /// # Errors
     /// If the transport or the handshake fails.
@@ -78,7 +86,7 @@ impl Acceptor {
             tcp.set_notsent_lowat(bytes)?;
         }
         let Some(tls) = &self.tls else {
-            return sniff(tcp).await;
+            return self.sniff(tcp).await;
         };
         let stream = tls.accept(tcp).await?;
         let protocol = stream.protocol().unwrap_or(Protocol::H1);
@@ -90,7 +98,7 @@ impl Acceptor {
         self.serve_metered(tcp, handler, &FlowMeter::default()).await
     }
 
-    /// As [`Acceptor::serve`]; `meter` tells how long HTTP/2's flow control limited it.
+    /// As [`Acceptor::serve`]; `meter` tells how long flow control of HTTP/2 or SPDY limited it.
     pub async fn serve_metered<H: Handler>(
         &self,
         tcp: TcpStream,
@@ -105,24 +113,45 @@ impl Acceptor {
             Ok((stream, Protocol::H2)) => {
                 Served::H2(h2::serve(stream, handler, &self.h2, meter).await)
             }
+            Ok((stream, Protocol::Spdy(version))) => {
+                Served::Spdy(spdy::serve(stream, handler, version, self.spdy, meter).await)
+            }
+            Ok((_, Protocol::H3)) => Served::Unaccepted(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
+            )),
         }
     }
-}
 
-/// Reads until the first bytes differ from HTTP/2's preface or are all of it.
-async fn sniff(mut tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
-    let mut bytes = [0; PREFACE.len()];
-    let mut buf = ReadBuf::new(&mut bytes);
-    loop {
-        let before = buf.filled().len();
-        poll_fn(|cx| Pin::new(&mut tcp).poll_read(cx, &mut buf)).await?;
-        let filled = buf.filled();
-        let is_prefix = PREFACE.starts_with(filled);
-        if is_prefix && filled.len() < PREFACE.len() && filled.len() > before {
-            continue;
+    /// Reads until the first bytes say what the client speaks.
+    async fn sniff(&self, mut tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+        let mut bytes = [0; PREFACE.len()];
+        let mut buf = ReadBuf::new(&mut bytes);
+        loop {
+            let before = buf.filled().len();
+            poll_fn(|cx| Pin::new(&mut tcp).poll_read(cx, &mut buf)).await?;
+            let filled = buf.filled();
+            let is_over = filled.len() == before;
+            match self.recognise(filled) {
+                None if !is_over => continue,
+                protocol => {
+                    let stream = Stream::sniffed(tcp, Bytes::copy_from_slice(filled));
+                    return Ok((stream, protocol.unwrap_or(Protocol::H1)));
+                }
+            }
         }
-        let is_h2 = filled == PREFACE;
-        let stream = Stream::sniffed(tcp, Bytes::copy_from_slice(filled));
-        return Ok((stream, if is_h2 { Protocol::H2 } else { Protocol::H1 }));
+    }
+
+    /// What a client speaks whose first bytes are `first`; `None` if more of them are needed.
+    fn recognise(&self, first: &[u8]) -> Option<Protocol> {
+        match first {
+            // A control frame and its version.
+            [0x80, 2, ..] => Some(Protocol::Spdy(spdy::Version::V2)),
+            [0x80, 3, ..] => Some(Protocol::Spdy(self.spdy_in_clear)),
+            [] | [0x80] => None,
+            _ if first == PREFACE => Some(Protocol::H2),
+            _ if PREFACE.starts_with(first) => None,
+            _ => Some(Protocol::H1),
+        }
     }
 }

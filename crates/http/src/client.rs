@@ -11,7 +11,7 @@ use world::TcpStream;
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h1, h2};
+use crate::{Failure, Priority, Progress, h1, h2, h3, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -32,6 +32,10 @@ pub struct Opening {
     pub h1: h1::client::Settings,
     /// HTTP/2's settings.
     pub h2: h2::settings::Client,
+    /// SPDY's settings.
+    pub spdy: spdy::Config,
+    /// HTTP/3's settings.
+    pub h3: h3::settings::Client,
 }
 
 impl Opening {
@@ -46,6 +50,8 @@ impl Opening {
             sessions: ClientSessions::default(),
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
+            spdy: spdy::Config::CLIENT,
+            h3: h3::settings::Client::default(),
         }
     }
 
@@ -94,6 +100,14 @@ pub enum OpenError {
         /// What the server chose.
         agreed: Option<Protocol>,
     },
+    /// HTTP/3 was asked for without TLS 1.3.
+    #[error(
+        "HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13"
+    )]
+    Unsecured {
+        /// What was asked for.
+        security: Security,
+    },
     /// The protocol could not be begun.
     #[error("failed to begin HTTP: {0}")]
     Begin(#[source] Failure),
@@ -108,7 +122,11 @@ pub async fn open(
     opening: Opening,
     observe: &mut impl FnMut(Stage),
 ) -> Result<Connection, OpenError> {
-    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2 } = opening;
+    if opening.protocol == Protocol::H3 {
+        return open_quic(&opening, observe).await;
+    }
+    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2, spdy, .. } =
+        opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -121,7 +139,7 @@ pub async fn open(
                 Err(source) => return Err(OpenError::Secure { host, source }),
             };
             observe(Stage::Secured);
-            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on. HTTP/1.1 may go without.
+            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1.1 may go without.
             let agreed = stream.protocol();
             if agreed.unwrap_or(Protocol::H1) != protocol {
                 return Err(OpenError::Protocol { host, wanted: protocol, agreed });
@@ -138,7 +156,26 @@ pub async fn open(
             drop(world::spawn(driver));
             Connection::H2 { handle, local }
         }
+        Protocol::Spdy(version) => {
+            let local = stream.local_addr().ok();
+            let (handle, driver) = spdy::connect(stream, version, spdy);
+            drop(world::spawn(driver));
+            Connection::Spdy { handle, local }
+        }
+        Protocol::H3 => unreachable!("HTTP/3 has no stream below it"),
     })
+}
+
+/// QUIC's handshake is TLS's: both stages are reached at once.
+async fn open_quic(
+    opening: &Opening,
+    observe: &mut impl FnMut(Stage),
+) -> Result<Connection, OpenError> {
+    let Opening { address, host, security, sessions, h3, .. } = opening;
+    if *security != Security::Tls13 {
+        return Err(OpenError::Unsecured { security: *security });
+    }
+    h3::connect(*address, host, sessions, h3, observe).await.map(Connection::H3)
 }
 
 /// A client's connection.
@@ -154,6 +191,15 @@ pub enum Connection {
         /// The address of this end.
         local: Option<SocketAddr>,
     },
+    /// SPDY: shared, too.
+    Spdy {
+        /// Sends requests.
+        handle: spdy::Handle,
+        /// The address of this end.
+        local: Option<SocketAddr>,
+    },
+    /// HTTP/3: shared, too.
+    H3(h3::Handle),
 }
 
 impl Connection {
@@ -174,6 +220,8 @@ impl Connection {
             }
             Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
             Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::Spdy { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }
 
@@ -183,6 +231,8 @@ impl Connection {
             Connection::H1(connection) => connection.is_reusable(),
             Connection::Pipelined(pipeline) => pipeline.is_usable(),
             Connection::H2 { handle, .. } => handle.is_usable(),
+            Connection::Spdy { handle, .. } => handle.is_usable(),
+            Connection::H3(handle) => handle.is_usable(),
         }
     }
 
@@ -199,6 +249,10 @@ impl Connection {
             Connection::H2 { handle, local } => {
                 Some(Connection::H2 { handle: handle.clone(), local: *local })
             }
+            Connection::Spdy { handle, local } => {
+                Some(Connection::Spdy { handle: handle.clone(), local: *local })
+            }
+            Connection::H3(handle) => Some(Connection::H3(handle.clone())),
         }
     }
 
@@ -209,7 +263,8 @@ impl Connection {
             Connection::Pipelined(pipeline) => {
                 pipeline.with_stream(|stream| stream.local_addr().ok())
             }
-            Connection::H2 { local, .. } => *local,
+            Connection::H2 { local, .. } | Connection::Spdy { local, .. } => *local,
+            Connection::H3(handle) => Some(handle.local_addr()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One client and one server API over every HTTP.
 //!
-//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, TLS by rustls -
-//! over the streams of whichever world they run in. This crate knows nothing of pages or experiments.
+//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, SPDY by our own, HTTP/3 by `h3` on quinn, TLS by
+//! rustls - over the streams and datagrams of whichever world they run in. This crate knows nothing of pages or experiments.
 
 #![forbid(unsafe_code)]
 
@@ -9,8 +9,10 @@ mod acceptor;
 pub mod client;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod message;
 pub mod server;
+pub mod spdy;
 pub mod tls;
 mod transport;
 pub mod wheel;

@@ -69,7 +69,7 @@ fn load(protocol: Protocol, security: Security) -> Loaded {
                     }));
                 }
             }
-            Protocol::H2 => {
+            _ => {
                 let connection = open(opening).await;
                 for _ in 0..100 {
                     let mut connection = connection.share().unwrap();

@@ -27,11 +27,13 @@ const PAGE: &str = "synthetic:100x10KB";
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=10mbit,queue=100pkt";
 
 /// What is measured: a name and the stack behind it.
-const ARMS: [(&str, Protocol, Tls); 4] = [
+const ARMS: [(&str, Protocol, Tls); 6] = [
     ("h1/none", Protocol::H1, Tls::None),
     ("h1/tls13", Protocol::H1, Tls::Tls13),
     ("h2/none", Protocol::H2, Tls::None),
     ("h2/tls13", Protocol::H2, Tls::Tls13),
+    ("spdy/none", Protocol::Spdy, Tls::None),
+    ("spdy/tls13", Protocol::Spdy, Tls::Tls13),
 ];
 
 fn main() -> ExitCode {

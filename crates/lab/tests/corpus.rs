@@ -1,4 +1,4 @@
-//! Every recorded page of the corpus loads over both protocols.
+//! Every recorded page of the corpus loads over every protocol, with the same bytes.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn every_recorded_page_loads() {
     for file in &files {
         let name = file.file_name().unwrap().to_string_lossy();
         let page = page::open(file.to_str().unwrap()).unwrap();
-        for protocol in [Protocol::H1, Protocol::H2] {
+        for protocol in [Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Deployed] {
             let scenario = bare(file.to_str().unwrap(), "4g", protocol, Tls::Tls13);
             let result = simulator.execute(&common::journey(scenario, 1));
             assert_eq!(result.failure, None, "{name}");
@@ -56,7 +56,7 @@ fn every_recorded_page_loads() {
             assert_eq!(got, recorded, "{name}");
             let floor = visit.floors.unwrap().graph_ns;
             println!(
-                "{name:45} {protocol}  {:4} requests  PLT {:6.2} s  floor {:6.2} s",
+                "{name:45} {protocol:11}  {:4} requests  PLT {:6.2} s  floor {:6.2} s",
                 page.objects.len(),
                 plt as f64 / 1e9,
                 floor as f64 / 1e9

@@ -22,7 +22,7 @@ fn digest(protocol: Protocol, tls: Tls) -> String {
 
 #[test]
 fn traces_have_not_changed() {
-    let got: Vec<String> = [Protocol::H1, Protocol::H2]
+    let got: Vec<String> = [Protocol::H1, Protocol::H2, Protocol::Spdy]
         .into_iter()
         .flat_map(|protocol| [Tls::None, Tls::Tls12, Tls::Tls13].map(|tls| (protocol, tls)))
         .map(|(protocol, tls)| format!("{protocol} {tls} {}", digest(protocol, tls)))

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::h2::FlowMeter;
+use http_stack::h3;
 use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
 
@@ -85,6 +86,41 @@ pub struct Listen {
     pub address: SocketAddr,
     /// Its protocol, its TLS and what each is set to.
     pub acceptor: server::Acceptor,
+    /// HTTP/3 at the same port of UDP, if it is spoken.
+    pub h3: Option<h3::Acceptor>,
+}
+
+impl Listen {
+    /// Takes the ports; from then on clients are not refused.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    pub fn bind(self) -> io::Result<Listening> {
+        let Listen { address, acceptor, h3 } = self;
+        let tcp = world::TcpListener::bind(address)?;
+        let quic = h3.map(|acceptor| h3::Listener::bind(address, &acceptor)).transpose()?;
+        Ok(Listening { tcp, acceptor, quic })
+    }
+}
+
+/// An origin's ports.
+pub struct Listening {
+    tcp: world::TcpListener,
+    acceptor: server::Acceptor,
+    quic: Option<h3::Listener>,
+}
+
+impl Listening {
+    /// Serves for ever; each connection over TCP is watched by one of `meters`.
+    ///
+    /// # Errors
+    /// If a listener fails.
+    pub async fn serve<H: Handler>(self, handler: Rc<H>, meters: Meters) -> io::Result<()> {
+        if let Some(listener) = self.quic {
+            world::spawn(serve_quic(listener, Rc::clone(&handler)));
+        }
+        serve_metered(self.tcp, self.acceptor, handler, |client| meters.add(client)).await
+    }
 }
 
 /// How long flow control held back each connection, by the client's address.
@@ -117,21 +153,19 @@ impl Meters {
 /// # Errors
 /// If the address cannot be listened on, or the listener fails.
 pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
-    let listener = world::TcpListener::bind(listen.address)?;
-    serve_with(listener, listen.acceptor, handler, meters).await
+    listen.bind()?.serve(handler, meters).await
 }
 
-/// Serves for ever; each connection is watched by one of `meters`.
-///
-/// # Errors
-/// If the listener fails.
-pub async fn serve_with<H: Handler>(
-    listener: world::TcpListener,
-    acceptor: server::Acceptor,
-    handler: Rc<H>,
-    meters: Meters,
-) -> io::Result<()> {
-    serve_metered(listener, acceptor, handler, |client| meters.add(client)).await
+/// Takes QUIC connections, each served by a task of its own, until the socket fails. How long windows of HTTP/3 held it back is not known:
+/// they are QUIC's.
+async fn serve_quic<H: Handler>(listener: h3::Listener, handler: Rc<H>) {
+    while let Some(incoming) = listener.accept().await {
+        let handler = Rc::clone(&handler);
+        world::spawn(async move {
+            // A connection that fails is the client's to notice; the server has nobody to tell.
+            let _ = incoming.serve(handler).await;
+        });
+    }
 }
 
 /// Accepts connections for ever, each served by a task of its own.

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use chance::Source;
 
+use crate::report::{Endpoint, Keeping};
+
 /// The kind of world a thread is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -23,6 +25,27 @@ pub(crate) struct Common {
     pub(crate) source: Source,
     /// Names and addresses, consulted before anything else.
     pub(crate) hosts: BTreeMap<String, IpAddr>,
+    /// What is kept of connections.
+    pub(crate) keeping: Keeping,
+    /// Who tells of connections above UDP.
+    pub(crate) added: RefCell<Vec<Box<dyn Fn() -> Endpoint>>>,
+}
+
+impl Common {
+    pub(crate) fn new(source: Source, hosts: BTreeMap<String, IpAddr>, keeping: Keeping) -> Common {
+        Common { source, hosts, keeping, added: RefCell::default() }
+    }
+}
+
+/// The ends of connections above UDP.
+pub(crate) fn added() -> Vec<Endpoint> {
+    with_common(|common| common.added.borrow().iter().map(|tell| tell()).collect())
+}
+
+/// Forgets who tells of them, while the world they tell of is still there.
+pub(crate) fn forget_added() {
+    let added = with_common(|common| common.added.take());
+    drop(added);
 }
 
 thread_local! {

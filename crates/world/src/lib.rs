@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 mod ambient;
+mod batch_socket;
 mod chances;
 mod datagram;
 pub mod real;
@@ -27,9 +28,11 @@ mod stream;
 mod task;
 mod time;
 
+pub use batch_socket::{BatchSocket, EcnCodepoint, RecvMeta, Transmit, Writable};
 pub use chances::stream;
 pub use datagram::UdpSocket;
 pub use resolve::resolve;
 pub use stream::{TcpListener, TcpStream};
 pub use task::{JoinHandle, spawn};
 pub use time::{Elapsed, Sleep, now, sleep, sleep_until, timeout};
+pub use time::{from_instant, is_virtual, to_instant};

@@ -9,6 +9,8 @@ use net::{DropCause, Energy, LinkConfig, LinkStats, RadioConfig, Transition};
 use serde::{Deserialize, Serialize};
 use units::Time;
 
+use crate::ambient;
+
 /// A packet that did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drop {
@@ -24,7 +26,7 @@ pub struct Drop {
     pub cause: DropCause,
 }
 
-/// One end of a TCP connection.
+/// One end of a connection: TCP's, or one of a transport above UDP that [adds](add) its own and says what its numbers mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Its own address.
@@ -106,4 +108,30 @@ pub struct Report {
     pub drops: Vec<Drop>,
     /// Both ends of every connection: closed ones first.
     pub endpoints: Vec<Endpoint>,
+}
+
+/// What a world keeps of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// Nothing.
+    Nothing,
+    /// Both ends as they stand in the end.
+    Endpoints,
+    /// How they moved, too.
+    Series,
+}
+
+/// What this thread's world keeps of connections.
+pub fn keeping() -> Keeping {
+    ambient::with_common(|common| common.keeping)
+}
+
+/// Adds to this thread's world's report the end of a connection that the world's own transport knows nothing of. `tell` is asked whenever a
+/// report is made, until the world ends; it must not ask for one.
+pub fn add(tell: impl Fn() -> Endpoint + 'static) {
+    ambient::with_common(|common| {
+        if common.keeping != Keeping::Nothing {
+            common.added.borrow_mut().push(Box::new(tell));
+        }
+    });
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use units::Time;
@@ -17,6 +17,22 @@ pub fn now() -> Time {
         Kind::Sim => sim::clock::now(),
         _ => real::now(),
     }
+}
+
+/// Whether time is virtual: then nothing may come from outside the world, neither time nor chance.
+pub fn is_virtual() -> bool {
+    ambient::kind() == Kind::Sim
+}
+
+/// An instant of the world as the standard library's, for crates that count in those. Nothing but differences of such instants
+/// means anything.
+pub fn to_instant(at: Time) -> Instant {
+    real::epoch() + at.since(Time::ZERO)
+}
+
+/// The instant of the world that [`to_instant`] made this of.
+pub fn from_instant(at: Instant) -> Time {
+    Time::ZERO + at.saturating_duration_since(real::epoch())
 }
 
 /// Completes after `span`.

@@ -1,5 +1,6 @@
 //! The same code in both worlds.
 
+use std::io::IoSliceMut;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,9 @@ use chance::Source;
 use farlink_world as world;
 use farlink_world::report::Report;
 use farlink_world::sim::{NodeId, Plan};
-use farlink_world::{TcpListener, TcpStream, UdpSocket};
+use farlink_world::{
+    BatchSocket, EcnCodepoint, RecvMeta, TcpListener, TcpStream, Transmit, UdpSocket,
+};
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -152,6 +155,58 @@ fn datagrams_arrive_or_are_dropped_by_the_mtu() {
         (len, from, buffer[0], world::resolve("server").unwrap())
     });
     assert_eq!(answered.unwrap(), (1000, there, 2, there.ip()));
+}
+
+/// Three datagrams in a piece, the last shorter; what arrives.
+async fn batch(to: SocketAddr, receiver: BatchSocket) -> Vec<(usize, Option<EcnCodepoint>)> {
+    let sender = BatchSocket::connect(to).unwrap();
+    let here = sender.local_addr().unwrap();
+    assert_ne!(here.port(), 0);
+    let contents = &[7; 2 * 1200 + 100][..];
+    let ecn = Some(EcnCodepoint::Ect0);
+    let segment_size = Some(1200);
+    let transmit = Transmit { destination: to, ecn, contents, segment_size, src_ip: None };
+    if sender.max_transmit_segments() < 3 {
+        println!("this kernel sends no datagrams in a piece");
+        return vec![(1200, ecn), (1200, ecn), (100, ecn)];
+    }
+    sender.try_send(&transmit).unwrap();
+    let mut arrived = Vec::new();
+    while arrived.len() < 3 {
+        let mut space = [[0; 65_536]; 2];
+        let [one, two] = &mut space;
+        let mut bufs = [IoSliceMut::new(one), IoSliceMut::new(two)];
+        let mut metas = [RecvMeta::default(); 2];
+        let filled = std::future::poll_fn(|cx| receiver.poll_receive(cx, &mut bufs, &mut metas));
+        let filled = filled.await.unwrap();
+        for meta in &metas[..filled] {
+            assert_eq!(meta.addr, here);
+            // The kernel may merge what it was given in a piece.
+            let ends = (0..meta.len).step_by(meta.stride);
+            arrived.extend(ends.map(|at| (meta.stride.min(meta.len - at), meta.ecn)));
+        }
+    }
+    arrived
+}
+
+#[test]
+fn batches_of_datagrams_arrive_one_by_one_with_their_marks() {
+    let expected = [1200, 1200, 100].map(|len| (len, Some(EcnCodepoint::Ect0)));
+    let (mut plan, client, server) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    let there: SocketAddr = "10.0.0.2:443".parse().unwrap();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    plan.spawn(server, async move {
+        let _ = tell.send(BatchSocket::bind(there).unwrap());
+        std::future::pending().await
+    });
+    let simulated = plan.run(client, async move { batch(there, told.await.unwrap()).await });
+    assert_eq!(simulated.unwrap(), expected);
+    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let real = world::real::run(config, async {
+        let receiver = BatchSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        batch(receiver.local_addr().unwrap(), receiver).await
+    });
+    assert_eq!(real.unwrap(), expected);
 }
 
 #[test]

@@ -101,7 +101,9 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub(super) fn check(plan: &LoadPlan) -> Result<(), ChromiumError> {
     let secure = plan.arms()[0].security != Security::None;
     for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
-        let reason = if arm.protocol == Protocol::H2 && arm.security == Security::None {
+        let reason = if matches!(arm.protocol, Protocol::Spdy(_)) {
+            "it speaks SPDY no more since version 51; choose h1 or h2, or farlink's own loader"
+        } else if arm.protocol == Protocol::H2 && arm.security == Security::None {
             "it speaks HTTP/2 over TLS only; choose tls12 or tls13"
         } else if (arm.security != Security::None) != secure {
             "it loads a page either over TLS or in clear text; give all hosts the same"

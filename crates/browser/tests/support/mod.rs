@@ -127,6 +127,10 @@ impl Stage {
         let listen = Listen {
             address: SocketAddr::new(address(host), arm.port),
             acceptor: Acceptor::new(arm.security),
+            h3: (arm.protocol == Protocol::H3).then(|| {
+                let settings = http_stack::h3::settings::Server::default();
+                http_stack::h3::Acceptor::new(&http_stack::tls::Settings::default(), settings)
+            }),
         };
         let handler = origin_of(&self.page, host);
         self.plan.spawn(self.servers[host], async move {

@@ -18,7 +18,7 @@ use chance::Source;
 use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWire, Wire, isolated};
 
 use bulk::Bulk;
-use ping::{Echoes, Pings};
+use ping::{EchoSocket, Echoes, Pings};
 use settings::{SETTINGS, Setting};
 
 /// Set for the program inside the namespaces.
@@ -130,6 +130,7 @@ fn testbed(wire: Wire) -> Result<Testbed, String> {
 fn measure(setting: &Setting, wire: Wire, arguments: &Arguments) -> Result<String, String> {
     let failed = |error: farlink_emu::Error| error.to_string();
     let testbed = testbed(wire)?;
+    let socket = testbed.namespace(Side::Client).run(|| Ok(EchoSocket::open())).map_err(failed)?;
     let (topology, release) = setting.topology(arguments.quantum);
     let emulator = testbed.emulator(topology, &Source::new(0, 0));
     let emulator = emulator.map_err(failed)?.releasing(release).observed_by(Echoes::default());
@@ -138,7 +139,7 @@ fn measure(setting: &Setting, wire: Wire, arguments: &Arguments) -> Result<Strin
 
     let bulk = setting.has_flow.then(|| Bulk::start(&testbed)).transpose().map_err(failed)?;
     let span = arguments.span;
-    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(span)));
+    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(&socket, span)));
     let pings = pings.map_err(failed)?;
     let flow = bulk.map(|bulk| bulk.measure(span));
     let pings = pings.join().map_err(|_| "the ping's thread panicked")?.map_err(failed)?;

@@ -15,11 +15,28 @@ use nix::time::{ClockId, clock_gettime};
 use units::Time;
 
 const INTERVAL: Duration = Duration::from_millis(20);
+/// Echoes that do not count: the kernel begins to stamp packets a while after the first who asks for it, and what it has not stamped seems
+/// to arrive when it is looked for, an interval later.
+const UNSTAMPED: u16 = 10;
 const IPV4_HEADER: usize = 20;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
 /// As long as ping's.
 const ECHO_BYTES: usize = 64;
+
+/// Where echoes are sent from.
+pub struct EchoSocket(OwnedFd);
+
+impl EchoSocket {
+    /// Opens it in the calling thread's namespace.
+    pub fn open() -> EchoSocket {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Icmp)
+            .expect("root of a namespace may open raw sockets");
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true).expect("Linux stamps packets");
+        EchoSocket(socket)
+    }
+}
 
 /// How long each echo took.
 pub struct Pings {
@@ -29,10 +46,7 @@ pub struct Pings {
 impl Pings {
     /// Sends echo requests to the server for so long.
     #[expect(clippy::disallowed_methods, reason = "real time")]
-    pub fn send(span: Duration) -> Pings {
-        let socket = open();
-        // The kernel begins to stamp packets a while after the first who asks for it.
-        std::thread::sleep(INTERVAL);
+    pub fn send(EchoSocket(socket): &EchoSocket, span: Duration) -> Pings {
         let mut rtts = BTreeMap::new();
         let mut sent = Vec::new();
         for seq in 0..(span.as_millis() / INTERVAL.as_millis()) as u16 {
@@ -41,7 +55,7 @@ impl Pings {
             sendto(socket.as_raw_fd(), &request(seq), &to, MsgFlags::empty())
                 .expect("the server can be reached");
             std::thread::sleep(INTERVAL);
-            while let Some((seq, stamp)) = receive(&socket) {
+            while let Some((seq, stamp)) = receive(socket) {
                 rtts.insert(seq, stamp.saturating_sub(sent[usize::from(seq)]));
             }
         }
@@ -54,7 +68,7 @@ impl Pings {
             let on_links = echoes.arrived.get(seq)?.since(*echoes.left.get(seq)?);
             Some((rtt.as_secs_f64() - on_links.as_secs_f64()) * 1e3)
         };
-        self.rtts.iter().filter_map(error).collect()
+        self.rtts.range(UNSTAMPED..).filter_map(error).collect()
     }
 }
 
@@ -95,14 +109,6 @@ fn echo(packet: &Sighting<'_>, kind: u8) -> Option<u16> {
 fn number(packet: &[u8], kind: u8) -> Option<u16> {
     let echo = packet.get(IPV4_HEADER..IPV4_HEADER + 8)?;
     (packet[9] == 1 && echo[0] == kind).then(|| u16::from_be_bytes([echo[6], echo[7]]))
-}
-
-fn open() -> OwnedFd {
-    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Icmp)
-        .expect("root of a namespace may open raw sockets");
-    setsockopt(&socket, sockopt::ReceiveTimestampns, &true).expect("Linux stamps packets");
-    socket
 }
 
 fn request(seq: u16) -> [u8; ECHO_BYTES] {

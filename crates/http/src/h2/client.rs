@@ -19,7 +19,7 @@ use super::settings;
 use super::singly::Singly;
 use crate::{Failure, Priority, Progress, Transport};
 
-mod request;
+pub(crate) mod request;
 
 /// Begins HTTP/2 on `stream`. The first of what is returned sends requests; the second drives the
 /// connection and must be spawned. It completes when the connection has ended, which this end does when the last

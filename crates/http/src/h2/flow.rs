@@ -7,7 +7,7 @@ use units::Time;
 
 /// What a sender is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// Nothing waits to be sent.
     #[default]
     Idle,
@@ -29,7 +29,7 @@ pub struct FlowMeter {
 
 impl FlowMeter {
     /// The sender does `flow` from `now` on.
-    pub(super) fn enter(&self, now: Time, flow: Flow) {
+    pub(crate) fn enter(&self, now: Time, flow: Flow) {
         self.busy.set(self.busy(now));
         self.limited.set(self.limited(now));
         self.since.set(now);

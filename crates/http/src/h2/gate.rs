@@ -25,30 +25,30 @@ struct Inner {
 
 /// The gate of one connection. Clones are the same gate.
 #[derive(Clone, Debug)]
-pub(super) struct Gate(Rc<RefCell<Inner>>);
+pub(crate) struct Gate(Rc<RefCell<Inner>>);
 
 /// The connection ended while a request waited for a stream.
 #[derive(Debug)]
-pub(super) struct Closed;
+pub(crate) struct Closed;
 
 /// The right to one stream, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Pass(Gate);
+pub(crate) struct Pass(Gate);
 
 impl Gate {
-    pub(super) fn new(limit: usize) -> Gate {
+    pub(crate) fn new(limit: usize) -> Gate {
         let (waiting, closed) = (BTreeMap::new(), false);
         Gate(Rc::new(RefCell::new(Inner { limit, open: 0, arrived: 0, waiting, closed })))
     }
 
     /// Waits for the right to open a stream.
-    pub(super) async fn pass(&self, priority: Priority) -> Result<Pass, Closed> {
+    pub(crate) async fn pass(&self, priority: Priority) -> Result<Pass, Closed> {
         let place = Place::take(self, priority);
         poll_fn(|cx| place.poll(cx)).await
     }
 
     /// The server takes `limit` streams.
-    pub(super) fn set_limit(&self, limit: usize) {
+    pub(crate) fn set_limit(&self, limit: usize) {
         let mut inner = self.0.borrow_mut();
         if std::mem::replace(&mut inner.limit, limit) < limit {
             inner.wake_first();
@@ -56,13 +56,13 @@ impl Gate {
     }
 
     /// No stream can be opened any more.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut inner = self.0.borrow_mut();
         inner.closed = true;
         inner.waiting.values_mut().filter_map(Option::take).for_each(Waker::wake);
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.0.borrow().closed
     }
 }

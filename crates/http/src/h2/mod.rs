@@ -12,9 +12,9 @@
 
 mod backlog;
 pub mod client;
-mod flow;
+pub(crate) mod flow;
 pub mod frame;
-mod gate;
+pub(crate) mod gate;
 mod gather;
 pub mod observer;
 pub mod schedule;

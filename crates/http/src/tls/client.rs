@@ -1,6 +1,7 @@
 //! The client's end of TLS.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::rc::Rc;
@@ -29,8 +30,10 @@ pub struct ClientSessions(Rc<Inner>);
 struct Inner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
+    /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
+    quic_store: Arc<ClientSessionMemoryCache>,
     /// Made when first wanted, one for each version and protocol.
-    configs: [OnceCell<Arc<ClientConfig>>; 4],
+    configs: RefCell<BTreeMap<(Version, Protocol), Arc<ClientConfig>>>,
 }
 
 impl Default for ClientSessions {
@@ -48,12 +51,18 @@ impl fmt::Debug for ClientSessions {
 impl ClientSessions {
     /// A client without sessions.
     pub fn new(settings: Settings) -> ClientSessions {
-        let store = Arc::new(ClientSessionMemoryCache::new(SESSIONS));
-        ClientSessions(Rc::new(Inner { settings, store, configs: Default::default() }))
+        let [store, quic_store] =
+            [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
+        ClientSessions(Rc::new(Inner { settings, store, quic_store, configs: Default::default() }))
+    }
+
+    /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
+    pub(crate) fn quic(&self) -> Arc<ClientConfig> {
+        self.config(Version::Tls13, Protocol::H3)
     }
 
     /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
-    /// HTTP/2, as browsers do). What the server chose is [`Stream::protocol`].
+    /// HTTP/2 or SPDY, as browsers do). What the server chose is [`Stream::protocol`].
     ///
     /// # Errors
     /// If `host` is neither a DNS name nor an address, the transport fails or the handshake does.
@@ -78,13 +87,9 @@ impl ClientSessions {
     }
 
     fn config(&self, version: Version, protocol: Protocol) -> Arc<ClientConfig> {
-        let slot = match (version, protocol) {
-            (Version::Tls12, Protocol::H1) => 0,
-            (Version::Tls12, Protocol::H2) => 1,
-            (Version::Tls13, Protocol::H1) => 2,
-            (Version::Tls13, Protocol::H2) => 3,
-        };
-        Arc::clone(self.0.configs[slot].get_or_init(|| Arc::new(self.0.config(version, protocol))))
+        let mut configs = self.0.configs.borrow_mut();
+        let config = configs.entry((version, protocol));
+        Arc::clone(config.or_insert_with(|| Arc::new(self.0.config(version, protocol))))
     }
 }
 
@@ -101,12 +106,20 @@ impl Inner {
             .dangerous()
             .with_custom_certificate_verifier(Arc::clone(trust) as _)
             .with_no_client_auth();
-        config.resumption = Resumption::store(Arc::clone(&self.store) as _);
-        config.max_fragment_size = self.settings.max_fragment_size();
-        config.alpn_protocols = match protocol {
-            Protocol::H1 => vec![Protocol::H1.alpn().to_vec()],
-            Protocol::H2 => vec![Protocol::H2.alpn().to_vec(), Protocol::H1.alpn().to_vec()],
+        let offered: &[Protocol] = match protocol {
+            Protocol::H1 => &[Protocol::H1],
+            Protocol::H2 | Protocol::Spdy(_) => &[protocol, Protocol::H1],
+            Protocol::H3 => &[Protocol::H3],
         };
+        config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
+        if protocol == Protocol::H3 {
+            // QUIC has packets of its own for what TLS puts into records.
+            config.resumption = Resumption::store(Arc::clone(&self.quic_store) as _);
+            config.enable_early_data = true;
+        } else {
+            config.resumption = Resumption::store(Arc::clone(&self.store) as _);
+            config.max_fragment_size = self.settings.max_fragment_size();
+        }
         config
     }
 }

@@ -26,5 +26,6 @@ pub use clock::PLAN_START;
 pub use identity::{Chain, Identity};
 pub use provider::Randomness;
 pub use server::Server;
+pub(crate) use server::quic_config;
 pub use settings::{Protocol, Security, Settings, Version};
 pub use stream::{Meter, Stream};

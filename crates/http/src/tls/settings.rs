@@ -69,28 +69,47 @@ pub enum Protocol {
     H1,
     /// HTTP/2.
     H2,
+    /// SPDY, in one of its versions.
+    Spdy(spdy::Version),
+    /// HTTP/3, over QUIC.
+    H3,
 }
 
 impl Protocol {
-    /// What it is called in results: `h1`, `h2`.
+    /// All that run over TCP, the preferred first.
+    pub const OVER_TCP: [Protocol; 5] = [
+        Protocol::H2,
+        Protocol::Spdy(spdy::Version::V31),
+        Protocol::Spdy(spdy::Version::V3),
+        Protocol::Spdy(spdy::Version::V2),
+        Protocol::H1,
+    ];
+
+    /// What it is called in results: `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::H1 => "h1",
             Protocol::H2 => "h2",
+            Protocol::Spdy(spdy::Version::V31) => "spdy",
+            Protocol::Spdy(version) => version.name(),
+            Protocol::H3 => "h3",
         }
     }
 
-    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2).
+    /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2, RFC 9114 section 3.1).
     pub fn alpn(self) -> &'static [u8] {
         match self {
             Protocol::H1 => b"http/1.1",
             Protocol::H2 => b"h2",
+            Protocol::Spdy(version) => version.name().as_bytes(),
+            Protocol::H3 => b"h3",
         }
     }
 
     /// The protocol of this name in ALPN.
     pub fn from_alpn(name: &[u8]) -> Option<Protocol> {
-        [Protocol::H1, Protocol::H2].into_iter().find(|protocol| protocol.alpn() == name)
+        let mut all = Protocol::OVER_TCP.into_iter().chain([Protocol::H3]);
+        all.find(|protocol| protocol.alpn() == name)
     }
 }
 
@@ -119,7 +138,7 @@ pub struct Settings {
     pub randomness: Randomness,
     /// What a server presents. The default is Ed25519; browsers need [`Identity::Rsa2048`].
     pub identity: Identity,
-    /// What a server agrees to speak, the preferred first. The default is HTTP/2, then HTTP/1.1: the
+    /// What a server agrees to speak, the preferred first. The default is HTTP/2, then SPDY, then HTTP/1.1: the
     /// client's offer decides. A browser offers both, so an arm of HTTP/1.1 needs a server without
     /// HTTP/2.
     pub protocols: Vec<Protocol>,
@@ -133,7 +152,7 @@ impl Default for Settings {
             start: PLAN_START,
             randomness: Randomness::System,
             identity: Identity::Ed25519,
-            protocols: vec![Protocol::H2, Protocol::H1],
+            protocols: Protocol::OVER_TCP.to_vec(),
         }
     }
 }

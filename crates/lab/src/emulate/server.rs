@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use browser::Arm;
 use chance::Source;
-use proxy::{Meters, origin};
+use proxy::Meters;
 use tokio::sync::mpsc;
 use world::real;
 
@@ -36,8 +36,7 @@ async fn work(
     let meters = Meters::default();
     // TLS with the machine's own randomness: the order of packets is not the same twice, so no bytes need be.
     for (listen, origin) in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
-        let listener = world::TcpListener::bind(listen.address)?;
-        world::spawn(origin::serve_with(listener, listen.acceptor, origin, meters.clone()));
+        world::spawn(listen.bind()?.serve(origin, meters.clone()));
     }
     let company = order.scenario.clients.beside;
     if company != Beside::Nobody {

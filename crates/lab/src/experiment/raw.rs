@@ -128,6 +128,7 @@ pub struct RawTransport {
     pub congestion: Varied,
     pub initial_window_segments: Varied,
     pub slow_start_after_idle: Varied,
+    pub quic: Varied,
 }
 
 /// `[client]`

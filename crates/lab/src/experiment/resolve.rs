@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Scenario, Spacing, Tcp,
-    Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Quic, QuicError, Scenario,
+    Spacing, Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -87,6 +87,7 @@ pub(crate) fn cells(
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
+    grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -98,8 +99,11 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
+        ("transport.quic", &raw.transport.quic),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
+        ("stack.tls", &raw.stack.tls),
+        ("stack.protocol", &raw.stack.protocol),
         ("world", &raw.world),
         ("clients", &raw.clients),
     ];
@@ -234,6 +238,15 @@ fn congestion(scalar: &Scalar) -> Result<String, Problem> {
         Ok(()) => Ok(name),
         Err(source) => Err(Problem::Transport { key: key.to_owned(), source }),
     }
+}
+
+/// QUIC's knobs.
+fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
+    let typed = text("transport.quic")(scalar)?;
+    typed.parse().map_err(|error: QuicError| {
+        let refusal = Refusal { message: error.to_string(), hint: None };
+        Problem::Refused { key: "transport.quic".into(), refusal }
+    })
 }
 
 /// Turns a knob to a value that was checked.

@@ -191,6 +191,8 @@ fn http_version(protocol: &str) -> &'static str {
         "h2" => "HTTP/2",
         "h3" => "HTTP/3",
         "spdy" => "SPDY/3.1",
+        "spdy/3" => "SPDY/3",
+        "spdy/2" => "SPDY/2",
         _ => "",
     }
 }

@@ -18,7 +18,6 @@ const PACKET_BYTES: u32 = 84;
 const HEADERS: u32 = 28;
 /// Between two pings: never less than this, and never less than two round trips.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Dummynet counts delays in these.
 
 /// Round trips measured, beside the one that is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -92,7 +92,7 @@ impl Keys {
     }
 
     fn arms(&mut self, scenario: &Scenario) {
-        let Scenario { stack, transport, .. } = scenario;
+        let Scenario { stack, transport, quic, .. } = scenario;
         let role = Role::Arm;
         self.name("protocol", role, stack.protocol.name(), stack.protocol.to_string());
         let tls = match stack.tls {
@@ -115,6 +115,8 @@ impl Keys {
             false => transport.client.to_string(),
         };
         self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
+        let knobs = if quic.is_usual() { "as its arm".to_owned() } else { quic.to_string() };
+        self.name("QUIC", role, &knobs, format!("QUIC {knobs}"));
     }
 
     /// A property whose value is a name.

@@ -55,7 +55,7 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name.to_owned())
 }
 
-/// Declares an enum whose variants have one name each, everywhere.
+/// Declares an enum whose variants have one name each, everywhere. Names under `also` are understood and written as what they mean.
 macro_rules! choice {
     (
         $(#[$meta:meta])*
@@ -63,6 +63,7 @@ macro_rules! choice {
             $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )+
         }
         not_yet { $( $later:literal: $reason:literal, )* }
+        $( also { $( $alias:literal: $meant:ident, )* } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +95,9 @@ macro_rules! choice {
                 if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
                     return Ok(*choice);
                 }
+                $( $( if text == $alias {
+                    return Ok($type::$meant);
+                } )* )?
                 const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
                 if let Some((_, reason)) = NOT_YET.iter().find(|(name, _)| *name == text) {
                     return Err($crate::scenario::ChoiceError::NotYet {
@@ -133,7 +137,14 @@ mod tests {
         let error = "tls31".parse::<Tls>().unwrap_err();
         assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
-        let error = "h3".parse::<Protocol>().unwrap_err();
-        assert!(error.to_string().starts_with("protocol `h3` is not supported yet: "), "{error}");
+        let error = "spdy".parse::<Protocol>().unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("protocol `spdy` is not supported yet: "), "{error}");
+    }
+
+    #[test]
+    fn a_short_name_is_written_in_full() {
+        let protocol: Protocol = "h3".parse().unwrap();
+        assert_eq!((protocol, protocol.name()), (Protocol::H3Deployed, "h3-deployed"));
     }
 }

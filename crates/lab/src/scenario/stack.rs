@@ -13,12 +13,30 @@ choice! {
         H1Pipelined = "h1-pipelined",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
+        /// SPDY/3.1.
+        Spdy = "spdy",
+        /// SPDY/3, without a window for the session.
+        Spdy3 = "spdy/3",
+        /// SPDY/2, without flow control.
+        Spdy2 = "spdy/2",
+        /// HTTP/3 (RFC 9114) over QUIC as a library deploys it: quinn with its own congestion control, windows and timers.
+        H3Deployed = "h3-deployed",
+        /// HTTP/3 over QUIC that is set as TCP is: congestion control, initial window, acknowledgements.
+        H3Matched = "h3-matched",
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
-    not_yet {
-        "spdy": "there is no SPDY/3.1 implementation here",
-        "h3": "there is no QUIC transport here",
+    not_yet {}
+    also {
+        "spdy/3.1": Spdy,
+        "h3": H3Deployed,
+    }
+}
+
+impl Protocol {
+    /// Whether it runs over QUIC rather than TCP.
+    pub const fn is_quic(self) -> bool {
+        matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Server, Stack, Tls,
+    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls,
     Transport,
 };
 
@@ -82,6 +82,9 @@ pub struct Scenario {
     pub stack: Stack,
     /// TCP's settings.
     pub transport: Transport,
+    /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
+    #[serde(default, skip_serializing_if = "Quic::is_usual")]
+    pub quic: Quic,
     /// Who loads it.
     pub client: Client,
     /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
@@ -110,6 +113,7 @@ impl Scenario {
             network,
             stack: Stack::default(),
             transport: Transport::default(),
+            quic: Quic::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
@@ -128,13 +132,34 @@ impl Scenario {
                 "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
             );
         }
-        match (self.world, self.stack.protocol, self.stack.tls) {
+        let protocol = self.stack.protocol;
+        if protocol.is_quic() && self.stack.tls != Tls::Tls13 {
+            return Some(
+                "HTTP/3 runs over QUIC, which TLS 1.3 alone secures (RFC 9001): use tls13 with it",
+            );
+        }
+        if !protocol.is_quic() && !self.quic.is_usual() {
+            return Some(
+                "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if protocol.is_quic() && chromium {
+            return Some(
+                "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
+            );
+        }
+        match (self.world, protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
             ),
             (World::Sim, ..) if chromium => Some(
                 "a real Chromium loads pages in real time only: use the emulated world (world `emu`)",
             ),
+            (World::Emu, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2, _) if chromium => {
+                Some(
+                    "Chromium speaks SPDY no more since version 51: use h1 or h2, or the client `loader`",
+                )
+            }
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }

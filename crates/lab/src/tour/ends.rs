@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
+use http_stack::h3;
 use http_stack::server::Acceptor;
-use http_stack::tls::Identity;
+use http_stack::tls::{Identity, Protocol};
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
+use super::quic;
 use super::ready::Ready;
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
@@ -59,7 +61,8 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         policy.pipeline_depth = depth as usize;
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
-    Ok(Browser::new(policy, device, compute_spread))
+    let browser = Browser::new(policy, device, compute_spread);
+    Ok(browser.with_h3(quic::client(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -93,15 +96,21 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
+    let quic = quic::server(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
             // It knows no Ed25519, and offers all that it speaks.
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
+        let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        if let Protocol::Spdy(version) = arm.protocol {
+            acceptor.spdy_in_clear = version;
+        }
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
-            acceptor: Acceptor::with_tls(arm.security, &tls),
+            acceptor,
+            h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
         };
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))

@@ -13,6 +13,7 @@ mod limits;
 mod networks;
 mod observed;
 mod proof;
+mod quic;
 mod ready;
 mod visitor;
 

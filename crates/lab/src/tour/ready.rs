@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use browser::{Arm, LoadPlan};
+use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
@@ -102,6 +103,10 @@ impl Ready {
 /// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
 fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
+        (Protocol::Spdy, _) => tls::Protocol::Spdy(Version::V31),
+        (Protocol::Spdy3, _) => tls::Protocol::Spdy(Version::V3),
+        (Protocol::Spdy2, _) => tls::Protocol::Spdy(Version::V2),
+        (Protocol::H3Deployed | Protocol::H3Matched, _) => tls::Protocol::H3,
         (Protocol::H2, _) | (Protocol::Recorded, Some("h2" | "h3" | "spdy")) => tls::Protocol::H2,
         (Protocol::H1 | Protocol::H1Pipelined, _) | (Protocol::Recorded, _) => tls::Protocol::H1,
     }

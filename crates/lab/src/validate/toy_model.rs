@@ -70,9 +70,9 @@ fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
 /// Requests to `host` that share a round trip.
 fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
-        // What the toy of a pipelining author would have: as many as the connections hold.
         Protocol::H1 | Protocol::H1Pipelined => false,
-        Protocol::H2 => true,
+        Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2 => true,
+        Protocol::H3Deployed | Protocol::H3Matched => true,
         Protocol::Recorded => {
             matches!(host.recorded_protocol.as_deref(), Some("h2" | "h3" | "spdy"))
         }

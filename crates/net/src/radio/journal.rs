@@ -179,3 +179,16 @@ impl Journal {
         self.carried.iter().filter(within).map(|(.., bytes)| u64::from(*bytes)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_states_apart() {
+        for state in RadioState::ALL {
+            assert_eq!(RadioState::named(state.name()), Some(state));
+        }
+        assert_eq!(RadioState::named("asleep"), None);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use units::Time;
@@ -42,6 +43,13 @@ pub(super) fn stop() {
 #[expect(clippy::disallowed_methods, reason = "the real world is where the clock is read")]
 fn instant() -> Instant {
     Instant::now()
+}
+
+/// The zero of this thread's real world; outside of one, an instant that stays the same as long as the process lives: time that is
+/// counted from somewhere.
+pub(crate) fn epoch() -> Instant {
+    static ANY: OnceLock<Instant> = OnceLock::new();
+    BEGAN.get().unwrap_or_else(|| *ANY.get_or_init(instant))
 }
 
 fn began() -> Instant {

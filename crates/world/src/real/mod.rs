@@ -2,6 +2,7 @@
 //!
 //! The only place, beside the real-time emulator and the command line, where a clock is read.
 
+mod batch_socket;
 mod clock;
 mod config;
 mod kernel_view;
@@ -11,7 +12,8 @@ mod sleep;
 mod tcp_socket;
 mod udp_socket;
 
-pub(crate) use clock::now;
+pub(crate) use batch_socket::BatchSocket;
+pub(crate) use clock::{epoch, now};
 pub use config::{Config, Recording, Sampling};
 pub use recorder::report;
 pub use runtime::run;

@@ -16,6 +16,7 @@ use units::Time;
 use super::clock;
 use super::config::{Recording, Sampling};
 use super::kernel_view::Watch;
+use crate::ambient;
 use crate::report::{Endpoint, Report};
 
 /// What tokio's timers resolve.
@@ -55,11 +56,15 @@ impl Drop for Ticket {
 /// The account of this thread's world so far: its connections, open and closed. `None` outside the real world, and where nothing is
 /// [recorded](Recording).
 pub fn report() -> Option<Report> {
-    with_if_any(|recorder| {
+    let mut report = with_if_any(|recorder| {
         let mut endpoints = recorder.closed.clone();
         endpoints.extend(recorder.open.values().map(Observed::account));
         Report { digest: None, links: Vec::new(), radios: Vec::new(), drops: Vec::new(), endpoints }
-    })
+    });
+    if let Some(report) = &mut report {
+        report.endpoints.extend(ambient::added());
+    }
+    report
 }
 
 /// Records a connection that is complete now, if anything is recorded. The side that asked for it knows since when it did.

@@ -6,6 +6,7 @@ use std::io;
 use super::config::{Config, Recording};
 use super::{clock, recorder};
 use crate::ambient::{self, Common, Kind};
+use crate::report::Keeping;
 
 /// Runs `future` on this thread, with the machine's clock and the kernel's sockets. Tasks that it
 /// spawned and that are not done when it is are dropped.
@@ -17,8 +18,13 @@ use crate::ambient::{self, Common, Kind};
 /// If the thread is in a world already.
 pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let _entered =
-        ambient::enter(Kind::Real, Common { source: config.source, hosts: config.hosts });
+    let keeping = match config.recording {
+        Recording::Nothing => Keeping::Nothing,
+        Recording::Endpoints => Keeping::Endpoints,
+        Recording::Series(_) => Keeping::Series,
+    };
+    let common = Common::new(config.source, config.hosts, keeping);
+    let _entered = ambient::enter(Kind::Real, common);
     clock::start(config.began)?;
     recorder::install(config.recording);
     let _running = Running;
@@ -34,6 +40,7 @@ struct Running;
 
 impl Drop for Running {
     fn drop(&mut self) {
+        ambient::forget_added();
         recorder::uninstall();
         clock::stop();
     }

@@ -43,7 +43,7 @@ pub struct Sighting {
 pub enum Content {
     /// A TCP segment.
     Tcp(Box<tcp::Segment>),
-    /// A UDP datagram.
+    /// A UDP datagram; its ECN field is not kept.
     Udp(Bytes),
 }
 
@@ -96,7 +96,7 @@ impl Capture {
         }
         let content = match &packet.body {
             Body::Tcp(segment) => Content::Tcp(segment.clone()),
-            Body::Udp(data) => Content::Udp(data.clone()),
+            Body::Udp(datagram) => Content::Udp(datagram.data.clone()),
         };
         self.seen.push(Seen { at, crossing, serial, from, to, content });
     }

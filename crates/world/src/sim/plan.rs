@@ -18,6 +18,7 @@ use super::topology::Topology;
 use super::trace::Trace;
 use super::wakes::Wakes;
 use crate::ambient::{self, Common, Kind};
+use crate::report::Keeping;
 
 /// A host in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,7 +157,8 @@ impl Plan {
     where
         F: Future + 'static,
     {
-        let common = Common { source: self.source, hosts: self.hosts };
+        let keeping = if self.trace.series { Keeping::Series } else { Keeping::Endpoints };
+        let common = Common::new(self.source, self.hosts, keeping);
         let _entered = ambient::enter(Kind::Sim, common);
         let wakes = Wakes::taking(self.wake_latency);
         state::install(State::new(self.topology, self.trace, wakes, self.sources));
@@ -193,6 +195,7 @@ struct Running;
 impl Drop for Running {
     fn drop(&mut self) {
         executor::clear();
+        ambient::forget_added();
         state::uninstall();
     }
 }

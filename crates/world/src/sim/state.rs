@@ -149,7 +149,7 @@ impl State {
         let Packet { from, to, body, .. } = packet;
         match body {
             Body::Tcp(segment) => self.tcp_arrived(from, to, segment),
-            Body::Udp(data) => self.udp_arrived(from, to, data),
+            Body::Udp(datagram) => self.udp_arrived(from, to, datagram),
         }
     }
 }

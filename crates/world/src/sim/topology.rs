@@ -38,7 +38,13 @@ pub(super) struct Packet {
 pub(super) enum Body {
     /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
     Tcp(Box<tcp::Segment>),
-    Udp(Bytes),
+    Udp(Datagram),
+}
+
+#[derive(Clone)]
+pub(super) struct Datagram {
+    pub(super) data: Bytes,
+    pub(super) ecn: tcp::Ecn,
 }
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -60,20 +66,21 @@ impl Body {
     fn takes_marks(&self) -> bool {
         match self {
             Body::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
-            Body::Udp(_) => false,
+            Body::Udp(datagram) => datagram.ecn != tcp::Ecn::NotEct,
         }
     }
 
     fn mark(&mut self) {
-        if let Body::Tcp(segment) = self {
-            segment.ecn = tcp::Ecn::Ce;
+        match self {
+            Body::Tcp(segment) => segment.ecn = tcp::Ecn::Ce,
+            Body::Udp(datagram) => datagram.ecn = tcp::Ecn::Ce,
         }
     }
 
     fn wire_bytes(&self) -> u32 {
         match self {
             Body::Tcp(segment) => segment.wire_bytes(),
-            Body::Udp(data) => UDP_HEADERS + data.len() as u32,
+            Body::Udp(datagram) => UDP_HEADERS + datagram.data.len() as u32,
         }
     }
 }

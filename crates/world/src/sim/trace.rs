@@ -6,6 +6,7 @@ use units::Time;
 use super::capture::Capture;
 use super::state;
 use super::tcp_socket::Socket;
+use crate::ambient;
 use crate::report::{Drop, Endpoint, Report};
 
 /// The account of this thread's world so far; `None` outside the simulated world.
@@ -22,6 +23,10 @@ pub fn report() -> Option<Report> {
             endpoints,
         });
     });
+    // Asked outside the state, which they may ask for the time.
+    if let Some(report) = &mut report {
+        report.endpoints.extend(ambient::added());
+    }
     report
 }
 

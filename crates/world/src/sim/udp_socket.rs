@@ -1,18 +1,21 @@
 //! UDP sockets of the simulated world.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
+use tcp::Ecn;
 use tokio::io::ReadBuf;
 
 use super::executor::current_node;
 use super::state::{self, State};
-use super::topology::{Body, Port, Topology};
+use super::topology::{Body, Datagram, Port, Topology};
 
 /// A handle: a slot, and the address for those who ask.
+#[derive(Debug)]
 pub(crate) struct UdpSocket {
     slot: u32,
     local: SocketAddr,
@@ -20,7 +23,7 @@ pub(crate) struct UdpSocket {
 
 struct Socket {
     here: Port,
-    inbox: VecDeque<(Port, Bytes)>,
+    inbox: VecDeque<(Port, Datagram)>,
     reader: Option<Waker>,
 }
 
@@ -48,6 +51,21 @@ impl UdpSocket {
     }
 
     pub(crate) fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
+        let data = Bytes::copy_from_slice(data);
+        self.send(to, [Datagram { data, ecn: Ecn::NotEct }])
+    }
+
+    /// Sends the datagrams that `transmit` is cut into, one after the other.
+    pub(crate) fn transmit(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let whole = Bytes::copy_from_slice(transmit.contents);
+        let step = transmit.segment_size.unwrap_or(whole.len()).max(1);
+        let ecn = if transmit.ecn.is_some() { Ecn::Ect0 } else { Ecn::NotEct };
+        let cuts = (0..whole.len()).step_by(step);
+        let pieces = cuts.map(|from| whole.slice(from..whole.len().min(from + step)));
+        self.send(transmit.destination, pieces.map(|data| Datagram { data, ecn }))
+    }
+
+    fn send(&self, to: SocketAddr, data: impl IntoIterator<Item = Datagram>) -> io::Result<()> {
         state::with(|state| {
             let here = state.udp.get(self.slot).here;
             let there = state.remote_port(to)?;
@@ -55,8 +73,9 @@ impl UdpSocket {
                 .topology
                 .route(here.node, there.node)
                 .ok_or(io::ErrorKind::NetworkUnreachable)?;
-            let body = Body::Udp(Bytes::copy_from_slice(data));
-            state.send(Topology::packet(here, there, route, body));
+            for datagram in data {
+                state.send(Topology::packet(here, there, route, Body::Udp(datagram)));
+            }
             Ok(())
         })
     }
@@ -69,7 +88,7 @@ impl UdpSocket {
         state::with(|state| {
             let socket = state.udp.get(self.slot);
             match socket.inbox.pop_front() {
-                Some((from, data)) => {
+                Some((from, Datagram { data, .. })) => {
                     let fits = data.len().min(buf.remaining());
                     buf.put_slice(&data[..fits]);
                     Poll::Ready(state.topology.address(from))
@@ -80,6 +99,41 @@ impl UdpSocket {
                 }
             }
         })
+    }
+
+    /// Receives a datagram into each of `bufs`, as long as there are any; what does not fit is cut off.
+    pub(crate) fn poll_receive(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> Poll<usize> {
+        state::with(|state| {
+            let State { udp, topology, .. } = state;
+            let socket = udp.get(self.slot);
+            let mut received = 0;
+            for (buf, meta) in bufs.iter_mut().zip(metas) {
+                let Some((from, Datagram { data, ecn })) = socket.inbox.pop_front() else { break };
+                let len = data.len().min(buf.len());
+                buf[..len].copy_from_slice(&data[..len]);
+                let (addr, ecn) = (topology.address(from), codepoint(ecn));
+                *meta = RecvMeta { addr, len, stride: len, ecn, dst_ip: Some(self.local.ip()) };
+                received += 1;
+            }
+            if received == 0 {
+                socket.reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(received)
+        })
+    }
+}
+
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
     }
 }
 
@@ -124,10 +178,10 @@ impl State {
         Ok(Port { node, port: address.port() })
     }
 
-    pub(super) fn udp_arrived(&mut self, from: Port, to: Port, data: Bytes) {
+    pub(super) fn udp_arrived(&mut self, from: Port, to: Port, datagram: Datagram) {
         let Some(slot) = self.demux.udp(to) else { return };
         let socket = self.udp.get(slot);
-        socket.inbox.push_back((from, data));
+        socket.inbox.push_back((from, datagram));
         if let Some(reader) = socket.reader.take() {
             self.rouse(to.node, reader);
         }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Scenario,
-    Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Quic,
+    Scenario, Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -31,14 +31,22 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let common = common(load, worlds)?;
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
+    let quic = quic(load)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
         scenario.stack.protocol = *protocol;
         scenario.stack.tls = *tls;
+        if protocol.is_quic() {
+            scenario.quic = quic.clone();
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
+    if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
+        return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
+            .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
     }
@@ -123,6 +131,12 @@ fn transport(how: &How) -> Result<Transport, Failure> {
         transport.client = client.parse().map_err(|error| bad("--client-tcp", error))?;
     }
     Ok(transport)
+}
+
+/// QUIC's knobs.
+fn quic(load: &Load) -> Result<Quic, Failure> {
+    let knobs = load.how.quic.as_deref().unwrap_or("");
+    knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
 }
 
 /// A list of names, none of them twice.

@@ -1,4 +1,4 @@
-//! A request's head as HTTP/2 wants it.
+//! A request's head as HTTP/2 and HTTP/3 want it.
 
 use bytes::Bytes;
 use http::header::{
@@ -9,7 +9,7 @@ use http::{Method, Request};
 use crate::Failure;
 
 /// Fields that speak of an HTTP/1 connection and make an HTTP/2 message malformed (RFC 9113 section
-/// 8.2.2), and `Host`, whose place `:authority` takes (section 8.3.1).
+/// 8.2.2), and `Host`, whose place `:authority` takes (section 8.3.1). HTTP/3 has the same rules (RFC 9114 sections 4.2 and 4.3.1).
 const LEFT_OUT: [HeaderName; 7] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -21,11 +21,11 @@ const LEFT_OUT: [HeaderName; 7] = [
 ];
 
 /// The head of `request`, whose URI must be absolute.
-pub(super) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
+pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
     let uri = request.uri();
     if uri.scheme().is_none() || uri.authority().is_none() {
         return Err(Failure::Unsendable(format!(
-            "HTTP/2 needs an absolute URI with scheme and host, this one is `{uri}`"
+            "HTTP/2 and HTTP/3 need an absolute URI with scheme and host, this one is `{uri}`"
         )));
     }
     let mut head = Request::new(());

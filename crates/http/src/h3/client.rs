@@ -1,0 +1,277 @@
+//! An HTTP/3 client's connection: any number of requests at once.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use ::h3::client::{RequestStream, SendRequest};
+use ::h3::error::{ConnectionError, StreamError};
+use ::h3::quic::StreamId;
+use bytes::{Buf, Bytes};
+use http::Request;
+use quinn::crypto::rustls::QuicClientConfig;
+use units::Time;
+use world::BatchSocket;
+
+use super::account::{self, Account};
+use super::congestion::Watch;
+use super::endpoint::{self, Draws};
+use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally};
+use super::settings;
+use crate::client::{OpenError, Stage};
+use crate::h2::client::request;
+use crate::h2::gate::Gate;
+use crate::tls::ClientSessions;
+use crate::{Failure, Priority, Progress};
+
+/// Opens a connection to the server called `host`. What is returned sends requests; a task drives the connection until it has ended,
+/// which this end does when the last handle is dropped. With a session to resume it may be used before the server has answered.
+///
+/// # Errors
+/// If there is no way to the server, it does not answer, or the handshake fails.
+pub(crate) async fn connect(
+    address: SocketAddr,
+    host: &str,
+    sessions: &ClientSessions,
+    settings: &settings::Client,
+    observe: &mut impl FnMut(Stage),
+) -> Result<Handle, OpenError> {
+    let opened_at = world::now();
+    let unreachable = |source| OpenError::Connect { address, source };
+    let socket = BatchSocket::connect(address).map_err(unreachable)?;
+    let local = socket.local_addr().map_err(unreachable)?;
+    let mut draws = Draws::at(local);
+    let endpoint = endpoint::open(socket, &mut draws, None).map_err(unreachable)?;
+    let watch = account::watch();
+    let config = config(sessions, settings, &mut draws, &watch);
+    let connecting = endpoint.connect_with(config, address, host).map_err(|error| {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, error);
+        OpenError::Secure { host: host.to_owned(), source }
+    })?;
+    let shaken = shake_hands(connecting, settings.early_data).await;
+    let connection = shaken.map_err(|error| of_opening(address, host, error))?;
+    observe(Stage::Connected);
+    observe(Stage::Secured);
+    let opening = Opening { connection, local, opened_at };
+    begin(opening, watch, settings).await.map_err(OpenError::Begin)
+}
+
+/// Waits for the handshake, but with a session to resume and leave to send early.
+async fn shake_hands(
+    connecting: quinn::Connecting,
+    early_data: bool,
+) -> Result<quinn::Connection, quinn::ConnectionError> {
+    let (connection, complete) = match connecting.into_0rtt() {
+        Ok(resumed) => resumed,
+        Err(connecting) => return connecting.await,
+    };
+    if !early_data {
+        complete.await;
+    }
+    connection.close_reason().map_or(Ok(connection), Err)
+}
+
+/// A connection on which nothing was said yet.
+struct Opening {
+    connection: quinn::Connection,
+    local: SocketAddr,
+    opened_at: Time,
+}
+
+fn config(
+    sessions: &ClientSessions,
+    settings: &settings::Client,
+    draws: &mut Draws,
+    watch: &Watch,
+) -> quinn::ClientConfig {
+    let crypto = QuicClientConfig::try_from(sessions.quic())
+        .expect("our providers have the suite of QUIC's first packets");
+    let mut config = quinn::ClientConfig::new(Arc::new(crypto));
+    config
+        .transport_config(Arc::new(settings.transport.config(watch.clone())))
+        .token_store(Arc::new(quinn::NoneTokenStore));
+    if let Some(id) = draws.initial_id() {
+        config.initial_dst_cid_provider(Arc::new(move || id));
+    }
+    config
+}
+
+async fn begin(
+    opening: Opening,
+    watch: Watch,
+    settings: &settings::Client,
+) -> Result<Handle, Failure> {
+    let Opening { connection, local, opened_at } = opening;
+    let tally = SharedTally::default();
+    let account = Account::open(&connection, local, opened_at, &tally, watch);
+    account.established();
+    let (mut driver, requests) = ::h3::client::builder()
+        .max_field_section_size(settings.header_list_bytes)
+        .send_grease(false)
+        .build(quic::Connection::new(&connection, &tally))
+        .await
+        .map_err(|error| of_connection(&error, false))?;
+    // One request at a time opens its stream: who waits because the server takes no more waits here, the most urgent first.
+    let gate = Gate::new(1);
+    let closing = gate.clone();
+    drop(world::spawn(async move {
+        // Why it ended is told to those whose requests it takes along.
+        let _ = driver.wait_idle().await;
+        closing.close();
+        account.close();
+    }));
+    Ok(Handle { requests, connection, local, tally, gate })
+}
+
+/// Sends requests on one connection. Clones share it.
+#[derive(Clone)]
+pub struct Handle {
+    requests: SendRequest<Opener, Bytes>,
+    connection: quinn::Connection,
+    local: SocketAddr,
+    tally: SharedTally,
+    gate: Gate,
+}
+
+impl Handle {
+    /// Whether the connection takes new requests.
+    pub fn is_usable(&self) -> bool {
+        !self.gate.is_closed() && self.connection.close_reason().is_none()
+    }
+
+    /// The address of this end.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Sends `request` and reports its response to `progress`. If the server takes no more streams the request waits, the most urgent
+    /// first. Dropping the future ends the stream.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn fetch(
+        &self,
+        request: &Request<Bytes>,
+        priority: Priority,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        let head = request::head(request)?;
+        let Ok(pass) = self.gate.pass(priority).await else {
+            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+        };
+        let mut requests = self.requests.clone();
+        let stream = requests.send_request(head).await.map_err(|e| of_stream(e, false))?;
+        drop(pass);
+        progress.admitted();
+        let progress = RefCell::new(progress);
+        Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await
+    }
+}
+
+/// One request and its response.
+struct Exchange<'a> {
+    tally: &'a SharedTally,
+    progress: RefCell<&'a mut dyn Progress>,
+}
+
+impl Exchange<'_> {
+    async fn run(
+        &self,
+        stream: RequestStream<BidiStream, Bytes>,
+        body: Bytes,
+    ) -> Result<(), Failure> {
+        let id = stream.id();
+        let (up, down) = stream.split();
+        let mut upload = pin!(self.upload(id, up, body));
+        let mut download = pin!(self.download(id, down));
+        let mut uploading = true;
+        poll_fn(|cx| {
+            // What stops an upload is the response's to tell.
+            if uploading && upload.as_mut().poll(cx).is_ready() {
+                uploading = false;
+            }
+            download.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    async fn upload(
+        &self,
+        id: StreamId,
+        mut stream: RequestStream<SendStream, Bytes>,
+        body: Bytes,
+    ) -> Result<(), StreamError> {
+        if !body.is_empty() {
+            stream.send_data(body).await?;
+        }
+        stream.finish().await?;
+        let sent = self.tally.borrow().sent(id);
+        self.progress.borrow_mut().sent(sent.head_bytes, sent.body_bytes);
+        Ok(())
+    }
+
+    async fn download(
+        &self,
+        id: StreamId,
+        mut stream: RequestStream<RecvStream, Bytes>,
+    ) -> Result<(), Failure> {
+        let head = stream.recv_response().await.map_err(|e| of_stream(e, false))?;
+        let head_bytes = self.tally.borrow().received(id).head_bytes;
+        self.progress.borrow_mut().head(head.status().as_u16(), head_bytes);
+        let begun = |error| of_stream(error, true);
+        while let Some(mut piece) = stream.recv_data().await.map_err(begun)? {
+            while piece.has_remaining() {
+                let bytes = piece.chunk().len();
+                self.progress.borrow_mut().data(piece.chunk());
+                piece.advance(bytes);
+            }
+        }
+        stream.recv_trailers().await.map(drop).map_err(begun)
+    }
+}
+
+fn of_opening(address: SocketAddr, host: &str, error: quinn::ConnectionError) -> OpenError {
+    use quinn::ConnectionError as Error;
+    let kind = match &error {
+        Error::TimedOut => io::ErrorKind::TimedOut,
+        Error::Reset | Error::VersionMismatch | Error::CidsExhausted => io::ErrorKind::Other,
+        Error::TransportError(_) | Error::ConnectionClosed(_) | Error::ApplicationClosed(_) => {
+            let source = io::Error::other(error);
+            return OpenError::Secure { host: host.to_owned(), source };
+        }
+        Error::LocallyClosed => io::ErrorKind::NotConnected,
+    };
+    OpenError::Connect { address, source: io::Error::new(kind, error) }
+}
+
+/// What went wrong, as the caller is told; `begun` if the response had begun.
+fn of_stream(error: StreamError, begun: bool) -> Failure {
+    match error {
+        StreamError::RemoteTerminate { .. } => Failure::Refused(error.to_string()),
+        StreamError::ConnectionError { 0: error, .. } => of_connection(&error, begun),
+        StreamError::RemoteClosing { .. } | StreamError::Undefined { .. } => {
+            transport(begun, error.to_string())
+        }
+        _ => Failure::Protocol(error.to_string()),
+    }
+}
+
+fn of_connection(error: &ConnectionError, begun: bool) -> Failure {
+    match error {
+        ConnectionError::Remote { .. } | ConnectionError::Timeout { .. } => {
+            transport(begun, error.to_string())
+        }
+        ConnectionError::Local { .. } if error.is_h3_no_error() => {
+            transport(begun, error.to_string())
+        }
+        _ => Failure::Protocol(error.to_string()),
+    }
+}
+
+fn transport(begun: bool, message: String) -> Failure {
+    let error = io::Error::other(message);
+    if begun { Failure::Broken(error) } else { Failure::Unanswered(error) }
+}

@@ -1,0 +1,177 @@
+//! The sizes of a stream's frames (RFC 9114 section 7.1), counted as their bytes pass. No I/O.
+
+/// `DATA` (RFC 9114 section 7.2.1).
+const DATA: u64 = 0x0;
+/// `HEADERS` (RFC 9114 section 7.2.2).
+const HEADERS: u64 = 0x1;
+
+/// How many bytes of each kind have passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// Whole frames with heads, their type and length included.
+    pub(super) head_bytes: u64,
+    /// What frames with bodies hold.
+    pub(super) body_bytes: u64,
+}
+
+/// Where in a frame the stream is.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Type(Varint),
+    Length(u64, Varint),
+    Payload(u64, u64),
+}
+
+/// An integer that is arriving (RFC 9000 section 16).
+#[derive(Clone, Copy, Debug, Default)]
+struct Varint {
+    value: u64,
+    /// Bytes still to come; none has if this is `None`.
+    left: Option<u8>,
+}
+
+impl Varint {
+    /// Takes a byte; the value, if that was the last.
+    fn take(&mut self, byte: u8) -> Option<u64> {
+        let left = match self.left {
+            None => {
+                self.value = u64::from(byte & 0x3f);
+                (1 << (byte >> 6)) - 1
+            }
+            Some(left) => {
+                self.value = (self.value << 8) | u64::from(byte);
+                left - 1
+            }
+        };
+        self.left = Some(left);
+        (left == 0).then_some(self.value)
+    }
+}
+
+/// Counts one direction of a request's stream.
+#[derive(Debug)]
+pub(super) struct Meter {
+    place: Place,
+    /// Bytes of the present frame's type and length.
+    prefix_bytes: u64,
+    passed: Passed,
+}
+
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter { place: Place::Type(Varint::default()), prefix_bytes: 0, passed: Passed::default() }
+    }
+}
+
+impl Meter {
+    /// What has passed so far.
+    pub(super) fn passed(&self) -> Passed {
+        self.passed
+    }
+
+    /// The next bytes of the stream.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(first) = bytes.first().copied() {
+            let taken = match &mut self.place {
+                Place::Type(varint) => {
+                    let kind = varint.take(first);
+                    self.prefix_bytes += 1;
+                    if let Some(kind) = kind {
+                        self.place = Place::Length(kind, Varint::default());
+                    }
+                    1
+                }
+                Place::Length(kind, varint) => {
+                    let (kind, length) = (*kind, varint.take(first));
+                    self.prefix_bytes += 1;
+                    if let Some(length) = length {
+                        self.begin(kind, length);
+                    }
+                    1
+                }
+                Place::Payload(kind, left) => {
+                    let taken = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    let (kind, left) = (*kind, *left - taken as u64);
+                    self.count(kind, taken as u64);
+                    self.place = Place::Payload(kind, left);
+                    self.end_if_whole();
+                    taken
+                }
+            };
+            bytes = &bytes[taken..];
+        }
+    }
+
+    fn begin(&mut self, kind: u64, length: u64) {
+        if kind == HEADERS {
+            self.passed.head_bytes += self.prefix_bytes;
+        }
+        self.prefix_bytes = 0;
+        self.place = Place::Payload(kind, length);
+        self.end_if_whole();
+    }
+
+    fn count(&mut self, kind: u64, bytes: u64) {
+        match kind {
+            HEADERS => self.passed.head_bytes += bytes,
+            DATA => self.passed.body_bytes += bytes,
+            _ => {}
+        }
+    }
+
+    fn end_if_whole(&mut self) {
+        if let Place::Payload(_, 0) = self.place {
+            self.place = Place::Type(Varint::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An integer in the shortest of its four lengths.
+    fn varint(value: u64) -> Vec<u8> {
+        match value {
+            0..64 => vec![value as u8],
+            64..16_384 => (value as u16 | 0x4000).to_be_bytes().to_vec(),
+            16_384..1_073_741_824 => (value as u32 | 0x8000_0000).to_be_bytes().to_vec(),
+            _ => (value | 0xc000_0000_0000_0000).to_be_bytes().to_vec(),
+        }
+    }
+
+    fn frame(kind: u64, payload: usize) -> Vec<u8> {
+        [varint(kind), varint(payload as u64), vec![0xee; payload]].concat()
+    }
+
+    fn measure(bytes: &[u8], piece: usize) -> Passed {
+        let mut meter = Meter::default();
+        bytes.chunks(piece).for_each(|piece| meter.feed(piece));
+        meter.passed()
+    }
+
+    #[test]
+    fn heads_count_whole_and_bodies_by_what_they_hold() {
+        let unknown = 0x21 + 0x1f * 0x0123_4567_89ab;
+        let frames = [frame(HEADERS, 100), frame(unknown, 30), frame(DATA, 0), frame(DATA, 20_000)];
+        let passed = Passed { head_bytes: 1 + 2 + 100, body_bytes: 20_000 };
+        assert_eq!(measure(&frames.concat(), usize::MAX), passed);
+        assert_eq!(measure(&frames.concat(), 1), passed);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_give_the_same(bytes: Vec<u8>, piece in 1..64usize) {
+            prop_assert_eq!(measure(&bytes, piece), measure(&bytes, 1));
+        }
+
+        #[test]
+        fn the_sizes_of_frames_are_told(sizes in prop::collection::vec(0..70_000usize, 0..6), piece in 1..5000usize) {
+            let frames: Vec<u8> = sizes.iter().flat_map(|size| frame(DATA, *size)).collect();
+            let all = sizes.iter().sum::<usize>() as u64;
+            prop_assert_eq!(measure(&frames, piece), Passed { head_bytes: 0, body_bytes: all });
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Every window, timer and limit of a connection, with its source.
+//!
+//! Two arms, so that no result says QUIC where it means one library's choices. [`Transport::QUINN`] is quinn as it ships: CUBIC without HyStart,
+//! 12,000 bytes at first, an acknowledgement for every second packet or after 25 ms. [`Transport::matching`] is set as a TCP is set: the
+//! same congestion control - the same code -, the same initial window, the kernel's delay of acknowledgements, HTTP/2's flow control.
+//!
+//! What cannot be matched: quinn always paces, at 5/4 of a window a round trip with bursts of ten packets and more; it finds losses and
+//! reduces its window by RFC 9002 (at once, no PRR, no undo) and grows it only while no application limits it; its first timeout is three
+//! times 333 ms, which is TCP's second; it finds the path's MTU by probing, from 1,200 bytes up to 1,452.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
+
+use super::congestion::{Factory, Watch};
+use crate::h2;
+
+/// quinn's initial window: ten packets of 1,200 bytes (RFC 9002 section 7.2 with that size).
+const QUINN_WINDOW_BYTES: u64 = 12_000;
+
+/// Linux's least delay of an acknowledgement (`TCP_ATO_MIN`).
+const LINUX_ACK_DELAY: Duration = Duration::from_millis(40);
+
+/// One end of a QUIC connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transport {
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// As many bytes may be in flight at first.
+    pub initial_window_bytes: u64,
+    /// For how long the peer is asked to hold back the acknowledgement of a single packet (draft-ietf-quic-ack-frequency); none: it is
+    /// not asked and does so for 25 ms. Either way it acknowledges every second packet at once.
+    pub peer_ack_delay: Option<Duration>,
+    /// The window of each stream for what this end receives.
+    pub stream_window_bytes: u32,
+    /// The connection's window for what this end receives; none: unlimited.
+    pub connection_window_bytes: Option<u32>,
+}
+
+/// Whose congestion control.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Congestion {
+    /// One of quinn's own.
+    Quinn(Quinn),
+    /// That which our TCP runs.
+    AsTcp(AsTcp),
+}
+
+/// quinn's own congestion controls. Its BBR is experimental and draws from the system's randomness: it has no place in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quinn {
+    /// RFC 8312, without HyStart. The default.
+    Cubic,
+    /// RFC 9002 section 7.
+    NewReno,
+}
+
+/// Congestion control of the crate `congestion`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AsTcp {
+    /// Which.
+    pub algorithm: congestion::Algorithm,
+    /// Whose arithmetic it follows.
+    pub settings: congestion::Settings,
+    /// Shrink the window after idleness (RFC 2861).
+    pub slow_start_after_idle: bool,
+    /// The smallest variance term of TCP's timeout: idleness is counted in timeouts, and QUIC tells no variance.
+    pub min_rto: Duration,
+}
+
+impl Transport {
+    /// quinn 0.11 with its default configuration.
+    pub const QUINN: Transport = Transport {
+        congestion: Congestion::Quinn(Quinn::Cubic),
+        initial_window_bytes: QUINN_WINDOW_BYTES,
+        peer_ack_delay: None,
+        stream_window_bytes: 1_250_000,
+        connection_window_bytes: None,
+    };
+
+    /// As a TCP is set.
+    pub fn matching(tcp: &tcp::Config) -> Transport {
+        let tick =
+            tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
+        Transport {
+            congestion: Congestion::AsTcp(AsTcp {
+                algorithm: tcp.congestion,
+                // Paced: quinn spreads a window over the round trip whatever TCP does.
+                settings: congestion::Settings { era: tcp.congestion_era, tick, paced: true },
+                slow_start_after_idle: tcp.slow_start_after_idle,
+                min_rto: tcp.min_rto,
+            }),
+            initial_window_bytes: u64::from(tcp.initial_window) * u64::from(tcp.mss),
+            peer_ack_delay: Some(LINUX_ACK_DELAY),
+            stream_window_bytes: h2::settings::Client::CHROME.stream_window_bytes,
+            connection_window_bytes: Some(h2::settings::Client::CHROME.connection_window_bytes),
+        }
+    }
+
+    /// As quinn wants it, for one connection whose congestion control is watched by `watch`.
+    pub(super) fn config(&self, watch: Watch) -> TransportConfig {
+        let mut config = TransportConfig::default();
+        config
+            .stream_receive_window(VarInt::from_u32(self.stream_window_bytes))
+            .congestion_controller_factory(Arc::new(Factory::new(self, watch)));
+        if let Some(bytes) = self.connection_window_bytes {
+            config.receive_window(VarInt::from_u32(bytes));
+        }
+        if let Some(delay) = self.peer_ack_delay {
+            let mut frequency = AckFrequencyConfig::default();
+            frequency.max_ack_delay(Some(delay));
+            config.ack_frequency_config(Some(frequency));
+        }
+        config
+    }
+}
+
+impl Quinn {
+    pub(super) fn factory(
+        self,
+        initial_window_bytes: u64,
+    ) -> Arc<dyn ControllerFactory + Send + Sync> {
+        match self {
+            Quinn::Cubic => {
+                let mut config = CubicConfig::default();
+                config.initial_window(initial_window_bytes);
+                Arc::new(config)
+            }
+            Quinn::NewReno => {
+                let mut config = NewRenoConfig::default();
+                config.initial_window(initial_window_bytes);
+                Arc::new(config)
+            }
+        }
+    }
+}
+
+/// What a client sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    /// QUIC.
+    pub transport: Transport,
+    /// SETTINGS_MAX_FIELD_SECTION_SIZE: 256 KB, Chrome's.
+    pub header_list_bytes: u64,
+    /// Whether requests go with the first flight where a session is resumed (0-RTT).
+    pub early_data: bool,
+}
+
+impl Client {
+    /// The usual limits over this transport.
+    pub const fn over(transport: Transport) -> Client {
+        Client { transport, header_list_bytes: 256 << 10, early_data: true }
+    }
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client::over(Transport::QUINN)
+    }
+}
+
+/// What a server sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// QUIC.
+    pub transport: Transport,
+    /// As many requests may be open: 100, quinn's default and the least that RFC 9114 section 6.1 recommends.
+    pub streams: u32,
+    /// SETTINGS_MAX_FIELD_SECTION_SIZE: 32 KB, as over HTTP/2.
+    pub header_list_bytes: u64,
+}
+
+impl Server {
+    /// The usual limits over this transport.
+    pub const fn over(transport: Transport) -> Server {
+        Server { transport, streams: 100, header_list_bytes: 32 << 10 }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server::over(Transport::QUINN)
+    }
+}

@@ -1,0 +1,187 @@
+//! A SPDY client's connection: any number of requests at once.
+
+mod exchange;
+mod inbox;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use ::spdy::{CloseReason, Config, OpenError, Role, Session, StreamId, Version};
+use bytes::Bytes;
+use http::Request;
+
+use self::exchange::Exchange;
+use self::inbox::{Closed, Inboxes};
+use super::fields;
+use super::wire::Wire;
+use crate::h2::gate::Gate;
+use crate::{Failure, Priority, Progress, Transport};
+
+/// Begins SPDY on `stream`. The first of what is returned sends requests; the second drives the connection and must be
+/// spawned. It completes when the connection has ended, which this end does when the last handle is dropped.
+pub fn connect<S: Transport>(
+    stream: S,
+    version: Version,
+    config: Config,
+) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
+    let session = Session::new(Role::Client, version, config);
+    let gate = Gate::new(session.allowed_streams() as usize);
+    let state =
+        State { session, inboxes: Inboxes::default(), driver: None, heads: VecDeque::new() };
+    let shared = Rc::new(RefCell::new(state));
+    let handle = Handle { shared: Shared(Rc::clone(&shared)), gate: gate.clone() };
+    let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, gate };
+    (handle, async move { poll_fn(|cx| driver.poll(cx)).await })
+}
+
+/// What requests and the driver share.
+struct State {
+    session: Session,
+    inboxes: Inboxes,
+    driver: Option<Waker>,
+    /// Where in the session's output requests' heads end.
+    heads: VecDeque<u64>,
+}
+
+impl State {
+    /// Gives each request what has come for it.
+    fn deliver(&mut self) {
+        while let Some(event) = self.session.poll_event() {
+            self.inboxes.deliver(event, &mut self.session);
+        }
+    }
+
+    /// Lets the driver send what a command has queued.
+    fn send_queued(&mut self) {
+        if !self.session.output().is_empty() {
+            self.wake_driver();
+        }
+    }
+
+    fn wake_driver(&mut self) {
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+}
+
+/// A share in the connection. The driver sees when the last is dropped.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<State>>);
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.0.borrow_mut().wake_driver();
+    }
+}
+
+/// Sends requests on one connection. Clones share it.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Shared,
+    gate: Gate,
+}
+
+impl Handle {
+    /// Whether the connection takes new requests: it is open and the server has sent no GOAWAY.
+    pub fn is_usable(&self) -> bool {
+        !self.gate.is_closed()
+    }
+
+    /// Sends `request` and reports its response to `progress`. If the server's limit of streams is reached the request
+    /// waits, the most urgent first. Dropping the future resets the stream.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn fetch(
+        &self,
+        request: &Request<Bytes>,
+        priority: Priority,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Failure> {
+        let Ok(_pass) = self.gate.pass(priority).await else {
+            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+        };
+        progress.admitted();
+        let (stream, head_bytes) = self.open(request, priority)?;
+        let body_bytes = request.body().len() as u64;
+        Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
+    }
+
+    fn open(
+        &self,
+        request: &Request<Bytes>,
+        priority: Priority,
+    ) -> Result<(StreamId, u64), Failure> {
+        let state = &mut *self.shared.0.borrow_mut();
+        let fields = fields::of_request(state.session.version(), request)?;
+        let body = request.body();
+        let opened = state.session.open(&fields, fields::level(priority), body.is_empty());
+        let opened = opened.map_err(unopened)?;
+        // Each request's head goes by itself, as Chrome writes it: without Nagle's algorithm it is then a segment.
+        state.heads.push_back(state.session.output().queued());
+        if !body.is_empty() {
+            let sent = state.session.send(opened.stream, body.clone(), true);
+            sent.expect("a stream that was just opened takes data");
+        }
+        state.inboxes.open(opened.stream);
+        state.send_queued();
+        Ok((opened.stream, opened.wire_bytes as u64))
+    }
+}
+
+fn unopened(error: OpenError) -> Failure {
+    match error {
+        OpenError::Fields(error) => Failure::Unsendable(error.to_string()),
+        error => Failure::Unanswered(io::Error::other(error)),
+    }
+}
+
+/// Moves bytes for all requests of a connection.
+struct Driver<S> {
+    wire: Wire<S>,
+    shared: Rc<RefCell<State>>,
+    gate: Gate,
+}
+
+impl<S: Transport> Driver<S> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let ended = self.poll_session(cx);
+        if ended.is_ready() {
+            self.gate.close();
+            self.shared.borrow_mut().inboxes.close(Closed::Transport);
+        }
+        ended
+    }
+
+    fn poll_session(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let is_unused = Rc::strong_count(&self.shared) == 1;
+        let state = &mut *self.shared.borrow_mut();
+        state.driver = Some(cx.waker().clone());
+        let read = self.wire.poll_read(&mut state.session, cx);
+        state.deliver();
+        if is_unused {
+            state.session.go_away(CloseReason::OK);
+        }
+        state.heads.drain(..).for_each(|end| self.wire.end_write_at(end));
+        let written = self.wire.poll_write(&mut state.session, cx);
+        // That a request's last byte has left.
+        state.deliver();
+        self.gate.set_limit(state.session.allowed_streams() as usize);
+        if !state.session.is_open() {
+            self.gate.close();
+        }
+        if let Poll::Ready(written) = written {
+            written.map_err(Failure::Broken)?;
+            // The GOAWAY that says why, or that it is over, has been written.
+            if is_unused || state.session.has_failed() {
+                return self.wire.poll_shutdown(cx).map_err(Failure::Broken);
+            }
+        }
+        read.map_err(Failure::Broken)
+    }
+}

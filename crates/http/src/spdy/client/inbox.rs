@@ -1,0 +1,111 @@
+//! What has come for each request and was not yet told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::task::{Context, Poll, Waker};
+
+use ::spdy::{Event, Message, ResetReason, Session, SessionError, StreamId};
+use bytes::Bytes;
+
+/// Something that has come for a request.
+pub(super) enum Part {
+    /// The request's last byte was handed to the transport.
+    Sent,
+    Head(Message),
+    Data {
+        payload: Bytes,
+        fin: bool,
+    },
+    /// More fields, which nobody wants; this may be the end.
+    Trailers {
+        fin: bool,
+    },
+    /// The server does not answer.
+    Refused(ResetReason),
+    /// The server broke the rules.
+    Broken(ResetReason),
+}
+
+#[derive(Default)]
+struct Inbox {
+    parts: VecDeque<Part>,
+    reader: Option<Waker>,
+}
+
+/// The inboxes of a connection.
+#[derive(Default)]
+pub(super) struct Inboxes {
+    open: BTreeMap<StreamId, Inbox>,
+    closed: Option<Closed>,
+}
+
+/// Nothing more comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Closed {
+    /// The transport is gone.
+    Transport,
+    /// The server broke the protocol.
+    Protocol(SessionError),
+}
+
+impl Inboxes {
+    pub(super) fn open(&mut self, stream: StreamId) {
+        self.open.insert(stream, Inbox::default());
+    }
+
+    /// The request is no longer interested; gives how many bytes of data it was not told of.
+    pub(super) fn forget(&mut self, stream: StreamId) -> usize {
+        let bytes =
+            |part: &Part| if let Part::Data { payload, .. } = part { payload.len() } else { 0 };
+        self.open.remove(&stream).map_or(0, |inbox| inbox.parts.iter().map(bytes).sum())
+    }
+
+    /// Nothing more comes for anybody; the first reason counts.
+    pub(super) fn close(&mut self, closed: Closed) {
+        self.closed.get_or_insert(closed);
+        let readers = self.open.values_mut().filter_map(|inbox| inbox.reader.take());
+        readers.for_each(Waker::wake);
+    }
+
+    /// The next that has come for `stream`.
+    pub(super) fn poll(
+        &mut self,
+        stream: StreamId,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Part, Closed>> {
+        let inbox = self.open.get_mut(&stream).expect("a request's inbox is open while it reads");
+        if let Some(part) = inbox.parts.pop_front() {
+            return Poll::Ready(Ok(part));
+        }
+        if let Some(closed) = self.closed {
+            return Poll::Ready(Err(closed));
+        }
+        inbox.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Puts `event` where it belongs. Data that nobody waits for is consumed.
+    pub(super) fn deliver(&mut self, event: Event, session: &mut Session) {
+        let (stream, part) = match event {
+            Event::Sent { stream } => (stream, Part::Sent),
+            Event::Replied(message) => (message.stream, Part::Head(message)),
+            Event::Headers(message) => (message.stream, Part::Trailers { fin: message.fin }),
+            Event::Data { stream, payload, fin } => (stream, Part::Data { payload, fin }),
+            Event::Reset { stream, reason } => (stream, Part::Refused(reason)),
+            Event::Broken { stream, reason } => (stream, Part::Broken(reason)),
+            // Never told: a client that allows no pushed streams refuses them.
+            Event::Opened { .. } => return,
+            Event::Pong(_) | Event::Settings(_) | Event::GoAway { .. } => return,
+            Event::Failed(error) => return self.close(Closed::Protocol(error)),
+        };
+        match (self.open.get_mut(&stream), part) {
+            (Some(inbox), part) => {
+                inbox.parts.push_back(part);
+                if let Some(reader) = inbox.reader.take() {
+                    reader.wake();
+                }
+            }
+            (None, Part::Data { payload, .. }) => session.consume(stream, payload.len()),
+            (None, _) => {}
+        }
+    }
+}

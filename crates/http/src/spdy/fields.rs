@@ -1,0 +1,142 @@
+//! HTTP's messages as header blocks of SPDY.
+
+use ::spdy::message::{self, RequestLine};
+use ::spdy::{Fields, Version};
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{Method, Request};
+
+use crate::{Failure, Priority, Reply};
+
+/// Fields that speak of an HTTP/1 connection (draft 3.1 section 3.2.1), and those that the block has its own places for.
+const LEFT_OUT: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    TRANSFER_ENCODING,
+    UPGRADE,
+    TE,
+    HOST,
+    CONTENT_LENGTH,
+];
+
+/// The block of `request`, whose URI must be absolute.
+pub(super) fn of_request(version: Version, request: &Request<Bytes>) -> Result<Fields, Failure> {
+    let uri = request.uri();
+    let (Some(scheme), Some(host)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(Failure::Unsendable(format!(
+            "SPDY needs an absolute URI with scheme and host, this one is `{uri}`"
+        )));
+    };
+    let mut fields = message::request(
+        version,
+        RequestLine {
+            method: request.method().as_str().as_bytes(),
+            scheme: scheme.as_bytes(),
+            host: host.as_str().as_bytes(),
+            path: uri.path_and_query().map_or("/", |path| path.as_str()).as_bytes(),
+        },
+    );
+    push(&mut fields, version, request.headers());
+    let bytes = request.body().len();
+    if bytes > 0 || [Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
+        fields.push(CONTENT_LENGTH, bytes.to_string());
+    }
+    Ok(fields)
+}
+
+/// The block of a response's head.
+pub(super) fn of_reply(version: Version, reply: &Reply) -> Fields {
+    let parts = &reply.head.parts;
+    // "200 OK" is in the dictionary.
+    let mut fields = message::response(version, &parts.status().to_string());
+    push(&mut fields, version, parts.headers());
+    if !reply.head.is_bodiless() {
+        fields.push(CONTENT_LENGTH, reply.body.len().to_string());
+    }
+    fields
+}
+
+fn push(fields: &mut Fields, version: Version, map: &HeaderMap) {
+    for name in map.keys().filter(|name| !LEFT_OUT.contains(name)) {
+        let mut values = map.get_all(name).iter().filter(|value| !value.is_empty()).peekable();
+        // Version 2 has no empty values: what says nothing is not said.
+        if values.peek().is_some() || version != Version::V2 {
+            fields.push_all(name, values);
+        }
+    }
+}
+
+/// Chrome's mapping: its five levels are 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), of which version 2 knows 0 to 3.
+pub(super) fn level(priority: Priority) -> ::spdy::Priority {
+    ::spdy::Priority::new(match priority {
+        Priority::Highest => 0,
+        Priority::High => 1,
+        Priority::Medium => 2,
+        Priority::Low => 3,
+        Priority::Lowest => 4,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    fn request(uri: &str) -> Request<Bytes> {
+        Request::post(uri)
+            .header("host", "other.test")
+            .header("connection", "keep-alive")
+            .header("accept", "*/*")
+            .header("x-empty", "")
+            .header("cookie", "a=1")
+            .header("cookie", "b=2")
+            .body(Bytes::from_static(b"12345"))
+            .expect("a request")
+    }
+
+    fn text(fields: &Fields) -> String {
+        let line = |(name, value): (&[u8], &[u8])| {
+            let all = [name, b"=", value, b" "].concat();
+            String::from_utf8(all).expect("ASCII").replace('\0', "|")
+        };
+        fields.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_request_in_both_spellings() {
+        let request = request("https://a.test/x?y");
+        let fields = of_request(Version::V31, &request).expect("sendable");
+        assert_eq!(
+            text(&fields),
+            ":host=a.test :method=POST :path=/x?y :scheme=https :version=HTTP/1.1 \
+             accept=*/* x-empty= cookie=a=1|b=2 content-length=5 "
+        );
+        let fields = of_request(Version::V2, &request).expect("sendable");
+        assert_eq!(
+            text(&fields),
+            "host=a.test method=POST url=/x?y scheme=https version=HTTP/1.1 \
+             accept=*/* cookie=a=1|b=2 content-length=5 "
+        );
+        assert_eq!(fields.check(Version::V2), Ok(()));
+    }
+
+    #[test]
+    fn a_relative_uri_is_refused() {
+        assert!(matches!(of_request(Version::V31, &request("/x")), Err(Failure::Unsendable(_))));
+    }
+
+    #[test]
+    fn a_response_says_its_length_unless_it_has_no_body() {
+        let mut map = HeaderMap::new();
+        map.insert("etag", "x".parse().expect("a value"));
+        let reply = |status| Reply::new(status, map.clone(), Bytes::from_static(b"abc"));
+        let fields = of_reply(Version::V31, &reply(StatusCode::OK));
+        assert_eq!(text(&fields), ":status=200 OK :version=HTTP/1.1 etag=x content-length=3 ");
+        let fields = of_reply(Version::V2, &reply(StatusCode::NOT_MODIFIED));
+        assert_eq!(text(&fields), "status=304 Not Modified version=HTTP/1.1 etag=x ");
+    }
+}

@@ -1,0 +1,220 @@
+//! Frames (2.2, 2.6): their bytes, without their meaning for a session.
+//!
+//! Header blocks stay compressed here: what a frame holds can be told without the state of a session.
+
+mod parse;
+mod reader;
+mod settings;
+mod write;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+pub use self::reader::Reader;
+pub use self::settings::{Setting, SettingId, Settings};
+pub use self::write::{
+    data_head, go_away, headers, noop, ping, rst_stream, settings, syn_reply, syn_stream,
+    window_update,
+};
+
+use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
+
+/// Every frame begins with 8 bytes.
+pub const HEAD_BYTES: usize = 8;
+
+/// The most that a frame's length can say.
+pub const MAX_LENGTH: usize = 0xff_ffff;
+
+/// A frame, or a piece of a DATA frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A piece of a DATA frame: told as it arrives, whether or not the rest is there.
+    Data {
+        /// Its stream.
+        stream: StreamId,
+        /// The piece.
+        payload: Bytes,
+        /// It is the last that the sender sends on the stream.
+        fin: bool,
+    },
+    /// Opens a stream.
+    SynStream(SynStream),
+    /// Answers a SYN_STREAM.
+    SynReply(Block),
+    /// More fields for a stream.
+    Headers(Block),
+    /// Ends a stream abruptly.
+    RstStream {
+        /// Its stream.
+        stream: StreamId,
+        /// Why.
+        reason: ResetReason,
+    },
+    /// What its sender wants the session to be like.
+    Settings(Settings),
+    /// Nothing; in version 2 only.
+    Noop,
+    /// To be sent back.
+    Ping(u32),
+    /// Its sender takes no new streams.
+    GoAway {
+        /// The last stream that it took.
+        last: StreamId,
+        /// Why. In version 2 always "OK", which is not written.
+        reason: CloseReason,
+    },
+    /// Its sender takes more DATA.
+    WindowUpdate {
+        /// Of this stream; of the session if it is 0.
+        stream: StreamId,
+        /// So many bytes more.
+        delta: u32,
+    },
+    /// A client certificate, since version 3.
+    Credential,
+    /// A SYN_STREAM of another version: that stream must be reset, all else of other versions ignored (draft 2,
+    /// "Protocol versioning").
+    OtherVersion(StreamId),
+    /// A frame of a type that nobody has defined, or of another version: to be ignored.
+    Unknown,
+}
+
+/// What opens a stream (2.6.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SynStream {
+    /// The new stream.
+    pub stream: StreamId,
+    /// The stream that it belongs to; 0 for none.
+    pub associated: StreamId,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// In version 3 the client certificate that it speaks for; 0 for none.
+    pub slot: u8,
+    /// Its sender sends nothing more on it.
+    pub fin: bool,
+    /// Its recipient may send nothing on it.
+    pub unidirectional: bool,
+    /// Its fields, compressed.
+    pub block: Bytes,
+}
+
+/// A header block for a stream (2.6.2, 2.6.7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The stream.
+    pub stream: StreamId,
+    /// Its sender sends nothing more on it.
+    pub fin: bool,
+    /// The fields, compressed.
+    pub block: Bytes,
+}
+
+/// Why bytes are no frames. What follows them cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// A control frame is larger than this end takes.
+    #[error("a {kind} frame has {length} bytes; at most {limit} are taken")]
+    TooLarge {
+        /// What kind of frame it is.
+        kind: &'static str,
+        /// What it says that it has.
+        length: usize,
+        /// What this end takes.
+        limit: usize,
+    },
+    /// A control frame's length is wrong for its type.
+    #[error("a {kind} frame has {length} bytes, which cannot be")]
+    Length {
+        /// What kind of frame it is.
+        kind: &'static str,
+        /// Its length.
+        length: usize,
+    },
+}
+
+/// The types of control frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    SynStream = 1,
+    SynReply = 2,
+    RstStream = 3,
+    Settings = 4,
+    Noop = 5,
+    Ping = 6,
+    GoAway = 7,
+    Headers = 8,
+    WindowUpdate = 9,
+    Credential = 10,
+}
+
+impl Kind {
+    const ALL: [Kind; 10] = [
+        Kind::SynStream,
+        Kind::SynReply,
+        Kind::RstStream,
+        Kind::Settings,
+        Kind::Noop,
+        Kind::Ping,
+        Kind::GoAway,
+        Kind::Headers,
+        Kind::WindowUpdate,
+        Kind::Credential,
+    ];
+
+    /// The type of this number, if `version` has it.
+    fn find(number: u16, version: Version) -> Option<Kind> {
+        let kind = Kind::ALL.into_iter().find(|kind| *kind as u16 == number)?;
+        let exists = match kind {
+            Kind::Noop => version == Version::V2,
+            Kind::WindowUpdate | Kind::Credential => version != Version::V2,
+            _ => true,
+        };
+        exists.then_some(kind)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::SynStream => "SYN_STREAM",
+            Kind::SynReply => "SYN_REPLY",
+            Kind::RstStream => "RST_STREAM",
+            Kind::Settings => "SETTINGS",
+            Kind::Noop => "NOOP",
+            Kind::Ping => "PING",
+            Kind::GoAway => "GOAWAY",
+            Kind::Headers => "HEADERS",
+            Kind::WindowUpdate => "WINDOW_UPDATE",
+            Kind::Credential => "CREDENTIAL",
+        }
+    }
+}
+
+const FLAG_FIN: u8 = 0x01;
+const FLAG_UNIDIRECTIONAL: u8 = 0x02;
+const FLAG_CLEAR_SETTINGS: u8 = 0x01;
+
+/// `bit` if it is to be set.
+fn flag(bit: u8, is_set: bool) -> u8 {
+    if is_set { bit } else { 0 }
+}
+
+/// Version 2 has 16 unused bits between the stream of a SYN_REPLY or HEADERS frame and its block.
+fn block_offset(version: Version) -> usize {
+    if version == Version::V2 { 6 } else { 4 }
+}
+
+/// A SYN_STREAM's block follows 10 bytes in every version.
+const SYN_STREAM_FIXED: usize = 10;
+
+impl SynStream {
+    /// The frame's size on the wire.
+    pub fn wire_bytes(&self) -> usize {
+        HEAD_BYTES + SYN_STREAM_FIXED + self.block.len()
+    }
+}
+
+impl Block {
+    /// The frame's size on the wire.
+    pub fn wire_bytes(&self, version: Version) -> usize {
+        HEAD_BYTES + block_offset(version) + self.block.len()
+    }
+}

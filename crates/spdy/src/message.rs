@@ -1,0 +1,198 @@
+//! How HTTP's messages lie in header blocks (3.2): names of each version, nothing else.
+//!
+//! A request has a method, a scheme, a host, a path and a version beside its fields, a response a status and a version. Since
+//! version 3 their names begin with a colon. Version 2 has `url`, a path or a whole URL, and the
+//! ordinary `host` field.
+
+use thiserror::Error;
+
+use crate::{Fields, Version};
+
+/// What stands in a request's block beside its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct RequestLine<'a> {
+    pub method: &'a [u8],
+    pub scheme: &'a [u8],
+    pub host: &'a [u8],
+    /// Path and query; a whole URL in a request to a proxy.
+    pub path: &'a [u8],
+}
+
+/// The names of one version.
+struct Names {
+    method: &'static str,
+    scheme: &'static str,
+    host: &'static str,
+    path: &'static str,
+    version: &'static str,
+    status: &'static str,
+}
+
+const NAMES_2: Names = Names {
+    method: "method",
+    scheme: "scheme",
+    host: "host",
+    path: "url",
+    version: "version",
+    status: "status",
+};
+
+const NAMES_3: Names = Names {
+    method: ":method",
+    scheme: ":scheme",
+    host: ":host",
+    path: ":path",
+    version: ":version",
+    status: ":status",
+};
+
+fn names(version: Version) -> &'static Names {
+    if version == Version::V2 { &NAMES_2 } else { &NAMES_3 }
+}
+
+const HTTP: &str = "HTTP/1.1";
+
+/// Something that a block must hold is missing from it or makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the header block has no (valid) `{0}`")]
+pub struct Missing(pub &'static str);
+
+/// The beginning of a request's block; its fields are to be pushed behind it.
+pub fn request(version: Version, line: RequestLine<'_>) -> Fields {
+    let names = names(version);
+    Fields::new()
+        .with(names.host, line.host)
+        .with(names.method, line.method)
+        .with(names.path, line.path)
+        .with(names.scheme, line.scheme)
+        .with(names.version, HTTP)
+}
+
+/// The beginning of a response's block. `status` is the code, with or without its phrase.
+pub fn response(version: Version, status: &str) -> Fields {
+    let names = names(version);
+    Fields::new().with(names.status, status).with(names.version, HTTP)
+}
+
+/// The beginning of the block of a pushed stream (3.3.1).
+pub fn pushed(version: Version, scheme: &str, host: &str, path: &str) -> Fields {
+    let names = names(version);
+    if version == Version::V2 {
+        return Fields::new().with(names.path, format!("{scheme}://{host}{path}"));
+    }
+    Fields::new().with(names.host, host).with(names.path, path).with(names.scheme, scheme)
+}
+
+/// What a request asks for.
+///
+/// # Errors
+/// If the block lacks what must be there: such a request is answered with 400.
+pub fn read_request(version: Version, fields: &Fields) -> Result<RequestLine<'_>, Missing> {
+    let names = names(version);
+    let find = |name: &'static str| {
+        fields
+            .get(name)
+            .filter(|value| !value.is_empty() && !value.contains(&0))
+            .ok_or(Missing(name))
+    };
+    find(names.version)?;
+    let method = find(names.method)?;
+    let path = find(names.path)?;
+    let host = find(names.host);
+    if version != Version::V2 {
+        return Ok(RequestLine { method, scheme: find(names.scheme)?, host: host?, path });
+    }
+    // "The host:port portion of the HTTP URL is the definitive host"; Chrome sent a path there and the host beside it.
+    let scheme = find(names.scheme).unwrap_or(b"http");
+    match split_url(path) {
+        Some((scheme, host, path)) => Ok(RequestLine { method, scheme, host, path }),
+        None => Ok(RequestLine { method, scheme, host: host.unwrap_or(b""), path }),
+    }
+}
+
+/// Scheme, host and path of a whole URL.
+fn split_url(url: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let mark = url.windows(3).position(|bytes| bytes == b"://")?;
+    if url[..mark].contains(&b'/') {
+        return None;
+    }
+    let (scheme, rest) = (&url[..mark], &url[mark + 3..]);
+    let end = rest.iter().position(|byte| *byte == b'/');
+    let (host, path) = rest.split_at(end.unwrap_or(rest.len()));
+    Some((scheme, host, if path.is_empty() { b"/" } else { path }))
+}
+
+/// The status code of a response.
+///
+/// # Errors
+/// If the block has no status of three digits or no version: the stream is reset with PROTOCOL_ERROR (3.2.2).
+pub fn read_status(version: Version, fields: &Fields) -> Result<u16, Missing> {
+    let names = names(version);
+    fields.get(names.version).ok_or(Missing(names.version))?;
+    let value = fields.get(names.status).unwrap_or_default();
+    let digits = value.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let is_code = digits.len() == 3 && digits.iter().all(u8::is_ascii_digit);
+    if !is_code {
+        return Err(Missing(names.status));
+    }
+    Ok(digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0')))
+}
+
+/// Whether `name` is one of those that are no fields of HTTP: to be left out when a block becomes a message.
+pub fn is_special(version: Version, name: &[u8]) -> bool {
+    let names = names(version);
+    let all = [names.method, names.scheme, names.host, names.path, names.version, names.status];
+    all.iter().any(|special| special.as_bytes() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: RequestLine<'static> =
+        RequestLine { method: b"GET", scheme: b"https", host: b"a.test:8443", path: b"/x?y=1" };
+
+    #[test]
+    fn requests_come_back_in_every_version() {
+        for version in Version::ALL {
+            let fields = request(version, LINE).with("accept", "*/*");
+            assert_eq!(fields.check(version), Ok(()));
+            assert_eq!(read_request(version, &fields), Ok(LINE));
+            let rest: Vec<_> =
+                fields.iter().filter(|(name, _)| !is_special(version, name)).collect();
+            assert_eq!(rest, [(&b"accept"[..], &b"*/*"[..])]);
+        }
+    }
+
+    #[test]
+    fn each_version_has_its_names() {
+        let v31 = request(Version::V31, LINE);
+        assert_eq!(v31.get(":path"), Some(&b"/x?y=1"[..]));
+        let v2 = request(Version::V2, LINE);
+        assert_eq!(v2.get("url"), Some(&b"/x?y=1"[..]));
+        assert_eq!(read_request(Version::V31, &v2), Err(Missing(":version")));
+    }
+
+    #[test]
+    fn a_whole_url_of_version_2_is_taken_apart() {
+        let fields: Fields =
+            [("method", "GET"), ("url", "http://b.test/x"), ("version", "HTTP/1.1")]
+                .into_iter()
+                .collect();
+        let line = read_request(Version::V2, &fields).unwrap();
+        assert_eq!((line.scheme, line.host, line.path), (&b"http"[..], &b"b.test"[..], &b"/x"[..]));
+    }
+
+    #[test]
+    fn a_status_is_a_code_with_or_without_its_phrase() {
+        for version in Version::ALL {
+            for status in ["404", "404 Not Found"] {
+                assert_eq!(read_status(version, &response(version, status)), Ok(404));
+            }
+            for status in ["", "4", "40x", "4040", "\u{ff14}04"] {
+                assert!(read_status(version, &response(version, status)).is_err(), "{status}");
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Bytes that wait to be sent: small ones copied, bodies shared.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// A queue of bytes for the transport. Frame heads and control frames lie in one growing buffer, the payload of DATA
+/// frames is shared with whoever gave it: nothing is allocated for a DATA frame once the queue has grown to its size.
+#[derive(Debug, Default)]
+pub struct Output {
+    small: BytesMut,
+    pieces: VecDeque<Piece>,
+    remaining: usize,
+    passed: u64,
+}
+
+#[derive(Debug)]
+enum Piece {
+    /// As many of the small bytes.
+    Small(usize),
+    Body(Bytes),
+}
+
+impl Output {
+    /// How many bytes wait.
+    pub fn len(&self) -> usize {
+        self.remaining
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.remaining == 0
+    }
+
+    /// Puts the first pieces, at most `most` bytes of them, into `slices`, for a vectored write; gives how many they are.
+    pub fn slices<'a>(&'a self, most: usize, slices: &mut [IoSlice<'a>]) -> usize {
+        let (mut small, mut left, mut filled) = (&self.small[..], most, 0);
+        for (slot, piece) in slices.iter_mut().zip(&self.pieces) {
+            if left == 0 {
+                break;
+            }
+            let piece = match piece {
+                Piece::Small(bytes) => {
+                    let (piece, rest) = small.split_at(*bytes);
+                    small = rest;
+                    piece
+                }
+                Piece::Body(body) => body,
+            };
+            let taken = piece.len().min(left);
+            *slot = IoSlice::new(&piece[..taken]);
+            left -= taken;
+            filled += 1;
+        }
+        filled
+    }
+
+    /// Everything that waits, in one buffer.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut slices = vec![IoSlice::new(&[]); self.pieces.len()];
+        self.slices(usize::MAX, &mut slices);
+        slices.iter().flat_map(|slice| slice.iter().copied()).collect()
+    }
+
+    /// How many bytes were ever queued: the position of the end.
+    pub fn queued(&self) -> u64 {
+        self.passed + self.remaining as u64
+    }
+
+    /// How many bytes were ever taken: the position of the beginning.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Queues what `write` appends.
+    pub(crate) fn write(&mut self, write: impl FnOnce(&mut BytesMut)) {
+        let before = self.small.len();
+        write(&mut self.small);
+        let bytes = self.small.len() - before;
+        self.remaining += bytes;
+        match self.pieces.back_mut() {
+            Some(Piece::Small(last)) => *last += bytes,
+            _ => self.pieces.push_back(Piece::Small(bytes)),
+        }
+    }
+
+    /// Queues a piece of a body.
+    pub(crate) fn share(&mut self, body: Bytes) {
+        self.remaining += body.len();
+        self.pieces.push_back(Piece::Body(body));
+    }
+
+    /// The first `bytes` have been taken.
+    ///
+    /// # Panics
+    /// If fewer wait: the transport cannot have taken what it was not given.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        assert!(bytes <= self.remaining, "the transport took more than there was");
+        self.remaining -= bytes;
+        self.passed += bytes as u64;
+        let mut left = bytes;
+        while left > 0 {
+            let front = self.pieces.front_mut().expect("what remains lies in pieces");
+            let (taken, is_done) = match front {
+                Piece::Small(size) => {
+                    let taken = left.min(*size);
+                    *size -= taken;
+                    self.small.advance(taken);
+                    (taken, *size == 0)
+                }
+                Piece::Body(body) => {
+                    let taken = left.min(body.len());
+                    body.advance(taken);
+                    (taken, body.is_empty())
+                }
+            };
+            left -= taken;
+            if is_done {
+                self.pieces.pop_front();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_bytes_come_out_in_order(
+            pieces in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 1..50)), 1..20),
+            steps in prop::collection::vec(1usize..70, 1..40),
+            most in 1usize..80,
+        ) {
+            let mut output = Output::default();
+            let mut expected = Vec::new();
+            for (shared, bytes) in &pieces {
+                expected.extend_from_slice(bytes);
+                if *shared {
+                    output.share(Bytes::copy_from_slice(bytes));
+                } else {
+                    output.write(|small| small.extend_from_slice(bytes));
+                }
+            }
+            prop_assert_eq!(output.len(), expected.len());
+            let mut seen = Vec::new();
+            for step in steps.into_iter().cycle() {
+                let mut slices = [IoSlice::new(&[]); 3];
+                let filled = output.slices(most, &mut slices);
+                let given: Vec<u8> =
+                    slices[..filled].iter().flat_map(|slice| slice.to_vec()).collect();
+                prop_assert!(!given.is_empty() && given.len() <= most);
+                let taken = step.min(given.len());
+                seen.extend_from_slice(&given[..taken]);
+                output.advance(taken);
+                if output.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(output.passed(), output.queued());
+        }
+    }
+}

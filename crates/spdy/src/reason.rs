@@ -1,0 +1,105 @@
+//! Why a stream was reset and why a session was ended: the status codes.
+
+use std::fmt;
+
+use crate::Version;
+
+/// The status of a RST_STREAM (2.6.3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResetReason(pub u32);
+
+impl ResetReason {
+    /// A generic error, where nothing more specific fits.
+    pub const PROTOCOL_ERROR: ResetReason = ResetReason(1);
+    /// A frame came for a stream that is not active.
+    pub const INVALID_STREAM: ResetReason = ResetReason(2);
+    /// The stream was refused before any of it was processed: it may be asked for again.
+    pub const REFUSED_STREAM: ResetReason = ResetReason(3);
+    /// The recipient does not speak the version of the SYN_STREAM.
+    pub const UNSUPPORTED_VERSION: ResetReason = ResetReason(4);
+    /// The stream is no longer wanted.
+    pub const CANCEL: ResetReason = ResetReason(5);
+    /// The sender of the status has failed.
+    pub const INTERNAL_ERROR: ResetReason = ResetReason(6);
+    /// The peer broke the rules of flow control.
+    pub const FLOW_CONTROL_ERROR: ResetReason = ResetReason(7);
+    /// A second SYN_REPLY. Since version 3.
+    pub const STREAM_IN_USE: ResetReason = ResetReason(8);
+    /// A frame on a stream whose sender had ended it. Since version 3.
+    pub const STREAM_ALREADY_CLOSED: ResetReason = ResetReason(9);
+    /// The client certificate of the stream is not accepted. In version 3 only.
+    pub const INVALID_CREDENTIALS: ResetReason = ResetReason(10);
+    /// The frame is larger than this end takes. Since version 3.
+    pub const FRAME_TOO_LARGE: ResetReason = ResetReason(11);
+
+    /// The status as `version` knows it: what version 2 lacks is a PROTOCOL_ERROR there.
+    pub(crate) fn in_version(self, version: Version) -> ResetReason {
+        match version {
+            Version::V2 if self > ResetReason::FLOW_CONTROL_ERROR => ResetReason::PROTOCOL_ERROR,
+            _ => self,
+        }
+    }
+}
+
+/// The status of a GOAWAY (2.6.6). Version 2 has none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CloseReason(pub u32);
+
+impl CloseReason {
+    /// An orderly end.
+    pub const OK: CloseReason = CloseReason(0);
+    /// The peer broke the protocol.
+    pub const PROTOCOL_ERROR: CloseReason = CloseReason(1);
+    /// The sender of the status has failed.
+    pub const INTERNAL_ERROR: CloseReason = CloseReason(2);
+    /// The peer broke the rules of the session's flow control (2.6.8, which gives no number: that of RST_STREAM).
+    pub const FLOW_CONTROL_ERROR: CloseReason = CloseReason(7);
+}
+
+const RESETS: [&str; 12] = [
+    "0",
+    "PROTOCOL_ERROR",
+    "INVALID_STREAM",
+    "REFUSED_STREAM",
+    "UNSUPPORTED_VERSION",
+    "CANCEL",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "STREAM_IN_USE",
+    "STREAM_ALREADY_CLOSED",
+    "INVALID_CREDENTIALS",
+    "FRAME_TOO_LARGE",
+];
+
+impl fmt::Display for ResetReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match RESETS.get(self.0 as usize) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "status {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for ResetReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            CloseReason::OK => f.write_str("OK"),
+            CloseReason::PROTOCOL_ERROR => f.write_str("PROTOCOL_ERROR"),
+            CloseReason::INTERNAL_ERROR => f.write_str("INTERNAL_ERROR"),
+            CloseReason::FLOW_CONTROL_ERROR => f.write_str("FLOW_CONTROL_ERROR"),
+            CloseReason(status) => write!(f, "status {status}"),
+        }
+    }
+}
+
+impl fmt::Debug for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,123 @@
+//! Which stream sends its DATA next.
+
+use std::collections::BTreeSet;
+
+use crate::{Priority, StreamId};
+
+/// How streams take turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// The most urgent first; streams of one priority take turns, a DATA frame each. What the protocol asks for (2.3.3).
+    #[default]
+    Priority,
+    /// The most urgent first; streams of one priority one after the other. mod_spdy.
+    PriorityInOrder,
+    /// All take turns, whatever their priority.
+    RoundRobin,
+    /// One after the other, whatever their priority.
+    InOrder,
+}
+
+impl Policy {
+    fn level(self, priority: Priority) -> u8 {
+        match self {
+            Policy::Priority | Policy::PriorityInOrder => priority.level(),
+            Policy::RoundRobin | Policy::InOrder => 0,
+        }
+    }
+
+    fn takes_turns(self) -> bool {
+        matches!(self, Policy::Priority | Policy::RoundRobin)
+    }
+}
+
+/// A stream's place in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    level: u8,
+    turn: u64,
+    stream: StreamId,
+}
+
+/// The streams that may send.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    policy: Policy,
+    ready: BTreeSet<Place>,
+    turns: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new(policy: Policy) -> Schedule {
+        Schedule { policy, ready: BTreeSet::new(), turns: 0 }
+    }
+
+    /// A place behind all others of its level, for a stream's whole life.
+    pub(crate) fn place(&mut self, stream: StreamId, priority: Priority) -> Place {
+        self.turns += 1;
+        Place { level: self.policy.level(priority), turn: self.turns, stream }
+    }
+
+    /// The stream of this place may send.
+    pub(crate) fn insert(&mut self, place: Place) {
+        self.ready.insert(place);
+    }
+
+    /// The stream of this place has nothing (more) to send, or may not.
+    pub(crate) fn remove(&mut self, place: Place) {
+        self.ready.remove(&place);
+    }
+
+    /// The stream has sent a frame: its next place.
+    pub(crate) fn after_turn(&mut self, place: Place) -> Place {
+        if !self.policy.takes_turns() {
+            return place;
+        }
+        self.turns += 1;
+        Place { turn: self.turns, ..place }
+    }
+
+    /// The streams that may send, the next first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = StreamId> {
+        self.ready.iter().map(|place| place.stream)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ready.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order in which streams 1 (low), 3 (high) and 5 (high) send two frames each.
+    fn order(policy: Policy) -> Vec<u32> {
+        let mut schedule = Schedule::new(policy);
+        for (stream, level) in [(1, 7), (3, 0), (5, 0)] {
+            let place = schedule.place(StreamId::new(stream), Priority::new(level));
+            schedule.insert(place);
+        }
+        let mut left = [2; 6];
+        let mut order = Vec::new();
+        while let Some(place) = schedule.ready.first().copied() {
+            let stream = place.stream.get();
+            order.push(stream);
+            left[stream as usize] -= 1;
+            schedule.remove(place);
+            if left[stream as usize] > 0 {
+                let next = schedule.after_turn(place);
+                schedule.insert(next);
+            }
+        }
+        order
+    }
+
+    #[test]
+    fn each_policy_has_its_order() {
+        assert_eq!(order(Policy::Priority), [3, 5, 3, 5, 1, 1]);
+        assert_eq!(order(Policy::PriorityInOrder), [3, 3, 5, 5, 1, 1]);
+        assert_eq!(order(Policy::RoundRobin), [1, 3, 5, 1, 3, 5]);
+        assert_eq!(order(Policy::InOrder), [1, 1, 3, 3, 5, 5]);
+    }
+}

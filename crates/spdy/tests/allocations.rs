@@ -1,0 +1,77 @@
+//! A DATA frame allocates nothing, neither where it is sent nor where it is received: counted by the allocator itself.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::Duration;
+
+use bytes::Bytes;
+use common::*;
+use farlink_spdy::{Config, Event, Version};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator; it counts each thread's allocations.
+struct Counting;
+
+// SAFETY: hands everything to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn a_data_frame_allocates_nothing() {
+    for version in Version::ALL {
+        let server = Config { chunk_bytes: 100, ..Config::SERVER };
+        let mut pair = Pair::new(version, Config::CLIENT, server);
+        let streams = [(); 3].map(|()| ask(&mut pair.client, "/"));
+        pair.run();
+        for stream in streams {
+            pair.server.reply(stream, &ok(version), false).unwrap();
+            pair.server.send(stream, vec![7; 200_000].into(), true).unwrap();
+        }
+        let (mut frames, mut counted) = (0, 0);
+        // The first round grows what is kept.
+        for round in 0.. {
+            let before = ALLOCATIONS.get();
+            pair.server.produce(20_000);
+            let bytes = pair.server.output().len();
+            let after_sending = ALLOCATIONS.get();
+            // What a transport does is not counted.
+            let carried = Bytes::from(pair.server.output().to_vec());
+            let before_receiving = ALLOCATIONS.get();
+            pair.server.advance(bytes);
+            pair.client.receive(Duration::ZERO, carried);
+            let mut received = 0;
+            while let Some(event) = pair.client.poll_event() {
+                if let Event::Data { stream, payload, .. } = event {
+                    pair.client.consume(stream, payload.len());
+                    received += 1;
+                }
+            }
+            if round > 0 {
+                counted += ALLOCATIONS.get() - before_receiving + after_sending - before;
+                frames += received;
+            }
+            if bytes == 0 {
+                break;
+            }
+        }
+        assert!(frames > 5_000 && counted < 10, "{version}: {counted} for {frames} frames");
+    }
+}
