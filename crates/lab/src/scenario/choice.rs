@@ -137,9 +137,9 @@ mod tests {
         let error = "tls31".parse::<Tls>().unwrap_err();
         assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
-        let error = "spdy".parse::<Protocol>().unwrap_err();
+        let error = "h1.0".parse::<Protocol>().unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("protocol `spdy` is not supported yet: "), "{error}");
+        assert!(text.starts_with("protocol `h1.0` is not supported yet: "), "{error}");
     }
 
     #[test]

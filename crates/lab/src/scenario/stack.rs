@@ -26,7 +26,9 @@ choice! {
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
-    not_yet {}
+    not_yet {
+        "h1.0": "the client and server here keep HTTP/1's connections open",
+    }
     also {
         "spdy/3.1": Spdy,
         "h3": H3Deployed,
@@ -50,7 +52,9 @@ choice! {
         /// TLS 1.3 (RFC 8446): one round trip.
         Tls13 = "tls13",
     }
-    not_yet {}
+    not_yet {
+        "tls10": "the TLS library has no version before 1.2, and its flights are not modelled here",
+    }
 }
 
 /// Protocol, security and connection policy.
