@@ -170,6 +170,10 @@ async fn batch(to: SocketAddr, receiver: BatchSocket) -> Vec<(usize, Option<EcnC
         println!("this kernel sends no datagrams in a piece");
         return vec![(1200, ecn), (1200, ecn), (100, ecn)];
     }
+    // As quinn does: tokio learns only in time that a new socket may be written to.
+    if let Some(writable) = sender.writable() {
+        writable.await.unwrap();
+    }
     sender.try_send(&transmit).unwrap();
     let mut arrived = Vec::new();
     while arrived.len() < 3 {
