@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acquaint;
 mod cache;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ pub mod chromium;
 mod device;
 mod loader;
 mod named;
+mod names;
 mod plan;
 mod policy;
 mod pool;
@@ -24,5 +26,6 @@ pub use cache::Cache;
 pub use device::{Device, DeviceError};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
+pub use names::{Naming, Prefetch};
 pub use plan::{Arm, LoadPlan};
 pub use policy::Policy;

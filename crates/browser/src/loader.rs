@@ -16,6 +16,7 @@ use units::Time;
 
 use self::load::Load;
 use crate::cache::Cache;
+use crate::names::{Names, Naming};
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
@@ -34,13 +35,16 @@ pub struct Browser {
     sessions: ClientSessions,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
+    /// Where it gets addresses from.
+    naming: Naming,
 }
 
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
         let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
-        Browser { policy, device, compute_spread, sessions, h3 }
+        let naming = Naming::default();
+        Browser { policy, device, compute_spread, sessions, h3, naming }
     }
 
     /// Its TLS sessions.
@@ -60,6 +64,12 @@ impl Browser {
         Browser { h3, ..self }
     }
 
+    /// The same browser with addresses from there.
+    #[must_use]
+    pub fn with_naming(self, naming: Naming) -> Browser {
+        Browser { naming, ..self }
+    }
+
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
         let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
@@ -72,6 +82,7 @@ pub struct Session {
     browser: Rc<Browser>,
     pool: Rc<Pool>,
     pub(crate) cache: Rc<Cache>,
+    pub(crate) names: Rc<Names>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
 }
@@ -99,7 +110,7 @@ pub struct ConnectionUse {
     pub arm: Arm,
     /// The client's address, if it came to be.
     pub local: Option<SocketAddr>,
-    /// When it was asked for.
+    /// When its first packet left: its host's address was known.
     pub started: Time,
     /// When the transport's handshake was done.
     pub connected: Option<Time>,
@@ -115,8 +126,10 @@ impl Session {
     /// A browser that has just been started, with what its cache holds.
     pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
         let network_thread = Rc::new(Thread::default());
-        let pool = Rc::new(Pool::new(Rc::clone(&browser), Rc::clone(&network_thread)));
-        Session { browser, pool, cache, main_thread: Thread::default(), network_thread }
+        let names = Rc::new(Names::new(browser.naming));
+        let (known, thread) = (Rc::clone(&names), Rc::clone(&network_thread));
+        let pool = Rc::new(Pool::new(Rc::clone(&browser), known, thread));
+        Session { browser, pool, cache, names, main_thread: Thread::default(), network_thread }
     }
 
     /// Loads a page; gives up after `limit`.
@@ -158,7 +171,7 @@ impl From<Used> for ConnectionUse {
             host: used.host,
             arm: used.arm,
             local: used.local,
-            started: used.opened.started,
+            started: used.opened.started.max(used.opened.resolved),
             connected: came.then_some(used.opened.connected),
             secured: (came && secure).then_some(used.opened.secured),
             closed: used.closed,

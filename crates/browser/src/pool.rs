@@ -25,6 +25,7 @@ use units::Time;
 use self::group::{Group, Waiter};
 pub(crate) use self::session::Company;
 use crate::loader::Browser;
+use crate::names::Names;
 use crate::plan::Arm;
 use crate::thread::Thread;
 use crate::timeline::Opened;
@@ -58,6 +59,7 @@ pub(crate) struct Lease {
 /// A browser's connections.
 pub(crate) struct Pool {
     browser: Rc<Browser>,
+    names: Rc<Names>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
 }
@@ -73,10 +75,10 @@ struct Inner {
 }
 
 impl Pool {
-    pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
+    pub(crate) fn new(browser: Rc<Browser>, names: Rc<Names>, network_thread: Rc<Thread>) -> Pool {
         let pipeline_depth = browser.policy.pipeline_depth;
         let inner = RefCell::new(Inner { pipeline_depth, ..Inner::default() });
-        Pool { browser, network_thread, inner }
+        Pool { browser, names, network_thread, inner }
     }
 
     /// A connection for one request; waits for one if it must.
@@ -214,7 +216,8 @@ impl Pool {
         arm: Arm,
         opened: &mut Opened,
     ) -> Result<Connection, String> {
-        let address = world::resolve(&origin.host).map_err(|error| error.to_string())?;
+        let address = self.names.address(&origin.host).await?;
+        opened.resolved = world::now();
         let address = SocketAddr::new(address, arm.port);
         let opening = self.browser.opening(address, &origin.host, arm);
         let mut stage = |stage: Stage| match stage {

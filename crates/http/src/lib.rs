@@ -7,6 +7,7 @@
 
 mod acceptor;
 pub mod client;
+pub mod dns;
 pub mod h1;
 pub mod h2;
 pub mod h3;

@@ -31,7 +31,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let (ready, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
     let plan = ready.load_plan(scenario);
     let visitor = Visitor::of(scenario, order.seed, order.client);
-    let sessions = ClientSessions::new(Detail::Records.tls(visitor.source(), "client"));
+    let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
+    let sessions = ClientSessions::new(tls);
     let browser = Rc::new(browser.with_sessions(sessions));
 
     let Settle { .. } = supervisor.receive()?;

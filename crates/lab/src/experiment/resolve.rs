@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Quic, QuicError, Scenario,
-    Spacing, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Quic, QuicError, Resolution,
+    Scenario, Security, Spacing, Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -85,6 +85,7 @@ pub(crate) fn cells(
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
+    grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
@@ -100,6 +101,8 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
         ("transport.quic", &raw.transport.quic),
+        ("stack.security", &raw.stack.security),
+        ("dns", &raw.dns),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -174,6 +177,8 @@ fn is_usual(key: &str) -> bool {
 fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError> {
     let count = |key| integer(key, 1..=10_000);
     grid.vary("stack.tls", &raw.tls, choice("stack.tls"), |s, v| s.stack.tls = v)?;
+    let turned = knobs::<Security>("stack.security");
+    grid.vary("stack.security", &raw.security, turned, |s, v| s.security = v)?;
     grid.vary(
         "stack.connections_per_host",
         &raw.connections_per_host,
@@ -247,6 +252,17 @@ fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
         let refusal = Refusal { message: error.to_string(), hint: None };
         Problem::Refused { key: "transport.quic".into(), refusal }
     })
+}
+
+/// A text of settings, of TLS or of DNS.
+fn knobs<T: FromStr<Err: Display>>(key: &str) -> impl Fn(&Scalar) -> Result<T, Problem> {
+    move |scalar| {
+        let Scalar::Text(text) = scalar else { return Err(value(key, scalar, "text in quotes")) };
+        text.parse().map_err(|error: T::Err| {
+            let refusal = Refusal { message: error.to_string(), hint: None };
+            Problem::Refused { key: key.to_owned(), refusal }
+        })
+    }
 }
 
 /// Turns a knob to a value that was checked.

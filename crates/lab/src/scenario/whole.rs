@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls,
-    Transport,
+    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Resolution, Resume,
+    Security, Server, Stack, Tls, Transport,
 };
 
 choice! {
@@ -102,6 +102,12 @@ pub struct Scenario {
     /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
     #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
     pub traffic: BackgroundTraffic,
+    /// What is turned in TLS. Left out of the text where nothing is, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Security::is_usual")]
+    pub security: Security,
+    /// How names become addresses. Left out of the text where a hosts file says it, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
+    pub resolution: Resolution,
 }
 
 impl Scenario {
@@ -121,6 +127,8 @@ impl Scenario {
             world: World::Sim,
             release: Release::Single,
             traffic: BackgroundTraffic::default(),
+            security: Security::default(),
+            resolution: Resolution::default(),
         }
     }
 
@@ -148,6 +156,14 @@ impl Scenario {
                 "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
             );
         }
+        if let Some(why) = self.insecure() {
+            return Some(why);
+        }
+        if chromium && !self.resolution.is_by_hosts() {
+            return Some(
+                "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`",
+            );
+        }
         match (self.world, protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
@@ -165,6 +181,38 @@ impl Scenario {
             }
             (_, Protocol::H1Pipelined, _) if chromium => Some(
                 "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
+            ),
+            _ => None,
+        }
+    }
+
+    /// Why TLS cannot be as it is wanted, if it cannot.
+    fn insecure(&self) -> Option<&'static str> {
+        let (tls, turned) = (self.stack.tls, &self.security);
+        let is_model = tls == Tls::Tls10 || turned.false_start == Some(true);
+        let own = is_model
+            || turned.resume.is_some()
+            || turned.chain_bytes.is_some()
+            || turned.key.is_some()
+            || turned.staple_bytes.is_some();
+        match (self.stack.protocol, tls) {
+            (_, Tls::None) if !turned.is_usual() => {
+                Some("TLS's knobs turn nothing in clear text: use them with tls10, tls12 or tls13")
+            }
+            _ if self.client.program == Program::Chromium && own => Some(
+                "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knob but `records`",
+            ),
+            (protocol, _) if protocol.is_quic() && turned.records.is_some() => {
+                Some("QUIC has packets where TLS has records: leave `records` out with HTTP/3")
+            }
+            (_, Tls::Tls13) if turned.false_start == Some(true) => Some(
+                "False Start is a matter of TLS 1.2 and before (RFC 7918): TLS 1.3 needs one round trip anyway",
+            ),
+            (_, Tls::Tls10 | Tls::Tls12) if turned.resume == Some(Resume::EarlyData) => {
+                Some("only TLS 1.3 has early data: use tls13, or resume=session")
+            }
+            (Protocol::H2 | Protocol::Recorded, Tls::Tls10) => Some(
+                "HTTP/2 runs over TLS 1.2 or later (RFC 9113 section 9.2): use tls10 with h1, h1-pipelined or spdy",
             ),
             _ => None,
         }

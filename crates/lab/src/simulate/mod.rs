@@ -60,7 +60,10 @@ impl Simulator {
         let visitors = Visitor::all(scenario, seed);
         let mut tours = Vec::new();
         for visitor in &visitors {
-            let sessions = ClientSessions::new(detail.tls(visitor.source(), "client"));
+            let sessions = ClientSessions::new(tour::client_tls(
+                scenario,
+                detail.tls(visitor.source(), "client"),
+            ));
             let browser = Rc::new(tour::browser(scenario)?.with_sessions(sessions));
             let (load_plan, watched) = (Arc::clone(&load_plan), Watched(meters.clone()));
             tours.push(tour::tour(browser, scenario, load_plan, watched, *visitor));

@@ -17,6 +17,7 @@ use proxy::{Listen, Origin, Workers};
 use super::observed::Detail;
 use super::quic;
 use super::ready::Ready;
+use super::{resolution, security};
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -62,7 +63,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
-    Ok(browser.with_h3(quic::client(scenario)))
+    Ok(browser.with_h3(quic::client(scenario)).with_naming(resolution::naming(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -84,7 +85,7 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
 
 /// The origin servers, each with where and how it listens, in the order of the page's hosts.
 pub(crate) fn origins<'a>(
-    scenario: &Scenario,
+    scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
@@ -98,7 +99,8 @@ pub(crate) fn origins<'a>(
     let program = scenario.client.program;
     let quic = quic::server(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
-        let mut tls = detail.tls(source, &format!("server/{index}"));
+        let mut tls =
+            security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
         if program == Program::Chromium {
             // It knows no Ed25519, and offers all that it speaks.
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);

@@ -9,7 +9,8 @@ use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{Program, Protocol, Scenario, Tls};
+use super::security;
+use crate::scenario::{Program, Protocol, Scenario};
 
 /// A page with everything that does not depend on the scenario.
 pub(crate) struct Ready {
@@ -81,11 +82,7 @@ impl Ready {
 
     /// How each host is spoken to.
     fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
-        let security = match scenario.stack.tls {
-            Tls::None => Security::None,
-            Tls::Tls12 => Security::Tls12,
-            Tls::Tls13 => Security::Tls13,
-        };
+        let security = security::security(scenario);
         let hosts = self.page.hosts.iter();
         hosts
             .map(|host| Arm {

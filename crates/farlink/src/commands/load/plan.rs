@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lab::experiment::Catalogue;
 use lab::scenario::{
     BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Quic,
-    Scenario, Spacing, Tls, TrafficError, Transport,
+    ResolutionError, Scenario, Security, Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -32,6 +32,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
     let quic = quic(load)?;
+    let security = security(load)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -40,12 +41,19 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if protocol.is_quic() {
             scenario.quic = quic.clone();
         }
+        if *tls != Tls::None {
+            scenario.security = security.clone();
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
     if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
+    if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
+        return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
+            .hint("add --tls tls12 or tls13".to_owned()));
     }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
@@ -79,6 +87,10 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
     scenario.traffic = traffic(&how.traffic)?;
+    let dns = &how.handshake.dns;
+    scenario.resolution = dns
+        .parse()
+        .map_err(|error: ResolutionError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -137,6 +149,12 @@ fn transport(how: &How) -> Result<Transport, Failure> {
 fn quic(load: &Load) -> Result<Quic, Failure> {
     let knobs = load.how.quic.as_deref().unwrap_or("");
     knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
+}
+
+/// TLS's knobs.
+fn security(load: &Load) -> Result<Security, Failure> {
+    let knobs = load.how.handshake.security.as_deref().unwrap_or("");
+    knobs.parse().map_err(|error| Failure::bad_input(format!("--security: {error}")))
 }
 
 /// A list of names, none of them twice.
