@@ -204,6 +204,11 @@ pub struct How {
     #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
     pub initial_window: Option<u32>,
 
+    /// Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,
+    /// header-compression=off (docs/protocols.md).
+    #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
+    pub multiplexing: Option<String>,
+
     /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,

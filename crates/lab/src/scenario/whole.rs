@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls,
-    Transport,
+    BackgroundTraffic, Client, Clients, Multiplexing, NetworkSpec, Program, Protocol, Quic, Server,
+    Stack, Tls, Transport,
 };
 
 choice! {
@@ -85,6 +85,9 @@ pub struct Scenario {
     /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
     pub quic: Quic,
+    /// What is turned in HTTP/2 or SPDY. Left out of the text where nothing is.
+    #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
+    pub multiplexing: Multiplexing,
     /// Who loads it.
     pub client: Client,
     /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
@@ -114,6 +117,7 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             quic: Quic::default(),
+            multiplexing: Multiplexing::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
@@ -141,6 +145,14 @@ impl Scenario {
         if !protocol.is_quic() && !self.quic.is_usual() {
             return Some(
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if let Some(contradiction) = self.multiplexing.contradiction(protocol) {
+            return Some(contradiction);
+        }
+        if !self.multiplexing.is_usual() && chromium {
+            return Some(
+                "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)",
             );
         }
         if protocol.is_quic() && chromium {
