@@ -178,7 +178,7 @@ pub struct How {
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
     pub start_spacing: String,
 
-    /// Protocols, separated by commas: h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
+    /// Protocols, separated by commas: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
     /// ships it; short: h3), h3-matched (QUIC set as TCP is), recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,

@@ -175,6 +175,9 @@ impl Scenario {
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }
+            (_, Protocol::H10, _) if chromium => {
+                Some("Chromium asks by HTTP/1.1: use h1, or farlink's own loader (client `loader`)")
+            }
             (_, Protocol::H1Pipelined, _) if chromium => Some(
                 "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
             ),
