@@ -143,16 +143,19 @@ pub async fn open(
     };
     if security.is_secure() {
         observe(Stage::Secured);
-        // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1.1 may go without. Early data are in the protocol
+        // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1 may go without. Early data are in the protocol
         // of the session that is resumed (RFC 8446 section 4.2.10).
         let agreed = stream.protocol();
-        if !stream.is_early() && agreed.unwrap_or(Protocol::H1) != protocol {
+        let may_go_without = stream.is_early() || matches!(protocol, Protocol::H10 | Protocol::H1);
+        if agreed != Some(protocol) && !(agreed.is_none() && may_go_without) {
             return Err(OpenError::Protocol { host, wanted: protocol, agreed });
         }
     }
     Ok(match protocol {
         Protocol::H1 if pipelined => Connection::Pipelined(Pipeline::new(stream, h1)),
-        Protocol::H1 => Connection::H1(Box::new(h1::client::Connection::new(stream, h1))),
+        Protocol::H10 | Protocol::H1 => {
+            Connection::H1(Box::new(h1::client::Connection::new(stream, h1)))
+        }
         Protocol::H2 => {
             let local = stream.local_addr().ok();
             let (handle, driver) = h2::connect(stream, &h2).await.map_err(OpenError::Begin)?;
@@ -183,7 +186,7 @@ async fn open_quic(
 
 /// A client's connection.
 pub enum Connection {
-    /// HTTP/1.1: one request at a time.
+    /// HTTP/1.0 and HTTP/1.1: one request at a time.
     H1(Box<h1::client::Connection<Stream>>),
     /// HTTP/1.1: shared, several requests at once, answered in their order.
     Pipelined(Pipeline<Stream>),

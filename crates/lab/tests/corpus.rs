@@ -32,7 +32,9 @@ fn every_recorded_page_loads() {
     for file in &files {
         let name = file.file_name().unwrap().to_string_lossy();
         let page = page::open(file.to_str().unwrap()).unwrap();
-        for protocol in [Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Deployed] {
+        for protocol in
+            [Protocol::H10, Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Deployed]
+        {
             let scenario = bare(file.to_str().unwrap(), "4g", protocol, Tls::Tls13);
             let result = simulator.execute(&common::journey(scenario, 1));
             assert_eq!(result.failure, None, "{name}");

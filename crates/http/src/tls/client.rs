@@ -150,6 +150,8 @@ impl Inner {
 /// What a client offers that is to speak `protocol`.
 fn offered(protocol: Protocol) -> Vec<Protocol> {
     match protocol {
+        // ALPN is eighteen years younger.
+        Protocol::H10 => Vec::new(),
         Protocol::H1 => vec![Protocol::H1],
         Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
         Protocol::H3 => vec![Protocol::H3],

@@ -122,6 +122,7 @@ pub struct RawStack {
     pub connections_total: Varied,
     pub pipeline_depth: Varied,
     pub security: Varied,
+    pub multiplexing: Varied,
 }
 
 /// `[transport]`

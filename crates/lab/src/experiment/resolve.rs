@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Quic, QuicError, Resolution,
-    Scenario, Security, Spacing, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, Resolution, Scenario,
+    Security, Spacing, Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -88,7 +88,13 @@ pub(crate) fn cells(
     grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
-    grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
+    grid.vary("transport.quic", &raw.transport.quic, knobs("transport.quic"), |s, v| {
+        s.quic = v;
+    })?;
+    let multiplexing = &raw.stack.multiplexing;
+    grid.vary("stack.multiplexing", multiplexing, knobs("stack.multiplexing"), |s, v| {
+        s.multiplexing = v;
+    })?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -103,6 +109,7 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("transport.quic", &raw.transport.quic),
         ("stack.security", &raw.stack.security),
         ("dns", &raw.dns),
+        ("stack.multiplexing", &raw.stack.multiplexing),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -245,22 +252,13 @@ fn congestion(scalar: &Scalar) -> Result<String, Problem> {
     }
 }
 
-/// QUIC's knobs.
-fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
-    let typed = text("transport.quic")(scalar)?;
-    typed.parse().map_err(|error: QuicError| {
-        let refusal = Refusal { message: error.to_string(), hint: None };
-        Problem::Refused { key: "transport.quic".into(), refusal }
-    })
-}
-
-/// A text of settings, of TLS or of DNS.
-fn knobs<T: FromStr<Err: Display>>(key: &str) -> impl Fn(&Scalar) -> Result<T, Problem> {
+/// A list of knobs.
+fn knobs<K: FromStr<Err = KnobError>>(key: &'static str) -> impl Fn(&Scalar) -> Result<K, Problem> {
     move |scalar| {
-        let Scalar::Text(text) = scalar else { return Err(value(key, scalar, "text in quotes")) };
-        text.parse().map_err(|error: T::Err| {
+        let typed = text(key)(scalar)?;
+        typed.parse().map_err(|error: KnobError| {
             let refusal = Refusal { message: error.to_string(), hint: None };
-            Problem::Refused { key: key.to_owned(), refusal }
+            Problem::Refused { key: key.into(), refusal }
         })
     }
 }

@@ -8,9 +8,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use units::parse;
 
+use super::knobs::{self, KnobError, KnobProblem, Knobs, name_of, on_or_off, one_of, switch};
 use super::network::duration_text;
 
 /// How names become addresses.
@@ -85,88 +85,39 @@ impl Default for Dns {
     }
 }
 
-/// A text that says nothing of how names become addresses.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ResolutionError {
-    /// There is no such setting.
-    #[error(
-        "DNS has no setting `{name}`; there are `off`, `on`, and at, think, hit, miss, ask, retry and prefetch"
-    )]
-    Unknown {
-        /// What was written.
-        name: String,
-    },
-    /// A value that the setting does not take.
-    #[error("DNS's `{key}` cannot be `{value}`: it takes {expected}")]
-    BadValue {
-        /// The setting.
-        key: &'static str,
-        /// What was written.
-        value: String,
-        /// What may be written.
-        expected: String,
-    },
-    /// A setting is made twice.
-    #[error("DNS's `{key}` is set twice; keep one")]
-    Twice {
-        /// The setting.
-        key: String,
-    },
-}
-
 const PLACES: [(&str, ResolverPlace); 2] =
     [("first-hop", ResolverPlace::FirstHop), ("far-end", ResolverPlace::FarEnd)];
 const RECORDS: [(&str, Records); 2] = [("a", Records::A), ("a+aaaa", Records::AAndAaaa)];
 const RULES: [(&str, RetryRule); 2] = [("chrome", RetryRule::Chrome), ("glibc", RetryRule::Glibc)];
-const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 /// Longer than any client waits.
 const SPANS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
 
-fn one_of<T: Copy>(
-    key: &'static str,
-    value: &str,
-    names: &[(&str, T)],
-) -> Result<T, ResolutionError> {
-    let named = names.iter().find(|(name, _)| *name == value);
-    named.map(|(_, known)| *known).ok_or_else(|| {
-        let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        ResolutionError::BadValue { key, value: value.to_owned(), expected: names.join(" or ") }
-    })
-}
-
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    let named = names.iter().find(|(_, known)| known == value);
-    named.expect("every choice has a name").0
-}
-
-fn span(key: &'static str, value: &str) -> Result<u64, ResolutionError> {
+fn span(value: &str) -> Result<u64, KnobProblem> {
     let read = parse::duration(value).ok().filter(|span| SPANS.contains(span));
-    read.map(|span| span.as_nanos() as u64).ok_or_else(|| {
-        let expected = "a time from 0ms to 60s".to_owned();
-        ResolutionError::BadValue { key, value: value.to_owned(), expected }
-    })
+    let nanos = read.map(|span| span.as_nanos() as u64);
+    nanos.ok_or(KnobProblem::Expected("a time of 0ms to 60s"))
 }
 
-fn ratio(key: &'static str, value: &str) -> Result<f64, ResolutionError> {
+fn ratio(value: &str) -> Result<f64, KnobProblem> {
     let read = parse::ratio(value).ok().filter(|ratio| (0.0..=1.0).contains(ratio));
-    read.ok_or_else(|| {
-        let expected = "a share from 0% to 100%".to_owned();
-        ResolutionError::BadValue { key, value: value.to_owned(), expected }
-    })
+    read.ok_or(KnobProblem::Expected("a share of 0% to 100%"))
 }
 
-impl Dns {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), ResolutionError> {
-        match key {
-            "at" => self.at = one_of("at", value, &PLACES)?,
-            "think" => self.think_ns = span("think", value)?,
-            "hit" => self.hit_ratio = ratio("hit", value)?,
-            "miss" => self.miss_ns = span("miss", value)?,
-            "ask" => self.ask = one_of("ask", value, &RECORDS)?,
-            "retry" => self.retry = one_of("retry", value, &RULES)?,
-            "prefetch" => self.prefetch = one_of("prefetch", value, &SWITCH)?,
-            _ => return Err(ResolutionError::Unknown { name: key.to_owned() }),
+impl Knobs for Dns {
+    const ONE: &'static str = "DNS setting";
+    const ALL: &'static str = "`off`, `on`, and at, think, hit, miss, ask, retry and prefetch";
+
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
+        match knob {
+            "at" => self.at = one_of(value, &PLACES, "first-hop or far-end")?,
+            "think" => self.think_ns = span(value)?,
+            "hit" => self.hit_ratio = ratio(value)?,
+            "miss" => self.miss_ns = span(value)?,
+            "ask" => self.ask = one_of(value, &RECORDS, "a or a+aaaa")?,
+            "retry" => self.retry = one_of(value, &RULES, "chrome or glibc")?,
+            "prefetch" => self.prefetch = on_or_off(value)?,
+            _ => return Err(KnobProblem::Unknown),
         }
         Ok(())
     }
@@ -188,25 +139,14 @@ impl Resolution {
 }
 
 impl FromStr for Resolution {
-    type Err = ResolutionError;
+    type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Resolution, ResolutionError> {
+    fn from_str(text: &str) -> Result<Resolution, KnobError> {
         match text.trim() {
-            "off" => return Ok(Resolution::Hosts),
-            "on" => return Ok(Resolution::Dns(Dns::default())),
-            _ => {}
+            "off" => Ok(Resolution::Hosts),
+            "on" => Ok(Resolution::Dns(Dns::default())),
+            settings => knobs::parse(settings).map(Resolution::Dns),
         }
-        let (mut dns, mut seen) = (Dns::default(), Vec::new());
-        for item in text.split(',').map(str::trim) {
-            let (key, value) = item.split_once('=').unwrap_or((item, ""));
-            let (key, value) = (key.trim(), value.trim());
-            if seen.contains(&key) {
-                return Err(ResolutionError::Twice { key: key.to_owned() });
-            }
-            dns.set(key, value)?;
-            seen.push(key);
-        }
-        Ok(Resolution::Dns(dns))
     }
 }
 
@@ -224,7 +164,7 @@ impl fmt::Display for Dns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Dns { at, think_ns, hit_ratio, miss_ns, ask, retry, prefetch } = self;
         let [at, ask] = [name_of(&PLACES, at), name_of(&RECORDS, ask)];
-        let [retry, prefetch] = [name_of(&RULES, retry), name_of(&SWITCH, prefetch)];
+        let (retry, prefetch) = (name_of(&RULES, retry), switch(*prefetch));
         let [think, miss] = [think_ns, miss_ns].map(|ns| duration_text(*ns));
         let hit = hit_ratio * 100.0;
         write!(
@@ -267,13 +207,15 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let refusal = |text: &str| text.parse::<Resolution>().unwrap_err().to_string();
-        assert!(refusal("yes").starts_with("DNS has no setting `yes`"));
+        assert!(
+            refusal("yes").starts_with("no DNS setting is called `yes`; there are `off`, `on`")
+        );
         assert_eq!(
             refusal("at=moon"),
-            "DNS's `at` cannot be `moon`: it takes first-hop or far-end"
+            "the DNS setting `at` cannot be `moon`: it takes first-hop or far-end"
         );
-        assert!(refusal("hit=120%").ends_with("it takes a share from 0% to 100%"));
-        assert!(refusal("miss=2h").ends_with("it takes a time from 0ms to 60s"));
-        assert_eq!(refusal("ask=a,ask=a"), "DNS's `ask` is set twice; keep one");
+        assert!(refusal("hit=120%").ends_with("it takes a share of 0% to 100%"));
+        assert!(refusal("miss=2h").ends_with("it takes a time of 0ms to 60s"));
+        assert_eq!(refusal("ask=a,ask=a"), "the DNS setting `ask` is set twice; keep one");
     }
 }

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use http_stack::tls::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use units::parse;
+
+use super::knobs::{self, KnobError, KnobProblem, Knobs, list, name_of, on_or_off, one_of, switch};
+use super::{Program, Protocol, Tls};
 
 /// TLS's knobs: `resume=session,chain=4KB,key=rsa-2048,staple=1.5KB,records=dynamic,false-start=on`. What is not turned is as it has always been: a
 /// client that knows no server, Ed25519 with a chain of 2,656 bytes, no OCSP response, records of 16 KB.
@@ -57,35 +59,6 @@ pub enum RecordSize {
     Dynamic,
 }
 
-/// A text that turns no knobs of TLS.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SecurityError {
-    /// There is no such knob.
-    #[error(
-        "no TLS knob is called `{name}`; there are resume, chain, key, staple, records and false-start"
-    )]
-    UnknownKnob {
-        /// What was written.
-        name: String,
-    },
-    /// A value that the knob does not take.
-    #[error("the TLS knob `{knob}` cannot be `{value}`: it takes {expected}")]
-    BadValue {
-        /// The knob.
-        knob: &'static str,
-        /// What was written.
-        value: String,
-        /// What may be written.
-        expected: String,
-    },
-    /// A knob is set twice.
-    #[error("the TLS knob `{knob}` is set twice; keep one")]
-    Twice {
-        /// The knob.
-        knob: String,
-    },
-}
-
 const RESUME: [(&str, Resume); 3] =
     [("never", Resume::Never), ("session", Resume::Session), ("0rtt", Resume::EarlyData)];
 const KEYS: [(&str, CertificateKey); 3] = [
@@ -99,11 +72,6 @@ const RECORDS: (u32, u32) = (64, 16_384);
 /// A certificate with its OCSP response is one message of one record.
 const MOST_STAPLE_BYTES: u32 = 4_000;
 
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    let named = names.iter().find(|(_, known)| known == value);
-    named.expect("every choice has a name").0
-}
-
 impl Security {
     /// Whether no knob is turned.
     pub fn is_usual(&self) -> bool {
@@ -115,63 +83,84 @@ impl Security {
         matches!(self.resume, Some(Resume::Session | Resume::EarlyData))
     }
 
-    fn turn(&mut self, knob: &str, value: &str) -> Result<(), SecurityError> {
+    /// Why `tls` below `protocol` cannot be as it is wanted, if it cannot.
+    pub fn contradiction(
+        &self,
+        protocol: Protocol,
+        tls: Tls,
+        program: Program,
+    ) -> Option<&'static str> {
+        let begins_falsely = self.false_start == Some(true);
+        let only_records = Security { records: self.records, ..Security::default() };
+        let is_own = tls == Tls::Tls10 || *self != only_records;
+        match (protocol, tls) {
+            (_, Tls::None) if !self.is_usual() => {
+                Some("TLS's knobs turn nothing in clear text: use them with tls10, tls12 or tls13")
+            }
+            _ if program == Program::Chromium && is_own => Some(
+                "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knob but `records`",
+            ),
+            (protocol, _) if protocol.is_quic() && self.records.is_some() => {
+                Some("QUIC has packets where TLS has records: leave `records` out with HTTP/3")
+            }
+            (_, Tls::Tls13) if begins_falsely => Some(
+                "False Start is a matter of TLS 1.2 and before (RFC 7918): TLS 1.3 needs one round trip anyway",
+            ),
+            (_, Tls::Tls10 | Tls::Tls12) if self.resume == Some(Resume::EarlyData) => {
+                Some("only TLS 1.3 has early data: use tls13, or resume=session")
+            }
+            (Protocol::H2 | Protocol::Recorded, Tls::Tls10) => Some(
+                "HTTP/2 runs over TLS 1.2 or later (RFC 9113 section 9.2): use tls10 with h1, h1-pipelined or spdy",
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl Knobs for Security {
+    const ONE: &'static str = "TLS knob";
+    const ALL: &'static str = "resume, chain, key, staple, records and false-start";
+
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         match knob {
-            "resume" => self.resume = Some(one_of("resume", value, &RESUME)?),
+            "resume" => self.resume = Some(one_of(value, &RESUME, "never, session or 0rtt")?),
             "chain" => {
                 let range = (LEAST_CHAIN_BYTES as u32, MOST_CHAIN_BYTES as u32);
-                self.chain_bytes = Some(bytes("chain", value, range)?);
+                self.chain_bytes = Some(bytes(value, range, "a size of 1000B to 12000B")?);
             }
-            "key" => self.key = Some(one_of("key", value, &KEYS)?),
-            "staple" => self.staple_bytes = Some(bytes("staple", value, (0, MOST_STAPLE_BYTES))?),
+            "key" => {
+                self.key = Some(one_of(value, &KEYS, "ed25519, rsa-2048 or ecdsa-p256")?);
+            }
+            "staple" => {
+                self.staple_bytes = Some(bytes(value, (0, MOST_STAPLE_BYTES), "up to 4000B")?);
+            }
             "records" if value == "dynamic" => self.records = Some(RecordSize::Dynamic),
-            "records" => self.records = Some(RecordSize::Fixed(bytes("records", value, RECORDS)?)),
-            "false-start" => {
-                self.false_start =
-                    Some(one_of("false-start", value, &[("on", true), ("off", false)])?);
+            "records" => {
+                let bytes = bytes(value, RECORDS, "a size of 64B to 16384B, or dynamic")?;
+                self.records = Some(RecordSize::Fixed(bytes));
             }
-            _ => return Err(SecurityError::UnknownKnob { name: knob.to_owned() }),
+            "false-start" => self.false_start = Some(on_or_off(value)?),
+            _ => return Err(KnobProblem::Unknown),
         }
         Ok(())
     }
 }
 
-fn one_of<T: Copy>(
-    knob: &'static str,
+fn bytes(
     value: &str,
-    names: &[(&'static str, T)],
-) -> Result<T, SecurityError> {
-    let named = names.iter().find(|(name, _)| *name == value);
-    named.map(|(_, known)| *known).ok_or_else(|| {
-        let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        SecurityError::BadValue { knob, value: value.to_owned(), expected: names.join(" or ") }
-    })
-}
-
-fn bytes(knob: &'static str, value: &str, (least, most): (u32, u32)) -> Result<u32, SecurityError> {
+    (least, most): (u32, u32),
+    expected: &'static str,
+) -> Result<u32, KnobProblem> {
     let read = parse::size_bytes(value).ok().and_then(|bytes| u32::try_from(bytes).ok());
-    read.filter(|bytes| (least..=most).contains(bytes)).ok_or_else(|| {
-        let also = if knob == "records" { ", or dynamic" } else { "" };
-        let expected = format!("a size from {least}B to {most}B{also}");
-        SecurityError::BadValue { knob, value: value.to_owned(), expected }
-    })
+    let fits = read.filter(|bytes| (least..=most).contains(bytes));
+    fits.ok_or(KnobProblem::Expected(expected))
 }
 
 impl FromStr for Security {
-    type Err = SecurityError;
+    type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Security, SecurityError> {
-        let (mut security, mut seen) = (Security::default(), Vec::new());
-        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let (knob, value) = item.split_once('=').unwrap_or((item, ""));
-            let (knob, value) = (knob.trim(), value.trim());
-            if seen.contains(&knob) {
-                return Err(SecurityError::Twice { knob: knob.to_owned() });
-            }
-            security.turn(knob, value)?;
-            seen.push(knob);
-        }
-        Ok(security)
+    fn from_str(text: &str) -> Result<Security, KnobError> {
+        knobs::parse(text)
     }
 }
 
@@ -186,17 +175,14 @@ impl fmt::Display for RecordSize {
 
 impl fmt::Display for Security {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let switch = |on: bool| if on { "on" } else { "off" };
-        let turned = [
+        f.write_str(&list([
             self.resume.map(|value| format!("resume={}", name_of(&RESUME, &value))),
             self.chain_bytes.map(|bytes| format!("chain={bytes}B")),
             self.key.map(|value| format!("key={}", name_of(&KEYS, &value))),
             self.staple_bytes.map(|bytes| format!("staple={bytes}B")),
             self.records.map(|size| format!("records={size}")),
             self.false_start.map(|on| format!("false-start={}", switch(on))),
-        ];
-        let turned: Vec<String> = turned.into_iter().flatten().collect();
-        f.write_str(&turned.join(","))
+        ]))
     }
 }
 
@@ -235,13 +221,13 @@ mod tests {
         let refusal = |text: &str| text.parse::<Security>().unwrap_err().to_string();
         assert_eq!(
             refusal("resume=yes"),
-            "the TLS knob `resume` cannot be `yes`: it takes never or session or 0rtt"
+            "the TLS knob `resume` cannot be `yes`: it takes never, session or 0rtt"
         );
         assert_eq!(
             refusal("chain=100B"),
-            "the TLS knob `chain` cannot be `100B`: it takes a size from 1000B to 12000B"
+            "the TLS knob `chain` cannot be `100B`: it takes a size of 1000B to 12000B"
         );
-        assert!(refusal("records=big").ends_with("a size from 64B to 16384B, or dynamic"));
+        assert!(refusal("records=big").ends_with("a size of 64B to 16384B, or dynamic"));
         assert!(refusal("alpn=h2").contains("resume, chain, key"));
         assert_eq!(refusal("key=ed25519,key=ed25519"), "the TLS knob `key` is set twice; keep one");
     }

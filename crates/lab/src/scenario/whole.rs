@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Resolution, Resume,
-    Security, Server, Stack, Tls, Transport,
+    BackgroundTraffic, Client, Clients, Multiplexing, NetworkSpec, Program, Protocol, Quic,
+    Resolution, Security, Server, Stack, Tls, Transport,
 };
 
 choice! {
@@ -85,6 +85,9 @@ pub struct Scenario {
     /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
     pub quic: Quic,
+    /// What is turned in HTTP/2 or SPDY. Left out of the text where nothing is.
+    #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
+    pub multiplexing: Multiplexing,
     /// Who loads it.
     pub client: Client,
     /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
@@ -120,6 +123,7 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             quic: Quic::default(),
+            multiplexing: Multiplexing::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
@@ -151,12 +155,21 @@ impl Scenario {
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
             );
         }
+        if let Some(contradiction) = self.multiplexing.contradiction(protocol) {
+            return Some(contradiction);
+        }
+        if !self.multiplexing.is_usual() && chromium {
+            return Some(
+                "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)",
+            );
+        }
         if protocol.is_quic() && chromium {
             return Some(
                 "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
             );
         }
-        if let Some(why) = self.insecure() {
+        let program = self.client.program;
+        if let Some(why) = self.security.contradiction(protocol, self.stack.tls, program) {
             return Some(why);
         }
         if chromium && !self.resolution.is_by_hosts() {
@@ -179,40 +192,11 @@ impl Scenario {
             (World::Emu, Protocol::H2, Tls::None) if chromium => {
                 Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
             }
+            (_, Protocol::H10, _) if chromium => {
+                Some("Chromium asks by HTTP/1.1: use h1, or farlink's own loader (client `loader`)")
+            }
             (_, Protocol::H1Pipelined, _) if chromium => Some(
                 "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
-            ),
-            _ => None,
-        }
-    }
-
-    /// Why TLS cannot be as it is wanted, if it cannot.
-    fn insecure(&self) -> Option<&'static str> {
-        let (tls, turned) = (self.stack.tls, &self.security);
-        let is_model = tls == Tls::Tls10 || turned.false_start == Some(true);
-        let own = is_model
-            || turned.resume.is_some()
-            || turned.chain_bytes.is_some()
-            || turned.key.is_some()
-            || turned.staple_bytes.is_some();
-        match (self.stack.protocol, tls) {
-            (_, Tls::None) if !turned.is_usual() => {
-                Some("TLS's knobs turn nothing in clear text: use them with tls10, tls12 or tls13")
-            }
-            _ if self.client.program == Program::Chromium && own => Some(
-                "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knob but `records`",
-            ),
-            (protocol, _) if protocol.is_quic() && turned.records.is_some() => {
-                Some("QUIC has packets where TLS has records: leave `records` out with HTTP/3")
-            }
-            (_, Tls::Tls13) if turned.false_start == Some(true) => Some(
-                "False Start is a matter of TLS 1.2 and before (RFC 7918): TLS 1.3 needs one round trip anyway",
-            ),
-            (_, Tls::Tls10 | Tls::Tls12) if turned.resume == Some(Resume::EarlyData) => {
-                Some("only TLS 1.3 has early data: use tls13, or resume=session")
-            }
-            (Protocol::H2 | Protocol::Recorded, Tls::Tls10) => Some(
-                "HTTP/2 runs over TLS 1.2 or later (RFC 9113 section 9.2): use tls10 with h1, h1-pipelined or spdy",
             ),
             _ => None,
         }

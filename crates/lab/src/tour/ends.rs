@@ -15,9 +15,8 @@ use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
-use super::quic;
 use super::ready::Ready;
-use super::{resolution, security};
+use super::{multiplexing, quic, resolution, security};
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -63,7 +62,12 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
-    Ok(browser.with_h3(quic::client(scenario)).with_naming(resolution::naming(scenario)))
+    let knobs = &scenario.multiplexing;
+    Ok(browser
+        .with_h2(multiplexing::h2_client(knobs))
+        .with_spdy(multiplexing::spdy_client(knobs))
+        .with_h3(quic::client(scenario))
+        .with_naming(resolution::naming(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -98,6 +102,8 @@ pub(crate) fn origins<'a>(
     };
     let program = scenario.client.program;
     let quic = quic::server(scenario);
+    let h2 = multiplexing::h2_server(&scenario.multiplexing);
+    let spdy = multiplexing::spdy_server(&scenario.multiplexing);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls =
             security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
@@ -106,6 +112,7 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        (acceptor.h2, acceptor.spdy) = (h2, spdy);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Quic,
-    ResolutionError, Scenario, Security, Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KnobError, Multiplexing, NetworkSpec, Nuisance,
+    PageRef, Protocol, Quic, Scenario, Security, Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -31,8 +31,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let common = common(load, worlds)?;
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
-    let quic = quic(load)?;
-    let security = security(load)?;
+    let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
+    let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
+    let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -44,6 +45,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if *tls != Tls::None {
             scenario.security = security.clone();
         }
+        if protocol.is_multiplexed() {
+            scenario.multiplexing = multiplexing.clone();
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
@@ -54,6 +58,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
         return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
             .hint("add --tls tls12 or tls13".to_owned()));
+    }
+    if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
+        return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
+            .hint("add --protocol h2 or spdy".to_owned()));
     }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
@@ -90,7 +98,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let dns = &how.handshake.dns;
     scenario.resolution = dns
         .parse()
-        .map_err(|error: ResolutionError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
+        .map_err(|error: KnobError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -145,16 +153,10 @@ fn transport(how: &How) -> Result<Transport, Failure> {
     Ok(transport)
 }
 
-/// QUIC's knobs.
-fn quic(load: &Load) -> Result<Quic, Failure> {
-    let knobs = load.how.quic.as_deref().unwrap_or("");
-    knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
-}
-
-/// TLS's knobs.
-fn security(load: &Load) -> Result<Security, Failure> {
-    let knobs = load.how.handshake.security.as_deref().unwrap_or("");
-    knobs.parse().map_err(|error| Failure::bad_input(format!("--security: {error}")))
+/// A list of knobs.
+fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Result<K, Failure> {
+    let typed = typed.unwrap_or("");
+    typed.parse().map_err(|error| Failure::bad_input(format!("{option}: {error}")))
 }
 
 /// A list of names, none of them twice.
