@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+mod alternatives;
+mod bodies;
 mod cache;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
@@ -20,6 +22,8 @@ mod pool;
 mod thread;
 mod timeline;
 
+pub use alternatives::H3Discovery;
+pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
 pub use loader::{Browser, ConnectionUse, Session, Visited};

@@ -15,11 +15,12 @@ use record::ObjectRecord;
 use units::Time;
 
 use self::load::Load;
+use crate::alternatives::{Alternatives, H3Discovery};
 use crate::cache::Cache;
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
-use crate::{Device, Policy};
+use crate::{Bodies, Device, Policy};
 
 /// What a browser is.
 pub struct Browser {
@@ -34,13 +35,29 @@ pub struct Browser {
     sessions: ClientSessions,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
+    /// How it comes to speak HTTP/3.
+    pub(crate) discovery: H3Discovery,
+    /// What it has learnt of that, in all visits.
+    pub(crate) alternatives: Alternatives,
+    /// Where it keeps the digests of what arrives, if somebody wants them.
+    pub(crate) bodies: Option<Rc<Bodies>>,
 }
 
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
         let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
-        Browser { policy, device, compute_spread, sessions, h3 }
+        let (discovery, alternatives) = (H3Discovery::Straight, Alternatives::default());
+        Browser {
+            policy,
+            device,
+            compute_spread,
+            sessions,
+            h3,
+            discovery,
+            alternatives,
+            bodies: None,
+        }
     }
 
     /// Its TLS sessions.
@@ -58,6 +75,18 @@ impl Browser {
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
         Browser { h3, ..self }
+    }
+
+    /// The same browser, which comes to speak HTTP/3 so.
+    #[must_use]
+    pub fn with_discovery(self, discovery: H3Discovery) -> Browser {
+        Browser { discovery, ..self }
+    }
+
+    /// The same browser, which digests what arrives.
+    #[must_use]
+    pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
+        Browser { bodies: Some(bodies), ..self }
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {

@@ -78,7 +78,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let Made { visits, mut notes, shown } = made;
     notes.dedup();
     let endpoints = motions.into_iter().filter_map(endpoint).collect();
-    told.finish(FromClient::Done { visits, endpoints, notes, shown })
+    told.finish(FromClient::Done { visits, endpoints, notes, shown, bodies: Vec::new() })
 }
 
 /// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
@@ -115,6 +115,7 @@ fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
         retransmits: Vec::new(),
         series: motion.samples,
         held: Vec::new(),
+        qlog: String::new(),
     })
 }
 

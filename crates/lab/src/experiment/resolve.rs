@@ -100,6 +100,8 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
         ("transport.quic", &raw.transport.quic),
+        ("stack.h3_discovery", &raw.stack.h3_discovery),
+        ("stack.udp", &raw.stack.udp),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -192,6 +194,10 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         count("stack.pipeline_depth"),
         |s, v| s.stack.pipeline_depth = Some(v as u32),
     )?;
+    grid.vary("stack.h3_discovery", &raw.h3_discovery, choice("stack.h3_discovery"), |s, v| {
+        s.discovery.h3 = v;
+    })?;
+    grid.vary("stack.udp", &raw.udp, choice("stack.udp"), |s, v| s.discovery.udp = v)?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
     })

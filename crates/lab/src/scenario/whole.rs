@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls,
-    Transport,
+    BackgroundTraffic, Client, Clients, Discovery, NetworkSpec, Program, Protocol, Quic, Server,
+    Stack, Tls, Transport,
 };
 
 choice! {
@@ -85,6 +85,9 @@ pub struct Scenario {
     /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
     pub quic: Quic,
+    /// How HTTP/3 is found. Left out of the text where it is known beforehand, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Discovery::is_usual")]
+    pub discovery: Discovery,
     /// Who loads it.
     pub client: Client,
     /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
@@ -114,6 +117,7 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             quic: Quic::default(),
+            discovery: Discovery::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
@@ -141,6 +145,11 @@ impl Scenario {
         if !protocol.is_quic() && !self.quic.is_usual() {
             return Some(
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if !protocol.is_quic() && !self.discovery.is_usual() {
+            return Some(
+                "there is no HTTP/3 to be found or blocked where TCP carries the page: use h3-discovery and udp with h3-deployed or h3-matched",
             );
         }
         if protocol.is_quic() && chromium {
