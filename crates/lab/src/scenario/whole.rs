@@ -152,9 +152,9 @@ impl Scenario {
                 "there is no HTTP/3 to be found or blocked where TCP carries the page: use h3-discovery and udp with h3-deployed or h3-matched",
             );
         }
-        if protocol.is_quic() && chromium {
+        if !self.discovery.is_usual() && chromium {
             return Some(
-                "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
+                "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery straight and UDP open",
             );
         }
         match (self.world, protocol, self.stack.tls) {
