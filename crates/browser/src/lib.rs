@@ -14,6 +14,7 @@ pub mod calibrate;
 #[cfg(target_os = "linux")]
 pub mod chromium;
 mod device;
+mod heads;
 mod loader;
 mod named;
 mod plan;
@@ -26,6 +27,7 @@ pub use alternatives::H3Discovery;
 pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
+pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};

@@ -249,6 +249,11 @@ pub struct How {
     #[arg(long, default_value = "cold", help_heading = "Client")]
     pub view: String,
 
+    /// What requests say of themselves: sized (a few fields and a cookie that makes up the page's size) or recorded (the fields of
+    /// the HAR; where there are none, those of the browser: docs/heads.md).
+    #[arg(long, default_value = "sized", value_name = "WHAT", help_heading = "Client")]
+    pub request_heads: String,
+
     /// Do not load what this host serves (may be given several times).
     #[arg(long, value_name = "HOST", help_heading = "Client")]
     pub block: Vec<String>,

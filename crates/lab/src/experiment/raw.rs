@@ -142,6 +142,7 @@ pub struct RawClient {
     pub cpu: Varied,
     pub browser: Varied,
     pub view: Varied,
+    pub request_heads: Varied,
     pub block: Varied,
 }
 

@@ -283,6 +283,12 @@ fn vary_client(
     })?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
+    grid.vary(
+        "client.request_heads",
+        &raw.request_heads,
+        choice("client.request_heads"),
+        |s, v| s.request_heads = v,
+    )?;
     grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;
     grid.vary("client.block", &raw.block, hosts, |s, v| s.client.blocked_hosts = v)
 }

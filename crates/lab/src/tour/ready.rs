@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, LoadPlan};
+use browser::{Arm, Heads, LoadPlan, Typical};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{H3Discovery, Program, Protocol, Scenario, Tls};
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Tls};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
@@ -90,12 +90,13 @@ impl Ready {
 
     /// The page as this scenario's client loads it.
     pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
-        let arms = self.arms(scenario);
+        let (arms, heads) = (self.arms(scenario), heads(scenario));
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {
+        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && *plan.heads() == heads)
+        {
             return Arc::clone(plan);
         }
-        let plan = Arc::new(LoadPlan::new(Arc::clone(&self.page), arms));
+        let plan = Arc::new(LoadPlan::with_heads(Arc::clone(&self.page), arms, heads));
         plans.push(Arc::clone(&plan));
         plan
     }
@@ -117,6 +118,16 @@ impl Ready {
                 blocked: scenario.client.blocked_hosts.contains(&host.name),
             })
             .collect()
+    }
+}
+
+/// What fills requests' heads. (A browser that does not exist is refused when the scenario is prepared.)
+fn heads(scenario: &Scenario) -> Heads {
+    match scenario.request_heads {
+        RequestHeads::Sized => Heads::Sized,
+        RequestHeads::Recorded => {
+            Typical::named(&scenario.client.browser).map_or(Heads::Sized, Heads::Recorded)
+        }
     }
 }
 

@@ -85,6 +85,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
+    scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
