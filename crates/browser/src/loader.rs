@@ -15,11 +15,12 @@ use record::ObjectRecord;
 use units::Time;
 
 use self::load::Load;
+use crate::alternatives::{Alternatives, H3Discovery};
 use crate::cache::Cache;
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
-use crate::{Device, Policy};
+use crate::{Bodies, Device, Policy};
 
 /// What a browser is.
 pub struct Browser {
@@ -38,6 +39,12 @@ pub struct Browser {
     spdy: spdy::Config,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
+    /// How it comes to speak HTTP/3.
+    pub(crate) discovery: H3Discovery,
+    /// What it has learnt of that, in all visits.
+    pub(crate) alternatives: Alternatives,
+    /// Where it keeps the digests of what arrives, if somebody wants them.
+    pub(crate) bodies: Option<Rc<Bodies>>,
 }
 
 impl Browser {
@@ -51,6 +58,9 @@ impl Browser {
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
             h3: h3::settings::Client::default(),
+            discovery: H3Discovery::Straight,
+            alternatives: Alternatives::default(),
+            bodies: None,
         }
     }
 
@@ -81,6 +91,18 @@ impl Browser {
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
         Browser { h3, ..self }
+    }
+
+    /// The same browser, which comes to speak HTTP/3 so.
+    #[must_use]
+    pub fn with_discovery(self, discovery: H3Discovery) -> Browser {
+        Browser { discovery, ..self }
+    }
+
+    /// The same browser, which digests what arrives.
+    #[must_use]
+    pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
+        Browser { bodies: Some(bodies), ..self }
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
