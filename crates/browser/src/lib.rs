@@ -8,11 +8,14 @@
 #![forbid(unsafe_code)]
 
 mod acquaint;
+mod alternatives;
+mod bodies;
 mod cache;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 pub mod chromium;
 mod device;
+mod heads;
 mod loader;
 mod named;
 mod names;
@@ -22,8 +25,11 @@ mod pool;
 mod thread;
 mod timeline;
 
+pub use alternatives::H3Discovery;
+pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
+pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use names::{Naming, Prefetch};

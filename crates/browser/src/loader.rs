@@ -15,12 +15,13 @@ use record::ObjectRecord;
 use units::Time;
 
 use self::load::Load;
+use crate::alternatives::{Alternatives, H3Discovery};
 use crate::cache::Cache;
 use crate::names::{Names, Naming};
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
-use crate::{Device, Policy};
+use crate::{Bodies, Device, Policy};
 
 /// What a browser is.
 pub struct Browser {
@@ -41,6 +42,12 @@ pub struct Browser {
     h3: h3::settings::Client,
     /// Where it gets addresses from.
     naming: Naming,
+    /// How it comes to speak HTTP/3.
+    pub(crate) discovery: H3Discovery,
+    /// What it has learnt of that, in all visits.
+    pub(crate) alternatives: Alternatives,
+    /// Where it keeps the digests of what arrives, if somebody wants them.
+    pub(crate) bodies: Option<Rc<Bodies>>,
 }
 
 impl Browser {
@@ -55,6 +62,9 @@ impl Browser {
             spdy: spdy::Config::CLIENT,
             h3: h3::settings::Client::default(),
             naming: Naming::default(),
+            discovery: H3Discovery::Straight,
+            alternatives: Alternatives::default(),
+            bodies: None,
         }
     }
 
@@ -91,6 +101,18 @@ impl Browser {
     #[must_use]
     pub fn with_naming(self, naming: Naming) -> Browser {
         Browser { naming, ..self }
+    }
+
+    /// The same browser, which comes to speak HTTP/3 so.
+    #[must_use]
+    pub fn with_discovery(self, discovery: H3Discovery) -> Browser {
+        Browser { discovery, ..self }
+    }
+
+    /// The same browser, which digests what arrives.
+    #[must_use]
+    pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
+        Browser { bodies: Some(bodies), ..self }
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {

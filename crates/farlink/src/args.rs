@@ -1,5 +1,8 @@
 //! What can be typed.
 
+mod discovery;
+mod handshake;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,9 +10,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
-mod handshake;
-
-pub use handshake::Handshake;
+pub use self::discovery::Discovery;
+pub use self::handshake::Handshake;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -113,10 +115,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub pcap: Option<PathBuf>,
 
-    /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines
-    /// of JSON (docs/traces.md; with several arms, the arm's name goes before the extension).
+    /// Write a trace of the median load of each arm (may be given several times, once a kind; docs/traces.md): `tcp` or
+    /// `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, a file an end; `bodies`, digests of
+    /// what arrived. With several arms, the arm's name goes before the extension.
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
-    pub trace: Option<String>,
+    pub trace: Vec<String>,
 
     /// Write a picture of the page at the end of the median load of each arm, as PNG (--client chromium only;
     /// with several arms, the arm's name goes before the extension).
@@ -220,6 +223,9 @@ pub struct How {
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,
 
+    #[command(flatten)]
+    pub discovery: Discovery,
+
     /// Connections to one host at a time (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_per_host: Option<u32>,
@@ -252,6 +258,11 @@ pub struct How {
     /// The browser's cache: cold, warm, both.
     #[arg(long, default_value = "cold", help_heading = "Client")]
     pub view: String,
+
+    /// What requests say of themselves: sized (a few fields and a cookie that makes up the page's size) or recorded (the fields of
+    /// the HAR; where there are none, those of the browser: docs/heads.md).
+    #[arg(long, default_value = "sized", value_name = "WHAT", help_heading = "Client")]
+    pub request_heads: String,
 
     /// Do not load what this host serves (may be given several times).
     #[arg(long, value_name = "HOST", help_heading = "Client")]

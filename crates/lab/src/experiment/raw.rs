@@ -123,6 +123,8 @@ pub struct RawStack {
     pub pipeline_depth: Varied,
     pub security: Varied,
     pub multiplexing: Varied,
+    pub h3_discovery: Varied,
+    pub udp: Varied,
 }
 
 /// `[transport]`
@@ -146,6 +148,7 @@ pub struct RawClient {
     pub cpu: Varied,
     pub browser: Varied,
     pub view: Varied,
+    pub request_heads: Varied,
     pub block: Varied,
 }
 

@@ -110,6 +110,8 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("stack.security", &raw.stack.security),
         ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
+        ("stack.h3_discovery", &raw.stack.h3_discovery),
+        ("stack.udp", &raw.stack.udp),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -204,6 +206,10 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         count("stack.pipeline_depth"),
         |s, v| s.stack.pipeline_depth = Some(v as u32),
     )?;
+    grid.vary("stack.h3_discovery", &raw.h3_discovery, choice("stack.h3_discovery"), |s, v| {
+        s.discovery.h3 = v;
+    })?;
+    grid.vary("stack.udp", &raw.udp, choice("stack.udp"), |s, v| s.discovery.udp = v)?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
     })
@@ -291,6 +297,12 @@ fn vary_client(
     })?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
+    grid.vary(
+        "client.request_heads",
+        &raw.request_heads,
+        choice("client.request_heads"),
+        |s, v| s.request_heads = v,
+    )?;
     grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;
     grid.vary("client.block", &raw.block, hosts, |s, v| s.client.blocked_hosts = v)
 }

@@ -6,15 +6,16 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KnobError, Multiplexing, NetworkSpec, Nuisance,
-    PageRef, Protocol, Quic, Scenario, Security, Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, Discovery, KnobError, Multiplexing, NetworkSpec,
+    Nuisance, PageRef, Protocol, Quic, Scenario, Security, Spacing, Tls, TrafficError, Transport,
+    Udp,
 };
 use lab::{Order, Plan};
 
 use lab::worlds::Worlds;
 use tcp::SpecError;
 
-use crate::args::{How, Load};
+use crate::args::{self, How, Load};
 use crate::failure::Failure;
 
 /// The plan that the arguments come to: a cell an arm.
@@ -34,6 +35,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
     let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
     let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
+    let discovery = discovery(&load.how.discovery)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -41,6 +43,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         scenario.stack.tls = *tls;
         if protocol.is_quic() {
             scenario.quic = quic.clone();
+            scenario.discovery = discovery;
         }
         if *tls != Tls::None {
             scenario.security = security.clone();
@@ -62,6 +65,12 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
         return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
             .hint("add --protocol h2 or spdy".to_owned()));
+    }
+    if load.how.discovery.is_asked_for() && !protocols.iter().any(|protocol| protocol.is_quic()) {
+        let message = "--h3-discovery and --block-udp mean nothing: no arm runs on QUIC";
+        return Err(
+            Failure::bad_input(message).hint("add --protocol h3-deployed or h3-matched".to_owned())
+        );
     }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
@@ -94,6 +103,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
+    scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
     let dns = &how.handshake.dns;
     scenario.resolution = dns
@@ -157,6 +167,12 @@ fn transport(how: &How) -> Result<Transport, Failure> {
 fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Result<K, Failure> {
     let typed = typed.unwrap_or("");
     typed.parse().map_err(|error| Failure::bad_input(format!("{option}: {error}")))
+}
+
+/// How HTTP/3 is found.
+fn discovery(asked: &args::Discovery) -> Result<Discovery, Failure> {
+    let udp = if asked.block_udp { Udp::Blocked } else { Udp::Open };
+    Ok(Discovery { h3: choice(&asked.h3_discovery)?, udp })
 }
 
 /// A list of names, none of them twice.
