@@ -22,26 +22,25 @@ const USUAL_CERTIFICATE_BYTES: usize = 1_600;
 /// The extension that holds the filler: 2.25 is the arc for anybody (ITU-T X.667), as in `assets/generate.sh`.
 const FILLER: [u64; 3] = [2, 25, 102_976];
 
-/// A chain of `bytes` for the public key `subject`, the leaf first; `issuer_key` (PEM, RSA-2048) signs all of it.
+/// A chain of `bytes` for the public key `subject`, the leaf first; `issuer_key` signs all of it.
 ///
 /// # Panics
 /// If a certificate cannot be made, which means that our own keys are broken.
 pub(super) fn chain(
     subject: &impl PublicKeyData,
-    issuer_key: &str,
+    issuer_key: &KeyPair,
     bytes: usize,
 ) -> Vec<CertificateDer<'static>> {
     let bytes = bytes.clamp(LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES);
     let count = bytes.div_ceil(USUAL_CERTIFICATE_BYTES);
-    let key = KeyPair::from_pem(issuer_key).expect("the committed key is PKCS#8");
     let share = bytes / count;
     (0..count)
         .map(|depth| {
             // The leaf takes what does not divide.
             let size = if depth == 0 { bytes - share * (count - 1) } else { share };
             match depth {
-                0 => certificate(subject, &key, depth, size),
-                _ => certificate(&key, &key, depth, size),
+                0 => certificate(subject, issuer_key, depth, size),
+                _ => certificate(issuer_key, issuer_key, depth, size),
             }
         })
         .collect()
@@ -94,19 +93,17 @@ fn named(depth: usize, slack: usize) -> CertificateParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tls::identity::Identity;
 
     #[test]
     fn chains_have_the_chosen_size_for_every_key() {
-        let issuer = include_str!("../../assets/rsa-key.pem");
-        let keys = [
-            include_str!("../../assets/ed25519-key.pem"),
-            include_str!("../../assets/ecdsa-key.pem"),
-            issuer,
-        ];
-        for key in keys {
-            let key = KeyPair::from_pem(key).unwrap();
-            for (bytes, count) in [(1_000, 1), (1_013, 1), (2_656, 2), (4_000, 3), (6_000, 4)] {
-                let chain = chain(&key, issuer, bytes);
+        let issuer = Identity::Rsa2048.key_pair();
+        for identity in Identity::ALL {
+            let key = identity.key_pair();
+            for (bytes, count) in
+                [(1_000, 1), (1_013, 1), (1_601, 2), (2_656, 2), (4_000, 3), (6_000, 4)]
+            {
+                let chain = chain(&key, &issuer, bytes);
                 assert_eq!(chain.iter().map(|one| one.len()).sum::<usize>(), bytes);
                 assert_eq!(chain.len(), count, "{bytes}");
             }

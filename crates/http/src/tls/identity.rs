@@ -86,9 +86,14 @@ impl Identity {
         }
     }
 
+    /// The key, as certificates are made with it.
+    pub(super) fn key_pair(self) -> KeyPair {
+        let key = private_key(self.key_pem().as_bytes());
+        KeyPair::try_from(&key).expect("the committed key is PKCS#8")
+    }
+
     fn made_chain(self, bytes: usize) -> Vec<CertificateDer<'static>> {
-        let key = KeyPair::from_pem(self.key_pem()).expect("the committed key is PKCS#8");
-        chain::chain(&key, Identity::Rsa2048.key_pem(), bytes)
+        chain::chain(&self.key_pair(), &Identity::Rsa2048.key_pair(), bytes)
     }
 
     /// A made chain, made once a process.
@@ -166,9 +171,12 @@ fn read(chain: &[u8], key: &[u8]) -> Fixture {
     Fixture { chain, key: signing_key(key) }
 }
 
+fn private_key(pem: &[u8]) -> PrivateKeyDer<'static> {
+    PrivateKeyDer::from_pem_slice(pem).expect("the committed key is PEM")
+}
+
 fn signing_key(pem: &[u8]) -> Arc<dyn rustls::sign::SigningKey> {
-    let key = PrivateKeyDer::from_pem_slice(pem).expect("the committed key is PEM");
-    any_supported_type(&key).expect("the committed key is Ed25519, RSA or ECDSA")
+    any_supported_type(&private_key(pem)).expect("the committed key is Ed25519, RSA or ECDSA")
 }
 
 #[cfg(test)]
