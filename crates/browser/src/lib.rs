@@ -17,6 +17,7 @@ mod named;
 mod plan;
 mod policy;
 mod pool;
+mod priorities;
 mod thread;
 mod timeline;
 
@@ -26,3 +27,4 @@ pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};
 pub use policy::Policy;
+pub use priorities::{Priorities, PrioritiesError};

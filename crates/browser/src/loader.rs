@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
+use http_stack::h2::{self, Shape};
 use http_stack::h3;
 use http_stack::tls::{ClientSessions, Security};
 use record::ObjectRecord;
@@ -32,6 +33,8 @@ pub struct Browser {
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: ClientSessions,
+    /// How it speaks HTTP/2.
+    h2: h2::settings::Client,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
 }
@@ -39,8 +42,9 @@ pub struct Browser {
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
-        let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
-        Browser { policy, device, compute_spread, sessions, h3 }
+        let sessions = ClientSessions::default();
+        let (h2, h3) = (h2::settings::Client::default(), h3::settings::Client::default());
+        Browser { policy, device, compute_spread, sessions, h2, h3 }
     }
 
     /// Its TLS sessions.
@@ -54,6 +58,12 @@ impl Browser {
         Browser { sessions, ..self }
     }
 
+    /// The same browser with requests over HTTP/2 that depend on each other so.
+    #[must_use]
+    pub fn with_dependencies(self, dependencies: Option<Shape>) -> Browser {
+        Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
+    }
+
     /// The same browser with HTTP/3 set so.
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
@@ -62,8 +72,8 @@ impl Browser {
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
-        let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
-        Opening { h3, pipelined, ..opening.sessions(&self.sessions) }
+        let (h2, h3, pipelined) = (self.h2, self.h3.clone(), arm.pipelined);
+        Opening { h2, h3, pipelined, ..opening.sessions(&self.sessions) }
     }
 }
 

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
 use http_stack::tls::Security;
+use http_stack::{Precedence, Priority};
 use page::{After, Host, Object, Page};
+
+use crate::priorities::Priorities;
 
 /// How one host is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,10 @@ pub struct Arm {
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
     arms: Vec<Arm>,
+    priorities: Option<Priorities>,
     pub(crate) requests: Vec<http::Request<Bytes>>,
+    /// How each object is preferred.
+    pub(crate) precedences: Vec<Precedence>,
     pub(crate) reveals: Vec<Reveals>,
 }
 
@@ -70,19 +76,43 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// Makes `page` ready, with one arm a host.
+    /// Makes `page` ready, with one arm a host. Objects have the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing.
     ///
     /// # Panics
     /// If the arms are not as many as the hosts.
     pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
+        LoadPlan::prioritised(page, arms, None)
+    }
+
+    /// The same, with objects preferred as `priorities` say, if they are given.
+    ///
+    /// # Panics
+    /// If the arms are not as many as the hosts.
+    pub fn prioritised(
+        page: Arc<Page>,
+        arms: Vec<Arm>,
+        priorities: Option<Priorities>,
+    ) -> LoadPlan {
         assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
-        let requests = page
-            .objects
-            .iter()
-            .map(|object| request(object, page.host_of(object), arms[object.host.0 as usize]))
-            .collect();
+        let request = |object: &Object| {
+            let arm = arms[object.host.0 as usize];
+            let said = priorities.as_ref().filter(|_| matches!(arm.protocol, Protocol::H2 | Protocol::H3));
+            let field = said.and_then(|priorities| priorities.field(object.kind));
+            request(object, page.host_of(object), arm, field)
+        };
+        let requests = page.objects.iter().map(request).collect();
+        let precedence = |object: &Object| match &priorities {
+            None => urgency(object.priority).into(),
+            Some(priorities) => priorities.precedence(object.kind),
+        };
+        let precedences = page.objects.iter().map(precedence).collect();
         let reveals = reveals(&page);
-        LoadPlan { page, arms, requests, reveals }
+        LoadPlan { page, arms, priorities, requests, precedences, reveals }
+    }
+
+    /// By what objects are preferred, if not by the page's own priorities.
+    pub fn priorities(&self) -> Option<&Priorities> {
+        self.priorities.as_ref()
     }
 
     /// How each host is spoken to, in the page's order.
@@ -92,6 +122,16 @@ impl LoadPlan {
 
     pub(crate) fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
+    }
+}
+
+fn urgency(priority: page::Priority) -> Priority {
+    match priority {
+        page::Priority::Highest => Priority::Highest,
+        page::Priority::High => Priority::High,
+        page::Priority::Medium => Priority::Medium,
+        page::Priority::Low => Priority::Low,
+        page::Priority::Lowest => Priority::Lowest,
     }
 }
 
@@ -114,12 +154,20 @@ fn reveals(page: &Page) -> Vec<Reveals> {
     all
 }
 
+/// RFC 9218 section 5.
+const PRIORITY: &str = "priority";
+
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
 /// A request whose head has the page's size: the fields that every browser sends, and a cookie that
 /// makes up the rest. The cookie is the same for all requests to a host, as cookies are, so that
 /// header compression finds what it would find.
-fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
+fn request(
+    object: &Object,
+    host: &Host,
+    arm: Arm,
+    priority: Option<String>,
+) -> http::Request<Bytes> {
     let scheme = if arm.security == Security::None { "http" } else { "https" };
     let uri = uri(scheme, host, object);
     let accept = match object.kind {
@@ -131,6 +179,10 @@ fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
     let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
     let mut size = head_bytes(object, host);
     let mut request = http::Request::builder().method(object.method.as_str()).uri(uri);
+    if let Some(value) = priority {
+        size += PRIORITY.len() + value.len() + FIELD;
+        request = request.header(PRIORITY, value);
+    }
     let target = object.request_header_bytes as usize;
     for (name, value) in fields {
         let line = name.as_str().len() + value.len() + FIELD;

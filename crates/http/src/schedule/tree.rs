@@ -74,12 +74,13 @@ impl Schedule for Tree {
         let Signal::Dependency(dependency) = signal else { return };
         // A stream cannot depend on itself (section 5.3.1), and one on something unknown has the default.
         let is_sound = dependency.parent != stream && stream != ROOT;
-        let is_known = self.nodes.contains_key(&dependency.parent);
+        if !is_sound {
+            return;
+        }
         self.grow(stream);
-        if is_sound && is_known {
-            self.depend(stream, dependency);
-        } else if is_sound {
-            self.depend(stream, Dependency::default());
+        match self.nodes.contains_key(&dependency.parent) {
+            true => self.depend(stream, dependency),
+            false => self.depend(stream, Dependency::default()),
         }
     }
 }

@@ -141,6 +141,7 @@ pub struct RawClient {
     pub browser: Varied,
     pub view: Varied,
     pub block: Varied,
+    pub priorities: Varied,
 }
 
 /// `[server]`
@@ -150,4 +151,7 @@ pub struct RawServer {
     pub origins: Varied,
     pub workers: Varied,
     pub service_time: Varied,
+    pub scheduler: Varied,
+    pub frame: Varied,
+    pub unsent: Varied,
 }

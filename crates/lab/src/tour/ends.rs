@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Arm, Browser, Device, Policy};
+use browser::{Arm, Browser, Device, Policy, Priorities};
 use chance::{Source, Stream};
 use http_stack::h3;
 use http_stack::server::Acceptor;
@@ -15,8 +15,8 @@ use page::Host;
 use proxy::{Listen, Origin, Workers};
 
 use super::observed::Detail;
-use super::quic;
 use super::ready::Ready;
+use super::{quic, serving};
 use crate::scenario::{Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -62,6 +62,8 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
+    let priorities = serving::priorities(scenario)?;
+    let browser = browser.with_dependencies(priorities.as_ref().and_then(Priorities::tree));
     Ok(browser.with_h3(quic::client(scenario)))
 }
 
@@ -96,7 +98,7 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
-    let quic = quic::server(scenario);
+    let (quic, sending) = (quic::server(scenario), scenario.serving);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
@@ -104,6 +106,7 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        serving::set(&mut acceptor, sending);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }

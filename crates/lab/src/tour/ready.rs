@@ -68,15 +68,22 @@ impl Ready {
     }
 
     /// The page as this scenario's client loads it.
-    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
+    ///
+    /// # Errors
+    /// If its priorities cannot be read.
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
         let arms = self.arms(scenario);
+        let priorities = super::serving::priorities(scenario)?;
+        let is_it =
+            |plan: &LoadPlan| plan.arms() == arms && plan.priorities() == priorities.as_ref();
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {
-            return Arc::clone(plan);
+        if let Some(plan) = plans.iter().find(|plan| is_it(plan)) {
+            return Ok(Arc::clone(plan));
         }
-        let plan = Arc::new(LoadPlan::new(Arc::clone(&self.page), arms));
+        let plan = LoadPlan::prioritised(Arc::clone(&self.page), arms, priorities);
+        let plan = Arc::new(plan);
         plans.push(Arc::clone(&plan));
-        plan
+        Ok(plan)
     }
 
     /// How each host is spoken to.

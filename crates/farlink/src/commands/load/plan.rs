@@ -6,15 +6,15 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Quic,
-    Scenario, Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, PrioritiesRef,
+    Protocol, Quic, Scenario, Serving, Spacing, Tls, TrafficError, Transport, Unsent,
 };
 use lab::{Order, Plan};
 
 use lab::worlds::Worlds;
 use tcp::SpecError;
 
-use crate::args::{How, Load};
+use crate::args::{self, How, Load};
 use crate::failure::Failure;
 
 /// The plan that the arguments come to: a cell an arm.
@@ -86,6 +86,8 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let service = units::parse::duration(&how.service_time)
         .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;
     scenario.server.service_time_ns = u64::try_from(service.as_nanos()).unwrap_or(u64::MAX);
+    scenario.priorities = how.order.priorities.as_deref().map(priorities);
+    scenario.serving = serving(&how.order)?;
     if how.no_nuisance {
         scenario.nuisance = Nuisance::Off;
     }
@@ -131,6 +133,23 @@ fn transport(how: &How) -> Result<Transport, Failure> {
         transport.client = client.parse().map_err(|error| bad("--client-tcp", error))?;
     }
     Ok(transport)
+}
+
+/// A mapping of resource types to priorities; whether there is such is seen when the scenario is prepared.
+fn priorities(name: &str) -> PrioritiesRef {
+    PrioritiesRef { name: name.to_owned(), digest: lab::tour::priorities_digest(name) }
+}
+
+/// How servers send.
+fn serving(order: &args::Order) -> Result<Serving, Failure> {
+    let bad = |option: &str, error: String| Failure::bad_input(format!("{option}: {error}"));
+    let frame = order.frame.as_deref().map(Serving::parse_frame).transpose();
+    let unsent = order.unsent.as_deref().map(Unsent::parse).transpose();
+    Ok(Serving {
+        scheduler: order.scheduler.as_deref().map(choice).transpose()?,
+        frame_bytes: frame.map_err(|error| bad("--frame", error))?,
+        unsent: unsent.map_err(|error| bad("--unsent", error))?,
+    })
 }
 
 /// QUIC's knobs.
