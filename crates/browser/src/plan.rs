@@ -96,7 +96,8 @@ impl LoadPlan {
         assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
         let request = |object: &Object| {
             let arm = arms[object.host.0 as usize];
-            let said = priorities.as_ref().filter(|_| matches!(arm.protocol, Protocol::H2 | Protocol::H3));
+            let said =
+                priorities.as_ref().filter(|_| matches!(arm.protocol, Protocol::H2 | Protocol::H3));
             let field = said.and_then(|priorities| priorities.field(object.kind));
             request(object, page.host_of(object), arm, field)
         };

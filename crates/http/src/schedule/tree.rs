@@ -198,11 +198,7 @@ impl Tree {
     }
 
     /// Serves `stream`, or, if it has nothing to send or is blocked, one of those that depend on it; gives how much was sent.
-    fn serve_below(
-        &mut self,
-        stream: u32,
-        serve: &mut dyn FnMut(u32) -> Served,
-    ) -> Option<usize> {
+    fn serve_below(&mut self, stream: u32, serve: &mut dyn FnMut(u32) -> Served) -> Option<usize> {
         if self.node(stream).is_ready {
             match serve(stream) {
                 Served::Chunk(bytes) => return Some(bytes),
@@ -232,7 +228,8 @@ impl Tree {
     /// Forgets the oldest node that has nothing to send below it, and shares its weight among those that depended on it
     /// (section 5.3.4).
     fn prune(&mut self) {
-        let mut idle = self.nodes.iter().filter(|(stream, node)| **stream != ROOT && node.active == 0);
+        let mut idle =
+            self.nodes.iter().filter(|(stream, node)| **stream != ROOT && node.active == 0);
         let Some(oldest) = idle.next().map(|(stream, _)| *stream) else { return };
         self.detach(oldest);
         let Some(node) = self.nodes.remove(&oldest) else { return };
@@ -306,7 +303,8 @@ mod tests {
         // Section 5.3.3, figure 6: A, with B and C below it, D and E below C, F below D, is made dependent on D.
         let (a, b, c, d, e, f) = (1, 3, 5, 7, 9, 11);
         let mut signals = vec![(a, on(0, 16, false))];
-        signals.extend([(b, a), (c, a), (d, c), (e, c), (f, d)].map(|(s, p)| (s, on(p, 16, false))));
+        signals
+            .extend([(b, a), (c, a), (d, c), (e, c), (f, d)].map(|(s, p)| (s, on(p, 16, false))));
         let mut plain = tree(&signals);
         plain.signal(a, on(d, 16, false));
         let parents = |tree: &Tree| [a, b, c, d, e, f].map(|stream| tree.node(stream).parent);

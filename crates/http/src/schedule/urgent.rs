@@ -53,12 +53,7 @@ pub(super) struct Urgent {
 
 impl Urgent {
     pub(super) fn new(heed: Heed) -> Urgent {
-        Urgent {
-            heed,
-            said: BTreeMap::new(),
-            ready: BTreeSet::new(),
-            levels: Default::default(),
-        }
+        Urgent { heed, said: BTreeMap::new(), ready: BTreeSet::new(), levels: Default::default() }
     }
 
     fn urgency(&self, stream: u32) -> Urgency {

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, PrioritiesRef, Program, Protocol, Quic, Scheduler, Server,
-    Serving, Stack, Tls,
-    Transport,
+    BackgroundTraffic, Client, Clients, NetworkSpec, PrioritiesRef, Program, Protocol, Quic,
+    Scheduler, Server, Serving, Stack, Tls, Transport,
 };
 
 choice! {
@@ -208,9 +207,9 @@ impl Scenario {
                     "the scheduler reads priorities that the client does not send: add priorities (chrome, safari, equal or a file)",
                 )
             }
-            _ if frame_bytes.is_some() && (is_h1 || protocol.is_quic()) => Some(
-                "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy",
-            ),
+            _ if frame_bytes.is_some() && (is_h1 || protocol.is_quic()) => {
+                Some("frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")
+            }
             _ if unsent.is_some() && protocol.is_quic() => Some(
                 "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
             ),

@@ -31,8 +31,7 @@ impl Library {
         }
         let refuse = |message: String| Refusal { message, hint: None };
         let priorities = super::serving::priorities(scenario).map_err(refuse)?;
-        let contradiction =
-            priorities.and_then(|it| super::serving::contradiction(scenario, &it));
+        let contradiction = priorities.and_then(|it| super::serving::contradiction(scenario, &it));
         contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))
     }
 
