@@ -45,7 +45,7 @@ pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
 }
 
 /// The scheduler of this name.
-fn scheduler(scheduler: Scheduler) -> http_stack::Scheduler {
+pub(super) fn scheduler(scheduler: Scheduler) -> http_stack::Scheduler {
     match scheduler {
         Scheduler::Fifo => http_stack::Scheduler::Fifo,
         Scheduler::RoundRobin => http_stack::Scheduler::RoundRobin,
