@@ -20,6 +20,7 @@ mod named;
 mod plan;
 mod policy;
 mod pool;
+mod priorities;
 mod thread;
 mod timeline;
 
@@ -30,5 +31,6 @@ pub use device::{Device, DeviceError};
 pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
-pub use plan::{Arm, LoadPlan};
+pub use plan::{Arm, Asking, LoadPlan};
 pub use policy::Policy;
+pub use priorities::{Priorities, PrioritiesError};
