@@ -68,6 +68,7 @@ pub enum QuicError {
 }
 
 const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic or cc=newreno";
+const NO_MIGRATION: &str = "a connection cannot migrate here: a simulated or emulated client has one address all its life; leave `migration` out";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
 
 impl Quic {
@@ -92,6 +93,7 @@ impl Quic {
             ("0rtt", "on") => self.early_data = Some(true),
             ("0rtt", "off") => self.early_data = Some(false),
             ("0rtt", _) => return Err(bad("0rtt", "on or off")),
+            ("migration", _) => return Err(QuicError::Refused(NO_MIGRATION)),
             ("pacing", _) => return Err(QuicError::Refused(ALWAYS_PACED)),
             _ => return Err(QuicError::UnknownKnob { name: knob.to_owned() }),
         }
@@ -158,6 +160,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_refused_by_name() {
         assert!(refusal("cc=bbr").contains("BBR"));
+        assert!(refusal("migration=on").contains("one address"));
         assert!(refusal("pacing=off").contains("quinn always paces"));
         assert_eq!(
             refusal("cc=vegas"),
