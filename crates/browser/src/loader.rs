@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
-use http_stack::h3;
 use http_stack::tls::{ClientSessions, Security};
+use http_stack::{h2, h3, spdy};
 use record::ObjectRecord;
 use units::Time;
 
@@ -33,6 +33,10 @@ pub struct Browser {
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: ClientSessions,
+    /// How it speaks HTTP/2.
+    h2: h2::settings::Client,
+    /// How it speaks SPDY.
+    spdy: spdy::Config,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
     /// How it comes to speak HTTP/3.
@@ -46,16 +50,16 @@ pub struct Browser {
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
-        let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
-        let (discovery, alternatives) = (H3Discovery::Straight, Alternatives::default());
         Browser {
             policy,
             device,
             compute_spread,
-            sessions,
-            h3,
-            discovery,
-            alternatives,
+            sessions: ClientSessions::default(),
+            h2: h2::settings::Client::CHROME,
+            spdy: spdy::Config::CLIENT,
+            h3: h3::settings::Client::default(),
+            discovery: H3Discovery::Straight,
+            alternatives: Alternatives::default(),
             bodies: None,
         }
     }
@@ -69,6 +73,18 @@ impl Browser {
     #[must_use]
     pub fn with_sessions(self, sessions: ClientSessions) -> Browser {
         Browser { sessions, ..self }
+    }
+
+    /// The same browser with HTTP/2 set so.
+    #[must_use]
+    pub fn with_h2(self, h2: h2::settings::Client) -> Browser {
+        Browser { h2, ..self }
+    }
+
+    /// The same browser with SPDY set so.
+    #[must_use]
+    pub fn with_spdy(self, spdy: spdy::Config) -> Browser {
+        Browser { spdy, ..self }
     }
 
     /// The same browser with HTTP/3 set so.
@@ -91,8 +107,13 @@ impl Browser {
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
-        let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
-        Opening { h3, pipelined, ..opening.sessions(&self.sessions) }
+        Opening {
+            h2: self.h2,
+            spdy: self.spdy,
+            h3: self.h3.clone(),
+            pipelined: arm.pipelined,
+            ..opening.sessions(&self.sessions)
+        }
     }
 }
 

@@ -151,7 +151,12 @@ fn request(
             panic!("a page that passed its check makes a request, but {}: {error}", object.url)
         })
     };
-    let mut request = http::Request::builder().method(object.method.as_str()).uri(uri);
+    let version = match arm.protocol {
+        Protocol::H10 => http::Version::HTTP_10,
+        _ => http::Version::HTTP_11,
+    };
+    let mut request =
+        http::Request::builder().method(object.method.as_str()).uri(uri).version(version);
     if let Some(fields) = fields {
         let mut request = whole(request);
         *request.headers_mut() = fields;
@@ -187,7 +192,7 @@ fn uri(scheme: &str, host: &Host, object: &Object) -> String {
 /// `: ` and the line's end.
 const FIELD: usize = 4;
 
-/// Request line, `Host` and the empty line.
+/// Request line (which has one length in HTTP/1.0 and HTTP/1.1), `Host` and the empty line.
 fn head_bytes(object: &Object, host: &Host) -> usize {
     let request_line = object.method.len() + 1 + object.path.len() + " HTTP/1.1\r\n".len();
     request_line + "Host".len() + host.name.len() + FIELD + "\r\n".len()

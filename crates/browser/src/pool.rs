@@ -170,7 +170,7 @@ impl Pool {
                 let mut inner = self.inner.borrow_mut();
                 let group = inner.group(origin);
                 let limit = match group.arm.protocol {
-                    Protocol::H1 => self.browser.policy.connections_per_host,
+                    Protocol::H10 | Protocol::H1 => self.browser.policy.connections_per_host,
                     Protocol::H2 | Protocol::Spdy(_) | Protocol::H3 => 1,
                 };
                 if !group.is_short() || group.open >= limit {

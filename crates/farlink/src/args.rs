@@ -183,7 +183,7 @@ pub struct How {
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
     pub start_spacing: String,
 
-    /// Protocols, separated by commas: h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
+    /// Protocols, separated by commas: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
     /// ships it; short: h3), h3-matched (QUIC set as TCP is), recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
@@ -208,6 +208,11 @@ pub struct How {
     /// Initial window, in segments (default: the generation's).
     #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
     pub initial_window: Option<u32>,
+
+    /// Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,
+    /// header-compression=off (docs/protocols.md).
+    #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
+    pub multiplexing: Option<String>,
 
     /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]

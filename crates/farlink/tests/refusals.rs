@@ -227,8 +227,8 @@ fn experiments_with_keys_and_values_that_mean_nothing() {
         &["e.toml:14:12: the grid has 0 scenarios, because `stack.protocol` is an empty list"],
     );
     refuses_experiment(
-        &with("\"h2\"]", "\"h1.0\"]"),
-        &["e.toml:14:19: ", "`h1.0` is not supported yet"],
+        &with("\"h2\"]", "\"gopher\"]"),
+        &["e.toml:14:19: ", "unknown protocol `gopher`"],
     );
     refuses_experiment(
         &with("\"cable\"", "\"cabel\""),

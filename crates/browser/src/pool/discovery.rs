@@ -32,7 +32,7 @@ impl Origin {
     pub(crate) fn new(host: &str, arm: Arm) -> Origin {
         let carrier = match arm.protocol {
             Protocol::H3 => Carrier::Quic,
-            Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
+            Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
         };
         Origin { host: host.to_owned(), secure: arm.security != Security::None, carrier }
     }

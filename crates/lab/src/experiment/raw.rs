@@ -117,6 +117,7 @@ pub struct RawStack {
     pub connections_per_host: Varied,
     pub connections_total: Varied,
     pub pipeline_depth: Varied,
+    pub multiplexing: Varied,
     pub h3_discovery: Varied,
     pub udp: Varied,
 }

@@ -15,8 +15,8 @@ use page::Host;
 use proxy::{Listen, Origin, UdpPort, Workers};
 
 use super::observed::Detail;
-use super::quic;
 use super::ready::Ready;
+use super::{multiplexing, quic};
 use crate::scenario::{H3Discovery, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -66,7 +66,12 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         H3Discovery::Straight => browser::H3Discovery::Straight,
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
     };
-    Ok(browser.with_h3(quic::client(scenario)).with_discovery(discovery))
+    let knobs = &scenario.multiplexing;
+    Ok(browser
+        .with_h2(multiplexing::h2_client(knobs))
+        .with_spdy(multiplexing::spdy_client(knobs))
+        .with_h3(quic::client(scenario))
+        .with_discovery(discovery))
 }
 
 /// Private addresses, one a host.
@@ -100,6 +105,8 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
+    let h2 = multiplexing::h2_server(&scenario.multiplexing);
+    let spdy = multiplexing::spdy_server(&scenario.multiplexing);
     let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
@@ -109,6 +116,7 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        (acceptor.h2, acceptor.spdy) = (h2, spdy);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }

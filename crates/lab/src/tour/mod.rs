@@ -10,6 +10,7 @@ mod catalogue;
 mod ends;
 mod library;
 mod limits;
+mod multiplexing;
 mod networks;
 mod observed;
 mod proof;

@@ -135,6 +135,7 @@ fn heads(scenario: &Scenario) -> Heads {
 /// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
 fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
+        (Protocol::H10, _) => tls::Protocol::H10,
         (Protocol::Spdy, _) => tls::Protocol::Spdy(Version::V31),
         (Protocol::Spdy3, _) => tls::Protocol::Spdy(Version::V3),
         (Protocol::Spdy2, _) => tls::Protocol::Spdy(Version::V2),

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, Discovery, NetworkSpec, Nuisance, PageRef, Protocol,
-    Quic, Scenario, Spacing, Tls, TrafficError, Transport, Udp,
+    BackgroundTraffic, ChoiceError, Clients, Discovery, KnobError, Multiplexing, NetworkSpec,
+    Nuisance, PageRef, Protocol, Quic, Scenario, Spacing, Tls, TrafficError, Transport, Udp,
 };
 use lab::{Order, Plan};
 
@@ -31,7 +31,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let common = common(load, worlds)?;
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
-    let (quic, discovery) = (quic(load)?, discovery(&load.how.discovery)?);
+    let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
+    let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
+    let discovery = discovery(&load.how.discovery)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -41,12 +43,19 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
             scenario.quic = quic.clone();
             scenario.discovery = discovery;
         }
+        if protocol.is_multiplexed() {
+            scenario.multiplexing = multiplexing.clone();
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
     if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
+    if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
+        return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
+            .hint("add --protocol h2 or spdy".to_owned()));
     }
     if load.how.discovery.is_asked_for() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         let message = "--h3-discovery and --block-udp mean nothing: no arm runs on QUIC";
@@ -141,10 +150,10 @@ fn transport(how: &How) -> Result<Transport, Failure> {
     Ok(transport)
 }
 
-/// QUIC's knobs.
-fn quic(load: &Load) -> Result<Quic, Failure> {
-    let knobs = load.how.quic.as_deref().unwrap_or("");
-    knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
+/// A list of knobs.
+fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Result<K, Failure> {
+    let typed = typed.unwrap_or("");
+    typed.parse().map_err(|error| Failure::bad_input(format!("{option}: {error}")))
 }
 
 /// How HTTP/3 is found.
