@@ -123,7 +123,10 @@ impl Incoming {
         transport.max_concurrent_bidi_streams(self.settings.streams.into());
         transport.send_fairness(self.settings.scheduler != Scheduler::Fifo);
         self.config.transport_config(Arc::new(transport));
-        let connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        let mut connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        // A large ClientHello (Chromium's) comes in two packets: until it is whole the client's limits are unknown, and quinn never wakes who
+        // waits for a stream meanwhile.
+        connecting.handshake_data().await?;
         // Requests that came with the first flight are answered without waiting for the client's last.
         let (connection, complete) = connecting
             .into_0rtt()
