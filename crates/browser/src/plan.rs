@@ -113,6 +113,14 @@ impl LoadPlan {
         &self.arms
     }
 
+    /// The hosts of what waits for this object.
+    pub(crate) fn named_hosts(&self, object: usize) -> impl Iterator<Item = &str> {
+        let reveals = &self.reveals[object];
+        let bytes = reveals.bytes.iter().map(|(_, reveal)| reveal);
+        let revealed = reveals.head.iter().chain(bytes).chain(&reveals.end);
+        revealed.map(|reveal| self.page.host_of(&self.page.objects[reveal.object]).name.as_str())
+    }
+
     pub(crate) fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
     }

@@ -8,6 +8,7 @@
 mod acceptor;
 pub mod alt_svc;
 pub mod client;
+pub mod dns;
 pub mod h1;
 pub mod h2;
 pub mod h3;

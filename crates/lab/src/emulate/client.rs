@@ -31,7 +31,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     });
     let (ready, plan, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
     let visitor = Visitor::of(scenario, order.seed, order.client);
-    let sessions = ClientSessions::new(Detail::Records.tls(visitor.source(), "client"));
+    let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
+    let sessions = ClientSessions::new(tls);
     let bodies = order.detail.bodies();
     let browser = browser.with_sessions(sessions);
     let browser = Rc::new(match &bodies {

@@ -49,6 +49,9 @@ async fn work(
     if let Some(background) = tour::Background::of(&order.scenario, arms) {
         background.serve(&Detail::Records.tls(source, "server/traffic"))?;
     }
+    if let Some(resolver) = tour::Resolver::of(&order.scenario, &ready.page) {
+        resolver.start()?;
+    }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();
     let (answers, to_send) = std::sync::mpsc::channel();

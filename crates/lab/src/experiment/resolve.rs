@@ -17,7 +17,7 @@ use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
     BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, PrioritiesRef,
-    Scenario, Serving, Spacing, Tcp, Transport, Unsent,
+    Resolution, Scenario, Security, Serving, Spacing, Tcp, Transport, Unsent,
 };
 
 /// The experiment format that this version reads.
@@ -85,6 +85,7 @@ pub(crate) fn cells(
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
+    grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, knobs("transport.quic"), |s, v| {
@@ -111,6 +112,8 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("server.unsent", &raw.server.unsent),
         ("client.priorities", &raw.client.priorities),
         ("transport.quic", &raw.transport.quic),
+        ("stack.security", &raw.stack.security),
+        ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
         ("stack.h3_discovery", &raw.stack.h3_discovery),
         ("stack.udp", &raw.stack.udp),
@@ -188,6 +191,8 @@ fn is_usual(key: &str) -> bool {
 fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError> {
     let count = |key| integer(key, 1..=10_000);
     grid.vary("stack.tls", &raw.tls, choice("stack.tls"), |s, v| s.stack.tls = v)?;
+    let turned = knobs::<Security>("stack.security");
+    grid.vary("stack.security", &raw.security, turned, |s, v| s.security = v)?;
     grid.vary(
         "stack.connections_per_host",
         &raw.connections_per_host,

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::choice::choice;
 use super::{
     BackgroundTraffic, Client, Clients, Discovery, Multiplexing, NetworkSpec, PrioritiesRef,
-    Program, Protocol, Quic, RequestHeads, Scheduler, Server, Serving, Stack, Tls, Transport,
+    Program, Protocol, Quic, RequestHeads, Resolution, Scheduler, Security, Server, Serving, Stack,
+    Tls, Transport,
 };
 
 choice! {
@@ -117,6 +118,12 @@ pub struct Scenario {
     /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
     #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
     pub traffic: BackgroundTraffic,
+    /// What is turned in TLS. Left out of the text where nothing is, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Security::is_usual")]
+    pub security: Security,
+    /// How names become addresses. Left out of the text where a hosts file says it, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
+    pub resolution: Resolution,
 }
 
 impl Scenario {
@@ -141,6 +148,8 @@ impl Scenario {
             world: World::Sim,
             release: Release::Single,
             traffic: BackgroundTraffic::default(),
+            security: Security::default(),
+            resolution: Resolution::default(),
         }
     }
 
@@ -188,6 +197,15 @@ impl Scenario {
         }
         if let Some(contradiction) = self.order_contradiction() {
             return Some(contradiction);
+        }
+        let program = self.client.program;
+        if let Some(why) = self.security.contradiction(protocol, self.stack.tls, program) {
+            return Some(why);
+        }
+        if chromium && !self.resolution.is_by_hosts() {
+            return Some(
+                "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`",
+            );
         }
         match (self.world, protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(

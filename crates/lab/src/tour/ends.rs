@@ -16,7 +16,7 @@ use proxy::{Listen, Origin, UdpPort, Workers};
 
 use super::observed::Detail;
 use super::ready::Ready;
-use super::{multiplexing, quic, serving};
+use super::{multiplexing, quic, resolution, security, serving};
 use crate::scenario::{H3Discovery, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -73,7 +73,8 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         .with_spdy(multiplexing::spdy_client(knobs))
         .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
         .with_h3(quic::client(scenario))
-        .with_discovery(discovery))
+        .with_discovery(discovery)
+        .with_naming(resolution::naming(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -95,7 +96,7 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
 
 /// The origin servers, each with where and how it listens, in the order of the page's hosts.
 pub(crate) fn origins<'a>(
-    scenario: &Scenario,
+    scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
@@ -113,7 +114,8 @@ pub(crate) fn origins<'a>(
     let site = ready.site(scenario);
     let sending = scenario.serving;
     arms.iter().enumerate().map(move |(index, arm)| {
-        let mut tls = detail.tls(source, &format!("server/{index}"));
+        let mut tls =
+            security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
         if program == Program::Chromium {
             // It knows no Ed25519, and offers all that it speaks.
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);

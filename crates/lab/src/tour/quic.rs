@@ -5,7 +5,7 @@ use http_stack::h3::settings::{Client, Congestion, Quinn, Server, Transport};
 use tcp::Config;
 
 use super::serving;
-use crate::scenario::{Protocol, Quic, QuicCongestion, Scenario};
+use crate::scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), which initial windows count.
 const PACKET_BYTES: u64 = 1_200;
@@ -13,7 +13,11 @@ const PACKET_BYTES: u64 = 1_200;
 /// The client's end.
 pub(super) fn client(scenario: &Scenario) -> Client {
     let client = Client::over(transport(scenario, scenario.transport.client.config()));
-    Client { early_data: scenario.quic.early_data.unwrap_or(client.early_data), ..client }
+    let as_resumed = match scenario.security.resume {
+        None => client.early_data,
+        Some(resume) => resume == Resume::EarlyData,
+    };
+    Client { early_data: scenario.quic.early_data.unwrap_or(as_resumed), ..client }
 }
 
 /// The servers' end.

@@ -10,7 +10,8 @@ use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Tls};
+use super::security;
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
@@ -109,11 +110,7 @@ impl Ready {
 
     /// How each host is spoken to.
     fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
-        let security = match scenario.stack.tls {
-            Tls::None => Security::None,
-            Tls::Tls12 => Security::Tls12,
-            Tls::Tls13 => Security::Tls13,
-        };
+        let security = security::security(scenario);
         let hosts = self.page.hosts.iter();
         hosts
             .map(|host| Arm {

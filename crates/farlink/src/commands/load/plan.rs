@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lab::experiment::Catalogue;
 use lab::scenario::{
     BackgroundTraffic, ChoiceError, Clients, Discovery, KnobError, Multiplexing, NetworkSpec,
-    Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Serving, Spacing, Tls,
+    Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving, Spacing, Tls,
     TrafficError, Transport, Udp, Unsent,
 };
 use lab::{Order, Plan};
@@ -34,6 +34,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
     let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
     let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
+    let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
     let discovery = discovery(&load.how.discovery)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
@@ -44,6 +45,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
             scenario.quic = quic.clone();
             scenario.discovery = discovery;
         }
+        if *tls != Tls::None {
+            scenario.security = security.clone();
+        }
         if protocol.is_multiplexed() {
             scenario.multiplexing = multiplexing.clone();
         }
@@ -53,6 +57,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
+    if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
+        return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
+            .hint("add --tls tls12 or tls13".to_owned()));
     }
     if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
         return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
@@ -97,6 +105,10 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.view = choice(&how.view)?;
     scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
+    let dns = &how.handshake.dns;
+    scenario.resolution = dns
+        .parse()
+        .map_err(|error: KnobError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
