@@ -8,6 +8,7 @@
 //! host makes room. It leaves out preconnects and Chromium's backup job after 250 ms.
 
 mod capability;
+mod discovery;
 mod group;
 mod session;
 
@@ -22,6 +23,8 @@ use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
+use self::discovery::Attempts;
+pub(crate) use self::discovery::{Carrier, Found, Wish};
 use self::group::{Group, Waiter};
 pub(crate) use self::session::Company;
 use crate::loader::Browser;
@@ -34,6 +37,7 @@ use crate::timeline::Opened;
 pub(crate) struct Origin {
     pub(crate) host: String,
     pub(crate) secure: bool,
+    pub(crate) carrier: Carrier,
 }
 
 /// A connection that this browser has opened, for the record.
@@ -60,6 +64,7 @@ pub(crate) struct Pool {
     browser: Rc<Browser>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
+    attempts: Attempts,
 }
 
 #[derive(Default)]
@@ -76,7 +81,7 @@ impl Pool {
     pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
         let pipeline_depth = browser.policy.pipeline_depth;
         let inner = RefCell::new(Inner { pipeline_depth, ..Inner::default() });
-        Pool { browser, network_thread, inner }
+        Pool { browser, network_thread, inner, attempts: Attempts::default() }
     }
 
     /// A connection for one request; waits for one if it must.
@@ -165,7 +170,7 @@ impl Pool {
                 let mut inner = self.inner.borrow_mut();
                 let group = inner.group(origin);
                 let limit = match group.arm.protocol {
-                    Protocol::H1 => self.browser.policy.connections_per_host,
+                    Protocol::H10 | Protocol::H1 => self.browser.policy.connections_per_host,
                     Protocol::H2 | Protocol::Spdy(_) | Protocol::H3 => 1,
                 };
                 if !group.is_short() || group.open >= limit {

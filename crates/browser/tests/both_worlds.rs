@@ -43,7 +43,7 @@ fn outcome(visited: &Visited) -> Vec<(String, u16, u64, u64, String)> {
 #[test]
 fn a_page_arrives_alike_in_both_worlds() {
     let page = page("synthetic:24x5KB@2hosts");
-    for protocol in [Protocol::H1, Protocol::H2] {
+    for protocol in [Protocol::H10, Protocol::H1, Protocol::H2] {
         for security in [Security::None, Security::Tls12, Security::Tls13] {
             let simulated = Stage::serving(&page, NETWORK, protocol, security).visit(ideal());
             check(&page, protocol, &simulated);

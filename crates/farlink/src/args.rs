@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod discovery;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use self::discovery::Discovery;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -109,10 +113,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub pcap: Option<PathBuf>,
 
-    /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines
-    /// of JSON (docs/traces.md; with several arms, the arm's name goes before the extension).
+    /// Write a trace of the median load of each arm (may be given several times, once a kind; docs/traces.md): `tcp` or
+    /// `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, a file an end; `bodies`, digests of
+    /// what arrived. With several arms, the arm's name goes before the extension.
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
-    pub trace: Option<String>,
+    pub trace: Vec<String>,
 
     /// Write a picture of the page at the end of the median load of each arm, as PNG (--client chromium only;
     /// with several arms, the arm's name goes before the extension).
@@ -178,7 +183,7 @@ pub struct How {
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
     pub start_spacing: String,
 
-    /// Protocols, separated by commas: h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
+    /// Protocols, separated by commas: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
     /// ships it; short: h3), h3-matched (QUIC set as TCP is), recorded.
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
@@ -204,9 +209,17 @@ pub struct How {
     #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
     pub initial_window: Option<u32>,
 
+    /// Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,
+    /// header-compression=off (docs/protocols.md).
+    #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
+    pub multiplexing: Option<String>,
+
     /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,
+
+    #[command(flatten)]
+    pub discovery: Discovery,
 
     /// Connections to one host at a time (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
@@ -240,6 +253,11 @@ pub struct How {
     /// The browser's cache: cold, warm, both.
     #[arg(long, default_value = "cold", help_heading = "Client")]
     pub view: String,
+
+    /// What requests say of themselves: sized (a few fields and a cookie that makes up the page's size) or recorded (the fields of
+    /// the HAR; where there are none, those of the browser: docs/heads.md).
+    #[arg(long, default_value = "sized", value_name = "WHAT", help_heading = "Client")]
+    pub request_heads: String,
 
     /// Do not load what this host serves (may be given several times).
     #[arg(long, value_name = "HOST", help_heading = "Client")]

@@ -107,7 +107,7 @@ impl Acceptor {
     ) -> Served {
         match self.accept(tcp).await {
             Err(error) => Served::Unaccepted(error),
-            Ok((stream, Protocol::H1)) => {
+            Ok((stream, Protocol::H10 | Protocol::H1)) => {
                 Served::H1(h1::server::serve(stream, handler, &self.h1).await)
             }
             Ok((stream, Protocol::H2)) => {

@@ -139,9 +139,10 @@ pub async fn open(
                 Err(source) => return Err(OpenError::Secure { host, source }),
             };
             observe(Stage::Secured);
-            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1.1 may go without.
+            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1 may go without.
             let agreed = stream.protocol();
-            if agreed.unwrap_or(Protocol::H1) != protocol {
+            let may_go_without = matches!(protocol, Protocol::H10 | Protocol::H1);
+            if agreed != Some(protocol) && !(agreed.is_none() && may_go_without) {
                 return Err(OpenError::Protocol { host, wanted: protocol, agreed });
             }
             stream
@@ -149,7 +150,9 @@ pub async fn open(
     };
     Ok(match protocol {
         Protocol::H1 if pipelined => Connection::Pipelined(Pipeline::new(stream, h1)),
-        Protocol::H1 => Connection::H1(Box::new(h1::client::Connection::new(stream, h1))),
+        Protocol::H10 | Protocol::H1 => {
+            Connection::H1(Box::new(h1::client::Connection::new(stream, h1)))
+        }
         Protocol::H2 => {
             let local = stream.local_addr().ok();
             let (handle, driver) = h2::connect(stream, &h2).await.map_err(OpenError::Begin)?;
@@ -180,7 +183,7 @@ async fn open_quic(
 
 /// A client's connection.
 pub enum Connection {
-    /// HTTP/1.1: one request at a time.
+    /// HTTP/1.0 and HTTP/1.1: one request at a time.
     H1(Box<h1::client::Connection<Stream>>),
     /// HTTP/1.1: shared, several requests at once, answered in their order.
     Pipelined(Pipeline<Stream>),

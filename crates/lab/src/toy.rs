@@ -98,7 +98,7 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         noise: Source::new(journey.seed, u64::from(index)).stream("toy"),
         noisy: scenario.nuisance == Nuisance::On,
     };
-    let is_h1 = matches!(load.protocol, Protocol::H1 | Protocol::H1Pipelined);
+    let is_h1 = matches!(load.protocol, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined);
     let lanes = if is_h1 { 6 } else { 1 };
     let objects = objects(&mut load, lanes);
     let record = record(&load, index, view, lanes, objects);

@@ -20,7 +20,7 @@ fn assert_within(value: f64, expected: f64, tolerance: f64) {
 #[test]
 fn first_byte_over_geo_takes_whole_round_trips() {
     let geo = "rtt=620ms,down=unlimited,up=unlimited";
-    for protocol in [Protocol::H1, Protocol::H2] {
+    for protocol in [Protocol::H10, Protocol::H1, Protocol::H2] {
         assert_within(ttfb_ms(geo, protocol, Tls::None), 2.0 * 620.0, 0.001);
         assert_within(ttfb_ms(geo, protocol, Tls::Tls13), 3.0 * 620.0, 0.001);
         assert_within(ttfb_ms(geo, protocol, Tls::Tls12), 4.0 * 620.0, 0.001);

@@ -14,13 +14,13 @@ use units::Time;
 use super::Session;
 use super::arrival::Arrival;
 use crate::plan::{LoadPlan, Reveal};
-use crate::pool::{Company, Origin};
+use crate::pool::{Company, Found, Wish};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
     pub(super) session: Rc<Session>,
     pub(super) plan: Arc<LoadPlan>,
-    started: Time,
+    pub(super) started: Time,
     objects: RefCell<Vec<Progressing>>,
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
     /// in one visit was asked for twice when it was recorded.
@@ -176,9 +176,8 @@ impl Load {
             return Ok(Arrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();
-        let origin = Origin { host, secure: arm.security != http_stack::tls::Security::None };
         for attempt in 1.. {
-            match self.attempt(object, &origin).await? {
+            match self.attempt(object, &host).await? {
                 Ok(done) => return Ok(done),
                 Err((Failure::Unanswered(_), Connection::Used)) if attempt < ATTEMPTS => {
                     self.timeline(object, Timeline::start_over);
@@ -193,12 +192,13 @@ impl Load {
     async fn attempt(
         self: &Rc<Self>,
         object: usize,
-        origin: &Origin,
+        host: &str,
     ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
-        let arm = self.plan.arm(object);
         let pool = &self.session.pool;
-        let mut lease = pool.lease(origin, arm, spec.priority, company(spec)).await?;
+        let wish = Wish { priority: spec.priority, company: company(spec) };
+        let found = pool.find(host, self.plan.arm(object), wish).await?;
+        let Found { origin, arm, mut lease } = found;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
             t.opened = lease.opened;
@@ -212,14 +212,14 @@ impl Load {
         match lease.connection.fetch(request, priority, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
-                pool.give_back(origin, lease);
+                pool.give_back(&origin, lease);
                 if spec.cacheable {
                     self.session.cache.keep(&spec.url);
                 }
                 Ok(Ok(done))
             }
             Err(failure) => {
-                pool.discard(origin, lease);
+                pool.discard(&origin, lease);
                 Ok(Err((failure, connection)))
             }
         }

@@ -82,6 +82,11 @@ impl Group {
         None
     }
 
+    /// Whether a connection is open that requests share.
+    pub(super) fn has_session(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
     /// A lease of the shared connection with the fewest requests, of those that take one more.
     fn lend(&mut self, company: Company) -> Option<Lease> {
         let depth = self.depth();

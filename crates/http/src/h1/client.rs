@@ -1,5 +1,7 @@
-//! An HTTP/1.1 client's connection: one request at a time.
+//! An HTTP/1 client's connection: one request at a time.
 //!
+//! A request whose version is HTTP/1.0 is the only one on its connection: it does not ask the server to keep that open
+//! (RFC 9112 section 9.3), and what a server does unasked is not used.
 //! What it leaves out: `Expect: 100-continue` (a body follows its head at once).
 
 use std::future::poll_fn;
@@ -7,7 +9,7 @@ use std::io;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Version};
 
 use super::codec::Limits;
 use super::exchange::{Outgoing, Reading, Wire};
@@ -77,7 +79,10 @@ impl<S: Transport> Connection<S> {
         let persistent =
             poll_fn(|cx| wire.poll_response(cx, request.method(), &mut reading, progress, unsent))
                 .await?;
-        self.reusable = persistent && matches!(sent, Ok(Sent::Whole)) && self.wire.input.is_empty();
+        self.reusable = persistent
+            && request.version() != Version::HTTP_10
+            && matches!(sent, Ok(Sent::Whole))
+            && self.wire.input.is_empty();
         Ok(())
     }
 

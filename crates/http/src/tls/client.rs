@@ -107,6 +107,8 @@ impl Inner {
             .with_custom_certificate_verifier(Arc::clone(trust) as _)
             .with_no_client_auth();
         let offered: &[Protocol] = match protocol {
+            // ALPN is eighteen years younger.
+            Protocol::H10 => &[],
             Protocol::H1 => &[Protocol::H1],
             Protocol::H2 | Protocol::Spdy(_) => &[protocol, Protocol::H1],
             Protocol::H3 => &[Protocol::H3],

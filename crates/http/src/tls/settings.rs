@@ -65,6 +65,8 @@ impl Version {
 /// What is spoken inside a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
+    /// HTTP/1.0: a connection a request.
+    H10,
     /// HTTP/1.1.
     H1,
     /// HTTP/2.
@@ -85,9 +87,10 @@ impl Protocol {
         Protocol::H1,
     ];
 
-    /// What it is called in results: `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
+    /// What it is called in results: `h1.0`, `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
     pub fn name(self) -> &'static str {
         match self {
+            Protocol::H10 => "h1.0",
             Protocol::H1 => "h1",
             Protocol::H2 => "h2",
             Protocol::Spdy(spdy::Version::V31) => "spdy",
@@ -99,6 +102,7 @@ impl Protocol {
     /// Its name in ALPN (RFC 7301; RFC 9113 section 3.2, RFC 9114 section 3.1).
     pub fn alpn(self) -> &'static [u8] {
         match self {
+            Protocol::H10 => b"http/1.0",
             Protocol::H1 => b"http/1.1",
             Protocol::H2 => b"h2",
             Protocol::Spdy(version) => version.name().as_bytes(),

@@ -148,8 +148,8 @@ fn a_wrong_value_is_shown_where_it_stands() {
          (units: ns, us, ms, s, min, h)\n  \
          12 | rtt = [\"20ms\", \"100\", \"0.6s\"]\n     |                ^^^^^"
     );
-    let (message, hint) = complaint(&SWEEP.replace("\"h2\"", "\"h1.0\""));
-    assert!(message.contains("protocol `h1.0` is not supported yet"), "{message}");
+    let (message, hint) = complaint(&SWEEP.replace("\"h2\"", "\"gopher\""));
+    assert!(message.contains("unknown protocol `gopher`; known: h1.0, h1, "), "{message}");
     assert_eq!(hint, None);
     let (message, hint) = complaint(&SWEEP.replace("tls13", "tls31"));
     assert!(message.starts_with("e.toml:16:7: `stack.tls`: unknown tls `tls31`"), "{message}");

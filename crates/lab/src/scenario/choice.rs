@@ -59,7 +59,7 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 macro_rules! choice {
     (
         $(#[$meta:meta])*
-        pub enum $type:ident, $what:literal {
+        $visibility:vis enum $type:ident, $what:literal {
             $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )+
         }
         not_yet { $( $later:literal: $reason:literal, )* }
@@ -68,7 +68,7 @@ macro_rules! choice {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize)]
-        pub enum $type {
+        $visibility enum $type {
             $( $(#[$variant_meta])* #[serde(rename = $name)] $variant, )+
         }
 
@@ -124,6 +124,14 @@ pub(crate) use choice;
 mod tests {
     use crate::scenario::{Protocol, Tls};
 
+    super::choice! {
+        /// Has one name of the future.
+        enum Vehicle, "vehicle" {
+            Cart = "cart",
+        }
+        not_yet { "rocket": "there is no fuel", }
+    }
+
     #[test]
     fn one_spelling_in_and_out() {
         for protocol in Protocol::ALL {
@@ -137,9 +145,10 @@ mod tests {
         let error = "tls31".parse::<Tls>().unwrap_err();
         assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
-        let error = "h1.0".parse::<Protocol>().unwrap_err();
-        let text = error.to_string();
-        assert!(text.starts_with("protocol `h1.0` is not supported yet: "), "{error}");
+        assert_eq!("cart".parse(), Ok(Vehicle::Cart));
+        let error = "rocket".parse::<Vehicle>().unwrap_err();
+        assert_eq!(error.to_string(), "vehicle `rocket` is not supported yet: there is no fuel");
+        assert_eq!(error.hint(), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use super::choice::choice;
 choice! {
     /// The application protocol.
     pub enum Protocol, "protocol" {
+        /// HTTP/1.0 without keep-alive (RFC 1945): a connection a request.
+        H10 = "h1.0",
         /// HTTP/1.1 with keep-alive (RFC 9112).
         H1 = "h1",
         /// HTTP/1.1 with requests sent before those in front are answered (RFC 9112 section 9.3.2).
@@ -26,9 +28,7 @@ choice! {
         /// What each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
-    not_yet {
-        "h1.0": "the client and server here keep HTTP/1's connections open",
-    }
+    not_yet {}
     also {
         "spdy/3.1": Spdy,
         "h3": H3Deployed,
@@ -39,6 +39,11 @@ impl Protocol {
     /// Whether it runs over QUIC rather than TCP.
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
+    }
+
+    /// Whether it carries many requests at once on a connection of TCP.
+    pub const fn is_multiplexed(self) -> bool {
+        matches!(self, Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
     }
 }
 

@@ -12,12 +12,12 @@ use http_stack::server::Acceptor;
 use http_stack::tls::{Identity, Protocol};
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
-use proxy::{Listen, Origin, Workers};
+use proxy::{Listen, Origin, UdpPort, Workers};
 
 use super::observed::Detail;
-use super::quic;
 use super::ready::Ready;
-use crate::scenario::{Nuisance, Origins, Program, Scenario};
+use super::{multiplexing, quic};
+use crate::scenario::{H3Discovery, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -62,7 +62,16 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
-    Ok(browser.with_h3(quic::client(scenario)))
+    let discovery = match scenario.discovery.h3 {
+        H3Discovery::Straight => browser::H3Discovery::Straight,
+        H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
+    };
+    let knobs = &scenario.multiplexing;
+    Ok(browser
+        .with_h2(multiplexing::h2_client(knobs))
+        .with_spdy(multiplexing::spdy_client(knobs))
+        .with_h3(quic::client(scenario))
+        .with_discovery(discovery))
 }
 
 /// Private addresses, one a host.
@@ -96,7 +105,10 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
-    let quic = quic::server(scenario);
+    let h2 = multiplexing::h2_server(&scenario.multiplexing);
+    let spdy = multiplexing::spdy_server(&scenario.multiplexing);
+    let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
+    let site = ready.site(scenario);
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
@@ -104,15 +116,20 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        (acceptor.h2, acceptor.spdy) = (h2, spdy);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor,
-            h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
+            udp: match (arm.protocol, udp) {
+                (Protocol::H3, Udp::Open) => UdpPort::H3(h3::Acceptor::new(&tls, quic.clone())),
+                (Protocol::H3, Udp::Blocked) => UdpPort::Deaf,
+                _ => UdpPort::Closed,
+            },
         };
-        let site = Arc::clone(&ready.site);
+        let site = Arc::clone(&site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
     })
 }

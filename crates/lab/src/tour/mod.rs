@@ -10,6 +10,7 @@ mod catalogue;
 mod ends;
 mod library;
 mod limits;
+mod multiplexing;
 mod networks;
 mod observed;
 mod proof;
@@ -38,8 +39,8 @@ pub(crate) use self::ends::{
 };
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;
+pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Packets, Traffic};
-pub use self::observed::{Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::ready::Ready;
 pub(crate) use self::visitor::{Visitor, radio_name};
 use crate::scenario::{Scenario, Tcp, View};
@@ -119,6 +120,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.discovery.note());
     notes.extend(scenario.traffic.note());
     notes.extend(company(scenario, network));
     notes.dedup();

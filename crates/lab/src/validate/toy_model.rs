@@ -7,7 +7,7 @@
 //! - a host costs its handshakes when it is first spoken to: one round trip for TCP, and for TLS none
 //!   (`none`), two (TLS 1.2, RFC 5246 section 7.3) or one (TLS 1.3, RFC 8446 section 2);
 //! - a level costs a round trip for each turn that its busiest host takes: HTTP/2 asks for everything in one,
-//!   HTTP/1.1 for as many objects as it has connections;
+//!   HTTP/1.1 for as many objects as it has connections, HTTP/1.0 too, with handshakes for each turn;
 //! - all bodies and response heads go over the slowest link's mean rate, once.
 //!
 //! It is a function of page, network and stack, and has no repetitions.
@@ -43,8 +43,12 @@ fn round_trips(page: &Page, stack: &Stack, connections: usize) -> usize {
     for hosts in levels(page) {
         let costs = hosts.into_iter().map(|(host, requests)| {
             let at_once = at_once(&page.hosts[host.0 as usize], stack, connections);
-            let first = if known.insert(host) { handshakes } else { 0 };
-            first + requests.div_ceil(at_once)
+            let turns = requests.div_ceil(at_once);
+            match (known.insert(host), stack.protocol) {
+                (_, Protocol::H10) => turns * (handshakes + 1),
+                (true, _) => handshakes + turns,
+                (false, _) => turns,
+            }
         });
         sum += costs.max().unwrap_or(0);
     }
@@ -70,7 +74,7 @@ fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
 /// Requests to `host` that share a round trip.
 fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
-        Protocol::H1 | Protocol::H1Pipelined => false,
+        Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined => false,
         Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2 => true,
         Protocol::H3Deployed | Protocol::H3Matched => true,
         Protocol::Recorded => {
@@ -116,6 +120,9 @@ mod tests {
         // TCP, twice TLS, the document, two turns.
         let h1 = time("synthetic:12x10KB", network, &stack(Protocol::H1, Tls::Tls12));
         assert!((h1 - (0.6 + bytes)).abs() < 1e-6, "{h1}");
+        // TCP with each of three turns: the document, and twice six images.
+        let h10 = time("synthetic:12x10KB", network, &stack(Protocol::H10, Tls::None));
+        assert!((h10 - (0.6 + bytes)).abs() < 1e-6, "{h10}");
         // Four hosts: their handshakes with the second level, three images each in one turn.
         let hosts = time("synthetic:12x10KB@4hosts", network, &stack(Protocol::H1, Tls::None));
         assert!((hosts - (0.2 + 0.2 + bytes)).abs() < 1e-6, "{hosts}");

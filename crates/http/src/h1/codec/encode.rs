@@ -7,9 +7,9 @@ use std::io::Write;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Version};
 
-/// Appends the head of `request`. Its fields keep their order; `Host` is put first if it is missing.
+/// Appends the head of `request`, as HTTP/1.0 if that is its version and else as HTTP/1.1. Its fields keep their order; `Host` is put first if it is missing.
 /// The body goes by length: a `Content-Length` among the fields is corrected, a missing one added
 /// where it means something, and `Transfer-Encoding` left out.
 pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
@@ -17,7 +17,8 @@ pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
     out.extend_from_slice(request.method().as_str().as_bytes());
     out.push(b' ');
     target(out, request);
-    out.extend_from_slice(b" HTTP/1.1\r\n");
+    let is_1_0 = request.version() == Version::HTTP_10;
+    out.extend_from_slice(if is_1_0 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" });
     if !fields.contains_key(HOST) {
         // RFC 9112 section 3.2: empty if the URI has no authority; never with user information.
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -131,6 +132,8 @@ mod tests {
         let lie =
             Request::put("/p").header("content-length", "9").header("transfer-encoding", "chunked");
         assert_eq!(head(lie, ""), "PUT /p HTTP/1.1\r\nhost: \r\ncontent-length: 0\r\n\r\n");
+        let old = Request::get("http://a/").version(Version::HTTP_10);
+        assert_eq!(head(old, ""), "GET / HTTP/1.0\r\nhost: a\r\n\r\n");
         let connect = Request::builder().method("CONNECT").uri("a.example:443");
         assert!(head(connect, "").starts_with("CONNECT a.example:443 HTTP/1.1\r\n"));
     }
