@@ -22,6 +22,7 @@ mod names;
 mod plan;
 mod policy;
 mod pool;
+mod priorities;
 mod thread;
 mod timeline;
 
@@ -33,5 +34,6 @@ pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use names::{Naming, Prefetch};
-pub use plan::{Arm, LoadPlan};
+pub use plan::{Arm, Asking, LoadPlan};
 pub use policy::Policy;
+pub use priorities::{Priorities, PrioritiesError};

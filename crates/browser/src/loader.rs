@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
+use http_stack::h2::Shape;
 use http_stack::tls::{ClientSessions, Security};
 use http_stack::{h2, h3, spdy};
 use record::ObjectRecord;
@@ -89,6 +90,12 @@ impl Browser {
     #[must_use]
     pub fn with_spdy(self, spdy: spdy::Config) -> Browser {
         Browser { spdy, ..self }
+    }
+
+    /// The same browser with requests over HTTP/2 that depend on each other so.
+    #[must_use]
+    pub fn with_dependencies(self, dependencies: Option<Shape>) -> Browser {
+        Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
     }
 
     /// The same browser with HTTP/3 set so.

@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use http_stack::Priority;
 use http_stack::client::{self, Connection, Protocol, Stage};
 use http_stack::tls::Security;
-use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 

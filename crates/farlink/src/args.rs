@@ -2,6 +2,7 @@
 
 mod discovery;
 mod handshake;
+mod order;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use self::discovery::Discovery;
 pub use self::handshake::Handshake;
+pub use self::order::Order;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -279,6 +281,9 @@ pub struct How {
     /// What a server takes for a request beyond the page's own think time: 5ms.
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
+
+    #[command(flatten)]
+    pub order: Order,
 
     /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
     /// without loss all repetitions are then the same.

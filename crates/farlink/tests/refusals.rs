@@ -136,7 +136,7 @@ fn names_that_are_not_known() {
         &["no device `deskop`", "known: ", "did you mean `desktop`?"],
     );
     refuses(&load("--browser chrom"), &["no browser policy `chrom`", "did you mean `chrome`?"]);
-    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1, h1-pipelined, h2"]);
+    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1.0, h1, h1-pipelined"]);
     refuses(
         &load("--tls tls31"),
         &["unknown tls `tls31`", "known: none, tls10, tls12, tls13", "did you mean `tls13`?"],

@@ -11,7 +11,7 @@ use world::TcpStream;
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream, Version};
-use crate::{Failure, Priority, Progress, h1, h2, h3, spdy};
+use crate::{Failure, Precedence, Progress, h1, h2, h3, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -216,17 +216,19 @@ impl Connection {
     pub async fn fetch(
         &mut self,
         request: &Request<Bytes>,
-        priority: Priority,
+        precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
+        let precedence = precedence.into();
+        let priority = precedence.level;
         match self {
             Connection::H1(connection) => {
                 progress.admitted();
                 connection.fetch(request, priority, progress).await
             }
             Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
-            Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
-            Connection::Spdy { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::H2 { handle, .. } => handle.fetch(request, precedence, progress).await,
+            Connection::Spdy { handle, .. } => handle.fetch(request, precedence, progress).await,
             Connection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }

@@ -150,6 +150,7 @@ pub struct RawClient {
     pub view: Varied,
     pub request_heads: Varied,
     pub block: Varied,
+    pub priorities: Varied,
 }
 
 /// `[server]`
@@ -159,4 +160,7 @@ pub struct RawServer {
     pub origins: Varied,
     pub workers: Varied,
     pub service_time: Varied,
+    pub scheduler: Varied,
+    pub frame: Varied,
+    pub unsent: Varied,
 }

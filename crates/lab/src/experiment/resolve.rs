@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, Resolution, Scenario,
-    Security, Spacing, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, PrioritiesRef,
+    Resolution, Scenario, Security, Serving, Spacing, Tcp, Transport, Unsent,
 };
 
 /// The experiment format that this version reads.
@@ -95,6 +95,7 @@ pub(crate) fn cells(
     grid.vary("stack.multiplexing", multiplexing, knobs("stack.multiplexing"), |s, v| {
         s.multiplexing = v;
     })?;
+    vary_order(&mut grid, raw, catalogue)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -106,6 +107,10 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
+        ("server.scheduler", &raw.server.scheduler),
+        ("server.frame", &raw.server.frame),
+        ("server.unsent", &raw.server.unsent),
+        ("client.priorities", &raw.client.priorities),
         ("transport.quic", &raw.transport.quic),
         ("stack.security", &raw.stack.security),
         ("dns", &raw.dns),
@@ -331,6 +336,37 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
     grid.vary("server.service_time", &raw.service_time, nanoseconds, |s, v| {
         s.server.service_time_ns = v;
     })
+}
+
+/// In which order responses come: what the client asks for, and what servers make of it.
+fn vary_order(
+    grid: &mut Grid<'_>,
+    raw: &RawGrid,
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    let priorities = |scalar: &Scalar| {
+        let name = text("client.priorities")(scalar)?;
+        let refused = |refusal| Problem::Refused { key: "client.priorities".into(), refusal };
+        let digest = catalogue.priorities(&name).map_err(refused)?;
+        Ok(PrioritiesRef { name, digest })
+    };
+    let frame = |scalar: &Scalar| {
+        let key = "server.frame";
+        Serving::parse_frame(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    let unsent = |scalar: &Scalar| {
+        let key = "server.unsent";
+        Unsent::parse(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    let RawGrid { client, server, .. } = raw;
+    grid.vary("client.priorities", &client.priorities, priorities, |s, v| {
+        s.priorities = Some(v);
+    })?;
+    grid.vary("server.scheduler", &server.scheduler, choice("server.scheduler"), |s, v| {
+        s.serving.scheduler = Some(v);
+    })?;
+    grid.vary("server.frame", &server.frame, frame, |s, v| s.serving.frame_bytes = Some(v))?;
+    grid.vary("server.unsent", &server.unsent, unsent, |s, v| s.serving.unsent = Some(v))
 }
 
 /// Every network of the grid, whole.

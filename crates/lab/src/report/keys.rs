@@ -1,6 +1,6 @@
 //! A scenario as named properties: what is fixed, what varies, and what is being compared.
 
-use crate::scenario::{Scenario, Tls};
+use crate::scenario::{Scenario, Scheduler, Tls};
 
 use super::number::plain;
 
@@ -128,6 +128,21 @@ impl Keys {
             false => multiplexing.to_string(),
         };
         self.name("multiplexing", role, &knobs, format!("multiplexing {knobs}"));
+        self.order(scenario);
+    }
+
+    /// In which order responses come.
+    fn order(&mut self, scenario: &Scenario) {
+        let Scenario { serving, priorities, .. } = scenario;
+        let role = Role::Arm;
+        let mapping = priorities.as_ref().map_or("the page's own", |it| it.name.as_str());
+        self.name("priorities", role, mapping, format!("priorities {mapping}"));
+        let scheduler = serving.scheduler.map_or("protocol's", Scheduler::name);
+        self.name("scheduler", role, scheduler, scheduler.to_owned());
+        let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
+        self.name("DATA frames", role, &frame, format!("frames {frame}"));
+        let unsent = serving.unsent.map_or("usual".to_owned(), |limit| limit.to_string());
+        self.name("unsent in TCP", role, &unsent, format!("unsent {unsent}"));
     }
 
     /// A property whose value is a name.

@@ -36,6 +36,16 @@ choice! {
 }
 
 impl Protocol {
+    /// Whether it is a version of SPDY.
+    pub const fn is_spdy(self) -> bool {
+        matches!(self, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
+    }
+
+    /// Whether it is HTTP/1, which does not multiplex.
+    pub const fn is_h1(self) -> bool {
+        matches!(self, Protocol::H1 | Protocol::H1Pipelined)
+    }
+
     /// Whether it runs over QUIC rather than TCP.
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)

@@ -73,7 +73,7 @@ impl Simulator {
         }
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
-        let load_plan = ready.load_plan(scenario);
+        let load_plan = ready.load_plan(scenario)?;
         let Stage { mut plan, clients, meters } =
             Stage::set(scenario, &ready, load_plan.arms(), &network, seed, detail);
         let visitors = Visitor::all(scenario, seed);

@@ -18,6 +18,7 @@ mod quic;
 mod ready;
 mod resolution;
 mod security;
+mod serving;
 mod visitor;
 
 use std::io;
@@ -34,7 +35,7 @@ use record::VisitRecord;
 
 pub(crate) use self::account::{Account, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
-pub use self::catalogue::{device_digest, network_digest, page_digest};
+pub use self::catalogue::{device_digest, network_digest, page_digest, priorities_digest};
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
     varied,

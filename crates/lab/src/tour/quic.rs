@@ -4,6 +4,7 @@ use congestion::Algorithm;
 use http_stack::h3::settings::{Client, Congestion, Quinn, Server, Transport};
 use tcp::Config;
 
+use super::serving;
 use crate::scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), which initial windows count.
@@ -21,7 +22,9 @@ pub(super) fn client(scenario: &Scenario) -> Client {
 
 /// The servers' end.
 pub(super) fn server(scenario: &Scenario) -> Server {
-    Server::over(transport(scenario, scenario.transport.server.config()))
+    let server = Server::over(transport(scenario, scenario.transport.server.config()));
+    let scheduler = scenario.serving.scheduler.map_or(server.scheduler, serving::scheduler);
+    Server { scheduler, ..server }
 }
 
 /// One end: the arm, and what is turned in it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, Heads, LoadPlan, Typical};
+use browser::{Arm, Asking, Heads, LoadPlan, Typical};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
@@ -90,16 +90,22 @@ impl Ready {
     }
 
     /// The page as this scenario's client loads it.
-    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
-        let (arms, heads) = (self.arms(scenario), heads(scenario));
+    ///
+    /// # Errors
+    /// If its priorities cannot be read.
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
+        let arms = self.arms(scenario);
+        let priorities = super::serving::priorities(scenario)?;
+        let asking = Asking { heads: heads(scenario), priorities };
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && *plan.heads() == heads)
+        if let Some(plan) =
+            plans.iter().find(|plan| plan.arms() == arms && *plan.manner() == asking)
         {
-            return Arc::clone(plan);
+            return Ok(Arc::clone(plan));
         }
-        let plan = Arc::new(LoadPlan::with_heads(Arc::clone(&self.page), arms, heads));
+        let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking));
         plans.push(Arc::clone(&plan));
-        plan
+        Ok(plan)
     }
 
     /// How each host is spoken to.

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use lab::experiment::Catalogue;
 use lab::scenario::{
     BackgroundTraffic, ChoiceError, Clients, Discovery, KnobError, Multiplexing, NetworkSpec,
-    Nuisance, PageRef, Protocol, Quic, Scenario, Security, Spacing, Tls, TrafficError, Transport,
-    Udp,
+    Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving, Spacing, Tls,
+    TrafficError, Transport, Udp, Unsent,
 };
 use lab::{Order, Plan};
 
@@ -116,6 +116,8 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let service = units::parse::duration(&how.service_time)
         .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;
     scenario.server.service_time_ns = u64::try_from(service.as_nanos()).unwrap_or(u64::MAX);
+    scenario.priorities = how.order.priorities.as_deref().map(priorities);
+    scenario.serving = serving(&how.order)?;
     if how.no_nuisance {
         scenario.nuisance = Nuisance::Off;
     }
@@ -173,6 +175,23 @@ fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Resu
 fn discovery(asked: &args::Discovery) -> Result<Discovery, Failure> {
     let udp = if asked.block_udp { Udp::Blocked } else { Udp::Open };
     Ok(Discovery { h3: choice(&asked.h3_discovery)?, udp })
+}
+
+/// A mapping of resource types to priorities; whether there is such is seen when the scenario is prepared.
+fn priorities(name: &str) -> PrioritiesRef {
+    PrioritiesRef { name: name.to_owned(), digest: lab::tour::priorities_digest(name) }
+}
+
+/// How servers send.
+fn serving(order: &args::Order) -> Result<Serving, Failure> {
+    let bad = |option: &str, error: String| Failure::bad_input(format!("{option}: {error}"));
+    let frame = order.frame.as_deref().map(Serving::parse_frame).transpose();
+    let unsent = order.unsent.as_deref().map(Unsent::parse).transpose();
+    Ok(Serving {
+        scheduler: order.scheduler.as_deref().map(choice).transpose()?,
+        frame_bytes: frame.map_err(|error| bad("--frame", error))?,
+        unsent: unsent.map_err(|error| bad("--unsent", error))?,
+    })
 }
 
 /// A list of names, none of them twice.
