@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use http_stack::Priority;
 use http_stack::client::{self, Connection, Protocol, Stage};
 use http_stack::tls::Security;
-use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
@@ -28,6 +28,7 @@ pub(crate) use self::discovery::{Carrier, Found, Wish};
 use self::group::{Group, Waiter};
 pub(crate) use self::session::Company;
 use crate::loader::Browser;
+use crate::names::Names;
 use crate::plan::Arm;
 use crate::thread::Thread;
 use crate::timeline::Opened;
@@ -62,6 +63,7 @@ pub(crate) struct Lease {
 /// A browser's connections.
 pub(crate) struct Pool {
     browser: Rc<Browser>,
+    names: Rc<Names>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
     attempts: Attempts,
@@ -78,10 +80,10 @@ struct Inner {
 }
 
 impl Pool {
-    pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
+    pub(crate) fn new(browser: Rc<Browser>, names: Rc<Names>, network_thread: Rc<Thread>) -> Pool {
         let pipeline_depth = browser.policy.pipeline_depth;
         let inner = RefCell::new(Inner { pipeline_depth, ..Inner::default() });
-        Pool { browser, network_thread, inner, attempts: Attempts::default() }
+        Pool { browser, names, network_thread, inner, attempts: Attempts::default() }
     }
 
     /// A connection for one request; waits for one if it must.
@@ -219,7 +221,8 @@ impl Pool {
         arm: Arm,
         opened: &mut Opened,
     ) -> Result<Connection, String> {
-        let address = world::resolve(&origin.host).map_err(|error| error.to_string())?;
+        let address = self.names.address(&origin.host).await?;
+        opened.resolved = world::now();
         let address = SocketAddr::new(address, arm.port);
         let opening = self.browser.opening(address, &origin.host, arm);
         let mut stage = |stage: Stage| match stage {

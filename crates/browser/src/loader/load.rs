@@ -196,7 +196,8 @@ impl Load {
     ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
         let pool = &self.session.pool;
-        let wish = Wish { priority: spec.priority, company: company(spec) };
+        let precedence = self.plan.precedences[object];
+        let wish = Wish { priority: precedence.level, company: company(spec) };
         let found = pool.find(host, self.plan.arm(object), wish).await?;
         let Found { origin, arm, mut lease } = found;
         self.timeline(object, |t| {
@@ -208,8 +209,7 @@ impl Load {
         let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
         let mut arrival = Arrival::new(self, object, origin.secure);
         let request = &self.plan.requests[object];
-        let priority = urgency(spec.priority);
-        match lease.connection.fetch(request, priority, &mut arrival).await {
+        match lease.connection.fetch(request, precedence, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
                 pool.give_back(&origin, lease);
@@ -308,15 +308,5 @@ fn company(object: &Object) -> Company {
         Kind::Document | Kind::Redirect => Company::Unwelcome,
         _ if is_safe => Company::Welcome,
         _ => Company::Unwelcome,
-    }
-}
-
-fn urgency(priority: page::Priority) -> http_stack::Priority {
-    match priority {
-        page::Priority::Highest => http_stack::Priority::Highest,
-        page::Priority::High => http_stack::Priority::High,
-        page::Priority::Medium => http_stack::Priority::Medium,
-        page::Priority::Low => http_stack::Priority::Low,
-        page::Priority::Lowest => http_stack::Priority::Lowest,
     }
 }

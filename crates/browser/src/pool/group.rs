@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use http_stack::Priority;
 use http_stack::client::Protocol;
-use page::Priority;
 use tokio::sync::oneshot;
 
 use super::Lease;
