@@ -150,4 +150,5 @@ pub struct RawServer {
     pub origins: Varied,
     pub workers: Varied,
     pub service_time: Varied,
+    pub keep_alive: Varied,
 }

@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, PageRef, Quic, QuicError, Scenario,
-    Spacing, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KeepAlive, KeepAliveError, NetworkSpec, PageRef, Quic,
+    QuicError, Scenario, Spacing, Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -88,6 +88,7 @@ pub(crate) fn cells(
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
+    grid.vary("server.keep_alive", &raw.server.keep_alive, keep_alive, |s, v| s.keep_alive = v)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -100,6 +101,7 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
         ("transport.quic", &raw.transport.quic),
+        ("server.keep_alive", &raw.server.keep_alive),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -246,6 +248,15 @@ fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
     typed.parse().map_err(|error: QuicError| {
         let refusal = Refusal { message: error.to_string(), hint: None };
         Problem::Refused { key: "transport.quic".into(), refusal }
+    })
+}
+
+/// How servers keep connections.
+fn keep_alive(scalar: &Scalar) -> Result<KeepAlive, Problem> {
+    let typed = text("server.keep_alive")(scalar)?;
+    typed.parse().map_err(|error: KeepAliveError| {
+        let refusal = Refusal { message: error.to_string(), hint: None };
+        Problem::Refused { key: "server.keep_alive".into(), refusal }
     })
 }
 

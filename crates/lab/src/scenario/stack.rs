@@ -36,6 +36,11 @@ choice! {
 }
 
 impl Protocol {
+    /// Whether requests follow each other on connections of HTTP/1.1, at some hosts at least.
+    pub const fn keeps_alive(self) -> bool {
+        matches!(self, Protocol::H1 | Protocol::H1Pipelined | Protocol::Recorded)
+    }
+
     /// Whether it runs over QUIC rather than TCP.
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)

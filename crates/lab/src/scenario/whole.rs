@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, NetworkSpec, Program, Protocol, Quic, Server, Stack, Tls,
-    Transport,
+    BackgroundTraffic, Client, Clients, KeepAlive, NetworkSpec, Program, Protocol, Quic, Server,
+    Stack, Tls, Transport,
 };
 
 choice! {
@@ -92,6 +92,9 @@ pub struct Scenario {
     pub clients: Clients,
     /// Who serves it.
     pub server: Server,
+    /// How long servers keep connections of HTTP/1.1. Left out of the text where nothing is said of it.
+    #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
+    pub keep_alive: KeepAlive,
     /// Whether repetitions vary.
     pub nuisance: Nuisance,
     /// Which clock.
@@ -117,6 +120,7 @@ impl Scenario {
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
+            keep_alive: KeepAlive::default(),
             nuisance: Nuisance::On,
             world: World::Sim,
             release: Release::Single,
@@ -141,6 +145,11 @@ impl Scenario {
         if !protocol.is_quic() && !self.quic.is_usual() {
             return Some(
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if !protocol.keeps_alive() && !self.keep_alive.is_usual() {
+            return Some(
+                "keep-alive is HTTP/1.1's: h1.0 keeps no connection, what multiplexes keeps its own for good; use it with h1 or h1-pipelined",
             );
         }
         if protocol.is_quic() && chromium {
@@ -221,6 +230,18 @@ mod tests {
         scenario.client.program = Program::Chromium;
         scenario.world = World::Emu;
         assert!(scenario.contradiction().unwrap().contains("several clients"));
+    }
+
+    #[test]
+    fn how_long_servers_keep_connections_is_a_part_of_the_text() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.keep_alive = "idle=5s".parse().unwrap();
+        assert!(scenario.contradiction().unwrap().contains("keep-alive is HTTP/1.1's"));
+        scenario.stack.protocol = Protocol::H1;
+        assert_eq!(scenario.contradiction(), None);
+        let text = scenario.canonical();
+        assert!(text.contains(r#"},"keep_alive":{"idle_ns":5000000000},"nuisance""#), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
     }
 
     #[test]

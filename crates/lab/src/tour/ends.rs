@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy};
 use chance::{Source, Stream};
+use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
 use http_stack::tls::{Identity, Protocol};
+use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, Workers};
@@ -17,7 +19,7 @@ use proxy::{Listen, Origin, Workers};
 use super::observed::Detail;
 use super::quic;
 use super::ready::Ready;
-use crate::scenario::{Nuisance, Origins, Program, Scenario};
+use crate::scenario::{KeepAlive, Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -53,6 +55,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     let stack = &scenario.stack;
     if let Some(limit) = stack.connections_per_host {
         policy.connections_per_host = limit as usize;
+        policy.multiplexed_per_host = limit as usize;
     }
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
@@ -97,6 +100,7 @@ pub(crate) fn origins<'a>(
     };
     let program = scenario.client.program;
     let quic = quic::server(scenario);
+    let keep_alive = scenario.keep_alive;
     arms.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
@@ -104,6 +108,9 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        if !keep_alive.is_usual() {
+            acceptor.h1 = Rc::new(Core::new(keeping(keep_alive), Wheel::new()));
+        }
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }
@@ -115,6 +122,13 @@ pub(crate) fn origins<'a>(
         let site = Arc::clone(&ready.site);
         (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
     })
+}
+
+/// How HTTP/1.1's connections are kept.
+fn keeping(keep_alive: KeepAlive) -> Settings {
+    let usual = Settings::default();
+    let idle_timeout = keep_alive.idle_ns.map_or(usual.idle_timeout, Duration::from_nanos);
+    Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 
 /// The nuisance model's factors on each object's time, in the page's order, none of them negative: arms are paired.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, NetworkSpec, Nuisance, PageRef, Protocol, Quic,
-    Scenario, Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KeepAlive, NetworkSpec, Nuisance, PageRef, Protocol,
+    Quic, Scenario, Spacing, Tls, TrafficError, Transport,
 };
 use lab::{Order, Plan};
 
@@ -32,6 +32,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
     let quic = quic(load)?;
+    let keep_alive = keep_alive(load)?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -40,12 +41,21 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if protocol.is_quic() {
             scenario.quic = quic.clone();
         }
+        if protocol.keeps_alive() {
+            scenario.keep_alive = keep_alive;
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
     if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
+    if !keep_alive.is_usual() && !protocols.iter().any(|protocol| protocol.keeps_alive()) {
+        return Err(Failure::bad_input(
+            "--keep-alive says nothing: no arm keeps connections of HTTP/1.1",
+        )
+        .hint("add --protocol h1 or h1-pipelined".to_owned()));
     }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
@@ -137,6 +147,12 @@ fn transport(how: &How) -> Result<Transport, Failure> {
 fn quic(load: &Load) -> Result<Quic, Failure> {
     let knobs = load.how.quic.as_deref().unwrap_or("");
     knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
+}
+
+/// How servers keep connections.
+fn keep_alive(load: &Load) -> Result<KeepAlive, Failure> {
+    let text = load.how.keep_alive.keep_alive.as_deref().unwrap_or("");
+    text.parse().map_err(|error| Failure::bad_input(format!("--keep-alive: {error}")))
 }
 
 /// A list of names, none of them twice.
