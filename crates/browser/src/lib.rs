@@ -18,6 +18,7 @@ mod plan;
 mod policy;
 mod pool;
 mod thread;
+mod throttle;
 mod timeline;
 
 pub use cache::Cache;
@@ -25,4 +26,4 @@ pub use device::{Device, DeviceError};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};
-pub use policy::Policy;
+pub use policy::{Binding, Delayable, IdleTimeouts, Policy};

@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod keep_alive;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use self::keep_alive::KeepAlive;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -208,7 +212,7 @@ pub struct How {
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,
 
-    /// Connections to one host at a time (default: the browser's).
+    /// Connections to one host at a time, whatever the protocol (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_per_host: Option<u32>,
 
@@ -233,7 +237,7 @@ pub struct How {
     #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
     pub traffic: Vec<String>,
 
-    /// The browser's policy: chrome, chrome-2013, safari-ios9.
+    /// The browser's policy: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md).
     #[arg(long, default_value = "chrome", help_heading = "Client")]
     pub browser: String,
 
@@ -256,6 +260,9 @@ pub struct How {
     /// What a server takes for a request beyond the page's own think time: 5ms.
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
+
+    #[command(flatten)]
+    pub keep_alive: KeepAlive,
 
     /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
     /// without loss all repetitions are then the same.

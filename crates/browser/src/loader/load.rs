@@ -13,8 +13,9 @@ use units::Time;
 
 use super::Session;
 use super::arrival::Arrival;
-use crate::plan::{LoadPlan, Reveal};
+use crate::plan::{Arm, LoadPlan, Reveal};
 use crate::pool::{Company, Origin};
+use crate::throttle::{Ask, Throttle};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
@@ -25,6 +26,8 @@ pub(super) struct Load {
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
     /// in one visit was asked for twice when it was recorded.
     cached: Vec<bool>,
+    /// Who holds requests back, if the policy has it so.
+    throttle: Option<Rc<Throttle>>,
     /// A factor on each object's compute: the nuisance model's.
     compute_factors: Vec<f64>,
     /// Objects not finished: those that the load event waits for, and all.
@@ -76,6 +79,7 @@ impl Load {
             blocking: Cell::new(page.objects.iter().filter(|o| o.blocks_load).count()),
             remaining: Cell::new(page.objects.len()),
             loaded: Cell::new(None),
+            throttle: session.browser.policy.delayable.map(|limits| Rc::new(Throttle::new(limits))),
             finished: Notify::new(),
             started: now,
             session,
@@ -176,7 +180,12 @@ impl Load {
             return Ok(Arrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();
-        let origin = Origin { host, secure: arm.security != http_stack::tls::Security::None };
+        let secure = arm.security != http_stack::tls::Security::None;
+        let origin = Rc::new(Origin { host, secure });
+        let _pass = match &self.throttle {
+            Some(throttle) => Some(throttle.pass(ask(spec, arm)).await),
+            None => None,
+        };
         for attempt in 1.. {
             match self.attempt(object, &origin).await? {
                 Ok(done) => return Ok(done),
@@ -193,7 +202,7 @@ impl Load {
     async fn attempt(
         self: &Rc<Self>,
         object: usize,
-        origin: &Origin,
+        origin: &Rc<Origin>,
     ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
         let arm = self.plan.arm(object);
@@ -212,14 +221,14 @@ impl Load {
         match lease.connection.fetch(request, priority, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
-                pool.give_back(origin, lease);
+                pool.give_back(lease);
                 if spec.cacheable {
                     self.session.cache.keep(&spec.url);
                 }
                 Ok(Ok(done))
             }
             Err(failure) => {
-                pool.discard(origin, lease);
+                pool.discard(lease);
                 Ok(Err((failure, connection)))
             }
         }
@@ -308,6 +317,16 @@ fn company(object: &Object) -> Company {
         Kind::Document | Kind::Redirect => Company::Unwelcome,
         _ if is_safe => Company::Welcome,
         _ => Company::Unwelcome,
+    }
+}
+
+/// What decides whether a request is held back.
+fn ask(object: &Object, arm: Arm) -> Ask {
+    Ask {
+        host: object.host.0,
+        kind: object.kind,
+        priority: object.priority,
+        is_told_priorities: arm.multiplexes(),
     }
 }
 
