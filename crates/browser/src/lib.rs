@@ -26,4 +26,4 @@ pub use device::{Device, DeviceError};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};
-pub use policy::{Binding, Delayable, IdleTimeouts, Policy};
+pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};

@@ -21,6 +21,8 @@ pub struct Policy {
     pub multiplexed_per_host: usize,
     /// When it is decided which connection a request goes to.
     pub binding: Binding,
+    /// Whether hosts share a connection.
+    pub coalescing: Coalescing,
     /// A host's first connection is given so long (ms) to reach it before a second one is tried beside it; `None`: it is left to TCP.
     #[serde(default)]
     pub backup_after_ms: Option<u64>,
@@ -55,6 +57,16 @@ pub enum Binding {
     /// When it is made: a request waits for the connection that was opened for it. Where a protocol multiplexes over several,
     /// requests are dealt out in turn.
     Early,
+}
+
+/// Whether hosts share a connection of a protocol that multiplexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coalescing {
+    /// Each has its own.
+    Never,
+    /// Those at one address, with one certificate, do.
+    ByAddress,
 }
 
 /// How long (s) a browser keeps connections that nothing is asked on; `None`: as long as it runs.

@@ -6,11 +6,13 @@
 //! connection that was opened for it.
 //! HTTP/2, SPDY and HTTP/3 have one connection a host, shared by all, or by policy several. With late binding a request then goes to one on which
 //! there is none, or to a new one, and shares one where there can be no more; with early binding requests are dealt out in turn.
+//! Hosts at one address may share a connection (`coalesce`).
 //! With pipelining a request goes to the connection with the fewest that has room,
 //! and a new one is opened only where none has (Chromium 26 `http_stream_factory_impl_job.cc`). At the limit in all, an idle connection of another
 //! host makes room. It leaves out preconnects: on a fresh profile a browser has learnt of no host to connect to.
 
 mod capability;
+mod coalesce;
 mod group;
 mod idle;
 mod opening;
@@ -47,6 +49,10 @@ pub(crate) struct Used {
     pub(crate) arm: Arm,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) opened: Opened,
+    /// Where to, once that is known.
+    address: Option<SocketAddr>,
+    /// Whether it was given up before a packet left, because another could be used.
+    pub(crate) is_void: bool,
     /// Whether the transport's handshake is done.
     has_connected: bool,
     pub(crate) closed: Option<Time>,
@@ -95,21 +101,22 @@ impl Pool {
         priority: Priority,
         company: Company,
     ) -> Result<Lease, String> {
-        let granted = {
+        let (granted, origin) = {
             let mut inner = self.inner.borrow_mut();
             inner.asked += 1;
             let turn = (priority, inner.asked);
             inner.know(origin, || Group::new(arm, &self.browser.policy));
-            let bound = match inner.find(origin, company) {
+            let origin = inner.home(origin);
+            let bound = match inner.find(&origin, company) {
                 Found::Ready(lease) => return Ok(inner.count(lease)),
                 Found::Bound(id) => Some(id),
                 Found::Nothing => None,
             };
             let (grant, granted) = oneshot::channel();
-            inner.group(origin).wait(Waiter { turn, grant, company }, bound);
-            granted
+            inner.group(&origin).wait(Waiter { turn, grant, company }, bound);
+            (granted, origin)
         };
-        self.open_more(origin);
+        self.open_more(&origin);
         let lease = granted.await.unwrap_or_else(|_| Err("the pool was dropped".to_owned()))?;
         Ok(self.inner.borrow_mut().count(lease))
     }
@@ -139,7 +146,10 @@ impl Pool {
         {
             let mut inner = self.inner.borrow_mut();
             if lease.connection.is_shared() {
-                inner.group(&origin).capability.note_failure();
+                let group = inner.group(&origin);
+                if lease.opened.is_none() || !group.is_alone_on(lease.id) {
+                    group.capability.note_failure();
+                }
                 inner.leave_share(&mut lease);
             } else {
                 inner.lose(&origin, lease.id);

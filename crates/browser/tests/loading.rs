@@ -343,3 +343,35 @@ fn requests_that_are_dealt_out_do_not_mind_which_connection_is_busy() {
         assert!(requests.iter().all(|n| *n <= most), "{binding:?}: {requests:?}");
     }
 }
+
+/// The most of these that were under way at once.
+fn most_under_way<'a>(objects: impl Iterator<Item = &'a ObjectRecord>) -> usize {
+    let spans: Vec<(u64, u64)> = objects.map(|object| (taken(object), ended(object))).collect();
+    let at = |when: u64| spans.iter().filter(|(from, to)| (*from..*to).contains(&when)).count();
+    spans.iter().map(|(from, _)| at(*from)).max().unwrap_or(0)
+}
+
+#[test]
+fn images_are_held_back_where_hosts_know_no_priorities() {
+    let mut page = page("synthetic:40x2KB@5hosts");
+    // A style sheet that takes its time.
+    page.objects[1].kind = Kind::Stylesheet;
+    page.objects[1].priority = Priority::High;
+    page.objects[1].think = Estimate::measured(RTT * 5);
+    let load = |name: &str, protocol| {
+        let policy = Policy::named(name).unwrap();
+        let visited = stage(&page, protocol).visit(browser(policy, device("zero")));
+        assert!(all_came(&visited));
+        let sheet = ended(&visited.objects[1]);
+        let images = visited.objects[2..].iter();
+        let before = images.clone().filter(|image| taken(image) < sheet).count();
+        (before, most_under_way(images.filter(|image| taken(image) >= sheet)))
+    };
+    let (before, most) = load("chrome-38", H1);
+    assert!(before <= 5, "one after the other: {before}");
+    assert_eq!(most, 10);
+    let (before, most) = load("chrome", H1);
+    assert_eq!((before, most), (39, 0));
+    let (before, _) = load("chrome-38", H2);
+    assert_eq!(before, 39);
+}

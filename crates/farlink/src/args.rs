@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod hosting;
 mod keep_alive;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use self::hosting::Hosting;
 pub use self::keep_alive::KeepAlive;
 
 /// The store that is meant where none is named.
@@ -260,6 +262,9 @@ pub struct How {
     /// What a server takes for a request beyond the page's own think time: 5ms.
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
+
+    #[command(flatten)]
+    pub hosting: Hosting,
 
     #[command(flatten)]
     pub keep_alive: KeepAlive,

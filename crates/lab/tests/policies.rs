@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
+use farlink_lab::scenario::{Hosting, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use record::{EventKind, RadioChange, VisitRecord, waited_behind};
 
@@ -194,4 +194,30 @@ fn a_server_that_breaks_pipelines_gets_its_requests_one_by_one() {
     // After the first connection that ended with its response, which may have left requests behind unanswered.
     let late = broken.objects.iter().zip(waited_behind(&broken.objects)).skip(12);
     assert!(late.clone().all(|(_, ns)| ns == 0), "{:?}", late.collect::<Vec<_>>());
+}
+
+#[test]
+fn hosts_on_one_machine_share_a_connection() {
+    for (protocol, tls) in [
+        (Protocol::H2, Tls::Tls13),
+        (Protocol::H2, Tls::None),
+        (Protocol::Spdy, Tls::Tls12),
+        (Protocol::H3Deployed, Tls::Tls13),
+    ] {
+        let hosted = |hosting, browser: &str| {
+            let mut scenario = bare("synthetic:40x10KB@4hosts", NETWORK, protocol, tls);
+            scenario.hosting = hosting;
+            scenario.client.browser = browser.to_owned();
+            load(scenario)
+        };
+        let together = hosted(Hosting::Together, "chrome");
+        assert_eq!(carried(&together), [41], "{protocol}");
+        assert_eq!(together.connections.len(), 1);
+        assert_eq!(carried(&hosted(Hosting::Apart, "chrome")).len(), 4);
+        // Where nobody knows that it may.
+        assert_eq!(carried(&hosted(Hosting::Together, "safari-ios9")).len(), 4);
+    }
+    let mut h1 = bare("synthetic:40x10KB@4hosts", NETWORK, Protocol::H1, Tls::None);
+    h1.hosting = Hosting::Together;
+    assert_eq!(carried(&load(h1)).len(), 24);
 }

@@ -1,15 +1,16 @@
 //! The connections to one origin, and the requests that wait for one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
-use super::Lease;
 use super::capability::Capability;
 use super::idle::Idle;
 use super::session::{Company, Session};
+use super::{Lease, Origin};
 use crate::Policy;
 use crate::plan::Arm;
 use crate::policy::{Binding, IdleTimeouts};
@@ -61,6 +62,8 @@ pub(super) struct Group {
     dealt: usize,
     /// Whether somebody looks after idle connections.
     pub(super) is_watched: bool,
+    /// Another host at the same address, over whose connections requests go instead.
+    pub(super) joined: Option<Rc<Origin>>,
 }
 
 impl Group {
@@ -84,6 +87,7 @@ impl Group {
             bound: BTreeMap::new(),
             dealt: 0,
             is_watched: false,
+            joined: None,
         }
     }
 
@@ -270,6 +274,11 @@ impl Group {
         self.sessions.iter_mut().find(|session| session.lease.id == id)
     }
 
+    /// Whether there is but one request on the shared connection `id`.
+    pub(super) fn is_alone_on(&self, id: u32) -> bool {
+        self.sessions.iter().any(|session| session.lease.id == id && session.sharing == 1)
+    }
+
     /// Gives up a connection that nobody uses, the longest idle first.
     pub(super) fn take_idle(&mut self) -> Option<Lease> {
         if self.idle.is_empty() {
@@ -277,6 +286,20 @@ impl Group {
             return Some(self.sessions.remove(place).lease);
         }
         Some(self.idle.remove(0).lease)
+    }
+
+    /// Whether there is an open connection that requests share, among those that `is_meant`.
+    pub(super) fn has_session(&self, is_meant: impl Fn(u32) -> bool) -> bool {
+        self.sessions.iter().any(|session| is_meant(session.lease.id))
+    }
+
+    /// The connection `id` that was coming is not wanted any more. Gives those who have no connection, in their order.
+    pub(super) fn abandon(&mut self, id: u32) -> Vec<Waiter> {
+        self.open -= 1;
+        self.coming.remove(&id);
+        let bound = self.bound.remove(&id).unwrap_or_default();
+        bound.into_iter().for_each(|waiter| self.wait(waiter, None));
+        std::mem::take(&mut self.waiting).into_values().collect()
     }
 
     /// When the first connection that nobody uses will have been kept long enough.

@@ -103,7 +103,16 @@ impl Pool {
     async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
         let mut opened = Opened { started: world::now(), ..Opened::default() };
-        let result = self.connect(&origin, arm, id, &mut opened).await;
+        let address = world::resolve(&origin.host).map(|ip| SocketAddr::new(ip, arm.port));
+        if let Ok(address) = address
+            && self.join(&origin, id, arm, address)
+        {
+            return;
+        }
+        let result = match address {
+            Ok(address) => self.connect(&origin, arm, address, id, &mut opened).await,
+            Err(error) => Err(error.to_string()),
+        };
         {
             let mut inner = self.inner.borrow_mut();
             match result {
@@ -129,11 +138,10 @@ impl Pool {
         &self,
         origin: &Origin,
         arm: Arm,
+        address: SocketAddr,
         id: u32,
         opened: &mut Opened,
     ) -> Result<Connection, String> {
-        let address = world::resolve(&origin.host).map_err(|error| error.to_string())?;
-        let address = SocketAddr::new(address, arm.port);
         let opening = self.browser.opening(address, &origin.host, arm);
         let mut stage = |stage: Stage| match stage {
             Stage::Connected => {
@@ -178,6 +186,8 @@ impl Inner {
             arm,
             local: None,
             opened,
+            address: None,
+            is_void: false,
             has_connected: false,
             closed: None,
             requests: 0,
@@ -187,7 +197,7 @@ impl Inner {
 
     fn has_connected(&self, id: u32) -> bool {
         let used = &self.used[id as usize];
-        used.has_connected || used.closed.is_some()
+        used.has_connected || used.closed.is_some() || used.is_void
     }
 
     /// A connection has come. What is of no use is closed.

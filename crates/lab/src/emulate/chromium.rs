@@ -24,7 +24,7 @@ use super::NodeError;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
-use crate::scenario::{Scenario, View};
+use crate::scenario::{Hosting, Scenario, View};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
     VISIT_LIMIT, Visitor, Witness,
@@ -125,7 +125,7 @@ fn launch(
     plan: &LoadPlan,
     watched: bool,
 ) -> Launch {
-    let hosts = tour::hosts(page).zip(plan.arms());
+    let hosts = tour::hosts(page, Hosting::Apart).zip(plan.arms());
     Launch {
         chromium,
         profile,

@@ -151,4 +151,5 @@ pub struct RawServer {
     pub workers: Varied,
     pub service_time: Varied,
     pub keep_alive: Varied,
+    pub hosting: Varied,
 }

@@ -102,6 +102,7 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let typed = [
         ("transport.quic", &raw.transport.quic),
         ("server.keep_alive", &raw.server.keep_alive),
+        ("server.hosting", &raw.server.hosting),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -310,6 +311,7 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
     grid.vary("server.origins", &raw.origins, choice("server.origins"), |s, v| {
         s.server.origins = v;
     })?;
+    grid.vary("server.hosting", &raw.hosting, choice("server.hosting"), |s, v| s.hosting = v)?;
     grid.vary("server.workers", &raw.workers, integer("server.workers", 1..=1_000_000), |s, v| {
         s.server.workers = Some(v as u32);
     })?;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, KeepAlive, NetworkSpec, Program, Protocol, Quic, Server,
-    Stack, Tls, Transport,
+    BackgroundTraffic, Client, Clients, Hosting, KeepAlive, NetworkSpec, Origins, Program,
+    Protocol, Quic, Server, Stack, Tls, Transport,
 };
 
 choice! {
@@ -95,6 +95,9 @@ pub struct Scenario {
     /// How long servers keep connections of HTTP/1.1. Left out of the text where nothing is said of it.
     #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
     pub keep_alive: KeepAlive,
+    /// On how many machines. Left out of the text where each host has its own.
+    #[serde(default, skip_serializing_if = "Hosting::is_apart")]
+    pub hosting: Hosting,
     /// Whether repetitions vary.
     pub nuisance: Nuisance,
     /// Which clock.
@@ -121,6 +124,7 @@ impl Scenario {
             clients: Clients::default(),
             server: Server::default(),
             keep_alive: KeepAlive::default(),
+            hosting: Hosting::Apart,
             nuisance: Nuisance::On,
             world: World::Sim,
             release: Release::Single,
@@ -146,6 +150,18 @@ impl Scenario {
             return Some(
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
             );
+        }
+        if !self.hosting.is_apart() {
+            if chromium {
+                return Some(
+                    "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)",
+                );
+            }
+            if self.server.origins == Origins::Recorded {
+                return Some(
+                    "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`",
+                );
+            }
         }
         if !protocol.keeps_alive() && !self.keep_alive.is_usual() {
             return Some(

@@ -14,12 +14,13 @@ use http_stack::tls::{Identity, Protocol};
 use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
-use proxy::{Listen, Origin, Workers};
+use proxy::{Listen, Origin, VirtualHosts, Workers};
 
+use super::machine::Machine;
 use super::observed::Detail;
 use super::quic;
 use super::ready::Ready;
-use crate::scenario::{KeepAlive, Nuisance, Origins, Program, Scenario};
+use crate::scenario::{Hosting, KeepAlive, Nuisance, Origins, Program, Scenario};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -85,14 +86,14 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
     ["up", "down"].map(|way| format!("origin/{host}/{way}"))
 }
 
-/// The origin servers, each with where and how it listens, in the order of the page's hosts.
+/// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all.
 pub(crate) fn origins<'a>(
     scenario: &Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
     detail: Detail,
-) -> impl Iterator<Item = (Listen, Rc<Origin>)> + 'a {
+) -> impl Iterator<Item = (Listen, Rc<Machine>)> + 'a {
     let factors: Rc<[f64]> = factors(scenario, ready, source.stream("origin/think")).into();
     let workers = Workers {
         count: scenario.server.workers.map(|count| count as usize),
@@ -100,8 +101,12 @@ pub(crate) fn origins<'a>(
     };
     let program = scenario.client.program;
     let quic = quic::server(scenario);
-    let keep_alive = scenario.keep_alive;
-    arms.iter().enumerate().map(move |(index, arm)| {
+    let (keep_alive, hosting) = (scenario.keep_alive, scenario.hosting);
+    let machines = match hosting {
+        Hosting::Apart => arms,
+        Hosting::Together => &arms[..1],
+    };
+    machines.iter().enumerate().map(move |(index, arm)| {
         let mut tls = detail.tls(source, &format!("server/{index}"));
         if program == Program::Chromium {
             // It knows no Ed25519, and offers all that it speaks.
@@ -119,8 +124,16 @@ pub(crate) fn origins<'a>(
             acceptor,
             h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
         };
-        let site = Arc::clone(&ready.site);
-        (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
+        let machine = match hosting {
+            Hosting::Apart => {
+                let site = Arc::clone(&ready.site);
+                Machine::Host(Origin::new(site, index, workers, Rc::clone(&factors)))
+            }
+            Hosting::Together => {
+                Machine::Hosts(VirtualHosts::new(&ready.page, &ready.site, workers, &factors))
+            }
+        };
+        (listen, Rc::new(machine))
     })
 }
 

@@ -92,6 +92,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
+    scenario.hosting = choice(&how.hosting.hosting)?;
     scenario.server.workers = at_least_one("--workers", how.workers)?;
     let service = units::parse::duration(&how.service_time)
         .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;
