@@ -7,11 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+mod alternatives;
+mod bodies;
 mod cache;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 pub mod chromium;
 mod device;
+mod heads;
 mod loader;
 mod named;
 mod plan;
@@ -21,8 +24,11 @@ mod thread;
 mod throttle;
 mod timeline;
 
+pub use alternatives::H3Discovery;
+pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
+pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use plan::{Arm, LoadPlan};

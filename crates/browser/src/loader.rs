@@ -9,17 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
-use http_stack::h3;
 use http_stack::tls::{ClientSessions, Security};
+use http_stack::{h2, h3, spdy};
 use record::ObjectRecord;
 use units::Time;
 
 use self::load::Load;
+use crate::alternatives::{Alternatives, H3Discovery};
 use crate::cache::Cache;
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
-use crate::{Device, Policy};
+use crate::{Bodies, Device, Policy};
 
 /// What a browser is.
 pub struct Browser {
@@ -32,15 +33,35 @@ pub struct Browser {
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: ClientSessions,
+    /// How it speaks HTTP/2.
+    h2: h2::settings::Client,
+    /// How it speaks SPDY.
+    spdy: spdy::Config,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
+    /// How it comes to speak HTTP/3.
+    pub(crate) discovery: H3Discovery,
+    /// What it has learnt of that, in all visits.
+    pub(crate) alternatives: Alternatives,
+    /// Where it keeps the digests of what arrives, if somebody wants them.
+    pub(crate) bodies: Option<Rc<Bodies>>,
 }
 
 impl Browser {
     /// A browser that knows no TLS session yet.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
-        let (sessions, h3) = (ClientSessions::default(), h3::settings::Client::default());
-        Browser { policy, device, compute_spread, sessions, h3 }
+        Browser {
+            policy,
+            device,
+            compute_spread,
+            sessions: ClientSessions::default(),
+            h2: h2::settings::Client::CHROME,
+            spdy: spdy::Config::CLIENT,
+            h3: h3::settings::Client::default(),
+            discovery: H3Discovery::Straight,
+            alternatives: Alternatives::default(),
+            bodies: None,
+        }
     }
 
     /// Its TLS sessions.
@@ -54,16 +75,45 @@ impl Browser {
         Browser { sessions, ..self }
     }
 
+    /// The same browser with HTTP/2 set so.
+    #[must_use]
+    pub fn with_h2(self, h2: h2::settings::Client) -> Browser {
+        Browser { h2, ..self }
+    }
+
+    /// The same browser with SPDY set so.
+    #[must_use]
+    pub fn with_spdy(self, spdy: spdy::Config) -> Browser {
+        Browser { spdy, ..self }
+    }
+
     /// The same browser with HTTP/3 set so.
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
         Browser { h3, ..self }
     }
 
+    /// The same browser, which comes to speak HTTP/3 so.
+    #[must_use]
+    pub fn with_discovery(self, discovery: H3Discovery) -> Browser {
+        Browser { discovery, ..self }
+    }
+
+    /// The same browser, which digests what arrives.
+    #[must_use]
+    pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
+        Browser { bodies: Some(bodies), ..self }
+    }
+
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, host, arm.security, arm.protocol);
-        let (h3, pipelined) = (self.h3.clone(), arm.pipelined);
-        Opening { h3, pipelined, ..opening.sessions(&self.sessions) }
+        Opening {
+            h2: self.h2,
+            spdy: self.spdy,
+            h3: self.h3.clone(),
+            pipelined: arm.pipelined,
+            ..opening.sessions(&self.sessions)
+        }
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
 use http_stack::tls::Security;
 use page::{After, Host, Object, Page};
+
+use crate::heads::{Heads, digits};
 
 /// How one host is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,7 @@ impl Arm {
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
     arms: Vec<Arm>,
+    heads: Heads,
     pub(crate) requests: Vec<http::Request<Bytes>>,
     pub(crate) reveals: Vec<Reveals>,
 }
@@ -82,19 +85,35 @@ impl LoadPlan {
     /// # Panics
     /// If the arms are not as many as the hosts.
     pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
+        LoadPlan::with_heads(page, arms, Heads::Sized)
+    }
+
+    /// The same, with requests' heads filled so.
+    ///
+    /// # Panics
+    /// If the arms are not as many as the hosts.
+    pub fn with_heads(page: Arc<Page>, arms: Vec<Arm>, heads: Heads) -> LoadPlan {
         assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
         let requests = page
             .objects
             .iter()
-            .map(|object| request(object, page.host_of(object), arms[object.host.0 as usize]))
+            .map(|object| {
+                let arm = arms[object.host.0 as usize];
+                request(object, page.host_of(object), arm, heads.fields(&page, object))
+            })
             .collect();
         let reveals = reveals(&page);
-        LoadPlan { page, arms, requests, reveals }
+        LoadPlan { page, arms, heads, requests, reveals }
     }
 
     /// How each host is spoken to, in the page's order.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
+    }
+
+    /// What fills requests' heads.
+    pub fn heads(&self) -> &Heads {
+        &self.heads
     }
 
     pub(crate) fn arm(&self, object: usize) -> Arm {
@@ -123,12 +142,33 @@ fn reveals(page: &Page) -> Vec<Reveals> {
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
-/// A request whose head has the page's size: the fields that every browser sends, and a cookie that
+/// A request with these fields, or, if there are none, one whose head has the page's size: the fields that every browser sends, and a cookie that
 /// makes up the rest. The cookie is the same for all requests to a host, as cookies are, so that
 /// header compression finds what it would find.
-fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
+fn request(
+    object: &Object,
+    host: &Host,
+    arm: Arm,
+    fields: Option<HeaderMap>,
+) -> http::Request<Bytes> {
     let scheme = if arm.security == Security::None { "http" } else { "https" };
     let uri = uri(scheme, host, object);
+    let whole = |request: http::request::Builder| {
+        request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
+            panic!("a page that passed its check makes a request, but {}: {error}", object.url)
+        })
+    };
+    let version = match arm.protocol {
+        Protocol::H10 => http::Version::HTTP_10,
+        _ => http::Version::HTTP_11,
+    };
+    let mut request =
+        http::Request::builder().method(object.method.as_str()).uri(uri).version(version);
+    if let Some(fields) = fields {
+        let mut request = whole(request);
+        *request.headers_mut() = fields;
+        return request;
+    }
     let accept = match object.kind {
         page::Kind::Document => "text/html,application/xhtml+xml,*/*;q=0.8",
         page::Kind::Stylesheet => "text/css,*/*;q=0.1",
@@ -137,12 +177,6 @@ fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
     };
     let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
     let mut size = head_bytes(object, host);
-    let version = match arm.protocol {
-        Protocol::H10 => http::Version::HTTP_10,
-        _ => http::Version::HTTP_11,
-    };
-    let mut request =
-        http::Request::builder().method(object.method.as_str()).uri(uri).version(version);
     let target = object.request_header_bytes as usize;
     for (name, value) in fields {
         let line = name.as_str().len() + value.len() + FIELD;
@@ -155,9 +189,7 @@ fn request(object: &Object, host: &Host, arm: Arm) -> http::Request<Bytes> {
     if size + cookie_line < target {
         request = request.header(COOKIE, filler(target - size - cookie_line));
     }
-    request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
-        panic!("a page that passed its check makes a request, but {}: {error}", object.url)
-    })
+    whole(request)
 }
 
 fn uri(scheme: &str, host: &Host, object: &Object) -> String {
@@ -175,10 +207,7 @@ fn head_bytes(object: &Object, host: &Host) -> usize {
 
 /// Text that a cookie might hold: hexadecimal, so that Huffman coding gains what it gains on ids.
 fn filler(len: usize) -> HeaderValue {
-    let text: String = (0..len)
-        .map(|i| char::from(b"0123456789abcdef"[(i.wrapping_mul(i).wrapping_add(i / 16) * 7) % 16]))
-        .collect();
-    HeaderValue::from_str(&text).expect("hexadecimal is a valid field value")
+    HeaderValue::from_str(&digits(len)).expect("hexadecimal is a valid field value")
 }
 
 fn body(len: u64) -> Bytes {

@@ -13,6 +13,7 @@
 
 mod capability;
 mod coalesce;
+mod discovery;
 mod group;
 mod idle;
 mod opening;
@@ -28,7 +29,9 @@ use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
-use self::group::{Found, Group, Waiter};
+use self::discovery::Attempts;
+pub(crate) use self::discovery::{Carrier, Found, Wish};
+use self::group::{Group, Supply, Waiter};
 pub(crate) use self::session::Company;
 use crate::loader::Browser;
 use crate::plan::Arm;
@@ -40,6 +43,7 @@ use crate::timeline::Opened;
 pub(crate) struct Origin {
     pub(crate) host: String,
     pub(crate) secure: bool,
+    pub(crate) carrier: Carrier,
 }
 
 /// A connection that this browser has opened, for the record.
@@ -74,6 +78,7 @@ pub(crate) struct Pool {
     browser: Rc<Browser>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
+    attempts: Attempts,
 }
 
 #[derive(Default)]
@@ -87,7 +92,7 @@ struct Inner {
 
 impl Pool {
     pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
-        Pool { browser, network_thread, inner: RefCell::default() }
+        Pool { browser, network_thread, inner: RefCell::default(), attempts: Attempts::default() }
     }
 
     /// A connection for one request; waits for one if it must.
@@ -108,9 +113,9 @@ impl Pool {
             inner.know(origin, || Group::new(arm, &self.browser.policy));
             let origin = inner.home(origin);
             let bound = match inner.find(&origin, company) {
-                Found::Ready(lease) => return Ok(inner.count(lease)),
-                Found::Bound(id) => Some(id),
-                Found::Nothing => None,
+                Supply::Ready(lease) => return Ok(inner.count(lease)),
+                Supply::Bound(id) => Some(id),
+                Supply::Nothing => None,
             };
             let (grant, granted) = oneshot::channel();
             inner.group(&origin).wait(Waiter { turn, grant, company }, bound);
@@ -178,7 +183,7 @@ impl Inner {
     }
 
     /// What there is for a request to `origin`.
-    fn find(&mut self, origin: &Origin, company: Company) -> Found {
+    fn find(&mut self, origin: &Origin, company: Company) -> Supply {
         let mut closed = Vec::new();
         let found = self.group(origin).find(company, &mut closed);
         for id in closed {

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod discovery;
 mod hosting;
 mod keep_alive;
 
@@ -10,6 +11,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use self::discovery::Discovery;
 pub use self::hosting::Hosting;
 pub use self::keep_alive::KeepAlive;
 
@@ -115,10 +117,11 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub pcap: Option<PathBuf>,
 
-    /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines
-    /// of JSON (docs/traces.md; with several arms, the arm's name goes before the extension).
+    /// Write a trace of the median load of each arm (may be given several times, once a kind; docs/traces.md): `tcp` or
+    /// `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, a file an end; `bodies`, digests of
+    /// what arrived. With several arms, the arm's name goes before the extension.
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
-    pub trace: Option<String>,
+    pub trace: Vec<String>,
 
     /// Write a picture of the page at the end of the median load of each arm, as PNG (--client chromium only;
     /// with several arms, the arm's name goes before the extension).
@@ -210,9 +213,17 @@ pub struct How {
     #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
     pub initial_window: Option<u32>,
 
+    /// Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,
+    /// header-compression=off (docs/protocols.md).
+    #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
+    pub multiplexing: Option<String>,
+
     /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,
+
+    #[command(flatten)]
+    pub discovery: Discovery,
 
     /// Connections to one host at a time, whatever the protocol (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
@@ -246,6 +257,11 @@ pub struct How {
     /// The browser's cache: cold, warm, both.
     #[arg(long, default_value = "cold", help_heading = "Client")]
     pub view: String,
+
+    /// What requests say of themselves: sized (a few fields and a cookie that makes up the page's size) or recorded (the fields of
+    /// the HAR; where there are none, those of the browser: docs/heads.md).
+    #[arg(long, default_value = "sized", value_name = "WHAT", help_heading = "Client")]
+    pub request_heads: String,
 
     /// Do not load what this host serves (may be given several times).
     #[arg(long, value_name = "HOST", help_heading = "Client")]

@@ -165,13 +165,18 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     let load = |rest: &str| format!("load bth2013 {rest}");
     refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
     refuses(&load("--protocol h2,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
+    let nowhere = &["--h3-discovery and --block-udp mean nothing", "h3-deployed"];
+    refuses(&load("--protocol h2 --h3-discovery alt-svc"), nowhere);
+    refuses(&load("--protocol h1 --block-udp"), nowhere);
+    refuses(&load("--protocol h3 --h3-discovery https-record"), &["`https-record`", "RFC 9460"]);
+    refuses(&load("--protocol h3 --h3-discovery altsvc"), &["did you mean `alt-svc`?"]);
     refuses(&load("--protocol h2 --quic iw=4"), &["--quic turns nothing", "h3-deployed"]);
     refuses(&load("--protocol h3 --quic cc=bbr"), &["--quic", "BBR", "cc=cubic"]);
     refuses(&load("--protocol h3 --quic pacing=off"), &["--quic", "quinn always paces"]);
     refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
     refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
-    let chromium = "--world emu --client chromium --protocol h3";
-    refuses(&load(chromium), &["Chromium is not told here to speak HTTP/3"]);
+    let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
+    refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
 }
 
 #[test]

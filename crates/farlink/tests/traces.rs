@@ -1,4 +1,4 @@
-//! `farlink load --pcap` and `--trace tcp`: what they write, and that watching changes nothing.
+//! `farlink load --pcap` and `--trace`: what they write, and that watching changes nothing.
 
 mod common;
 
@@ -122,6 +122,83 @@ fn watching_changes_nothing() {
     assert_eq!(desk.farlink(&format!("{LOAD} --pcap a.pcapng --trace tcp=a.jsonl")).ok(), plain);
 }
 
+/// The records of a JSON text sequence (RFC 7464).
+fn records(text: &str) -> Vec<Value> {
+    let mut parts = text.split('\u{1e}');
+    assert_eq!(parts.next(), Some(""), "a sequence begins with a record separator");
+    let record = |part: &str| {
+        assert!(part.ends_with('\n') && part.matches('\n').count() == 1, "{part:?}");
+        serde_json::from_str(part).expect("a record is JSON")
+    };
+    parts.map(record).collect()
+}
+
+#[test]
+fn qlog_tells_both_ends_of_each_quic_connection() {
+    let desk = Desk::new();
+    let load = format!("{LOAD} --protocol h2,h3 --trace qlog=q.sqlog");
+    let out = desk.farlink(&load).ok();
+    let again = |line: &Value| line["protocol"] == "h3-deployed" && line["retransmits"] != 0;
+    assert!(lines(&out).iter().any(again), "the network is a lossy one");
+    let names = ["q.h3-deployed.0.client.sqlog", "q.h3-deployed.0.server.sqlog"];
+    assert_eq!(desk.names(), names);
+    let mut counts = [[0; 2]; 2];
+    for ((name, end), [sent, received]) in
+        names.into_iter().zip(["client", "server"]).zip(&mut counts)
+    {
+        let records = records(&desk.read(name));
+        let (heading, events) = records.split_first().unwrap();
+        assert_eq!(
+            (&heading["qlog_version"], &heading["qlog_format"]),
+            (&"0.3".into(), &"JSON-SEQ".into())
+        );
+        assert_eq!(heading["trace"]["vantage_point"]["type"], end);
+        assert_eq!(heading["trace"]["common_fields"]["time_format"], "relative");
+        assert!(events.is_sorted_by_key(|event| (event["time"].as_f64().unwrap() * 1e3) as u64));
+        for event in events {
+            let data = &event["data"];
+            match event["name"].as_str().unwrap() {
+                "transport:packet_sent" => *sent += 1,
+                "transport:packet_received" => *received += 1,
+                "recovery:packet_lost" => {}
+                "recovery:metrics_updated" => {
+                    if let Some(rtt) = data["smoothed_rtt"].as_f64() {
+                        assert!((80.0..=500.0).contains(&rtt), "milliseconds: {event}");
+                    }
+                    continue;
+                }
+                other => panic!("not in the schema: {other}"),
+            }
+            let kinds = ["initial", "handshake", "0RTT", "1RTT"];
+            let kind = data["header"]["packet_type"].as_str().unwrap();
+            assert!(kinds.contains(&kind), "{event}");
+        }
+        assert!(
+            events.iter().any(|event| event["name"] == "recovery:packet_lost") || end == "client",
+            "the server loses packets"
+        );
+    }
+    let [[from_client, to_client], [from_server, to_server]] = counts;
+    assert!(from_client >= to_server && from_server > to_client, "{counts:?}");
+    let [one, other] =
+        names.map(|name| records(&desk.read(name))[0]["trace"]["common_fields"].clone());
+    assert_eq!(one, other, "both ends are one group");
+    assert_eq!(desk.farlink(&load).ok(), out);
+}
+
+#[test]
+fn what_arrives_is_the_same_over_every_protocol() {
+    let desk = Desk::new();
+    desk.farlink(&format!("{LOAD} --protocol h1,h2,spdy,h3 --trace bodies --trace tcp")).ok();
+    let tables =
+        ["h1", "h2", "spdy", "h3-deployed"].map(|arm| desk.read(&format!("bodies.{arm}.csv")));
+    assert!(tables.iter().all(|table| *table == tables[0]));
+    let digests: Vec<&str> =
+        tables[0].lines().skip(1).filter_map(|line| line.rsplit(',').next()).collect();
+    let different: std::collections::BTreeSet<&&str> = digests.iter().collect();
+    assert_eq!((digests.len(), different.len()), (13, 13), "bodies are told apart");
+}
+
 #[track_caller]
 fn refuses(arguments: &str, parts: &[&str]) {
     let desk = Desk::new();
@@ -133,6 +210,9 @@ fn refuses(arguments: &str, parts: &[&str]) {
 fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
     refuses("--trace quic=a", &["there is no trace `quic`", "--trace tcp=OUT.jsonl"]);
     refuses("--trace tpc", &["there is no trace `tpc`", "did you mean `--trace tcp"]);
+    refuses("--trace tcp=a --trace tcp=b", &["there is one `tcp` already"]);
+    refuses("--trace tcp=a --trace bodies=a", &["a is to hold two different things"]);
+    refuses("--protocol h2 --trace qlog", &["no arm runs on QUIC", "--protocol h3-deployed"]);
     refuses("--trace tcp=", &["--trace tcp=: it does not say where to", "name a file"]);
     refuses("--pcap no/such.pcapng", &["there is no directory no"]);
     refuses("--trace tcp=.", &["is a directory"]);

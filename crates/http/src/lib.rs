@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+pub mod alt_svc;
 pub mod client;
 pub mod h1;
 pub mod h2;

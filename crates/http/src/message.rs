@@ -27,6 +27,8 @@ pub trait Progress {
     fn sent(&mut self, head_bytes: u64, body_bytes: u64);
     /// The response's head is complete. `head_bytes` is its size on the wire, before TLS.
     fn head(&mut self, status: u16, head_bytes: u64);
+    /// The response's head names alternative services (`Alt-Svc`, RFC 7838), over HTTP/2 and HTTP/3; told before the head itself.
+    fn alternatives(&mut self, _field: &str) {}
     /// A piece of the response's body.
     fn data(&mut self, piece: &[u8]);
 }

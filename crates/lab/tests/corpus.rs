@@ -1,13 +1,16 @@
-//! Every recorded page of the corpus loads over every protocol, with the same bytes.
+//! Every recorded page of the corpus loads over every protocol with every security that there can be, and the same bytes arrive.
 
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
 
 use common::{bare, check_floor};
-use farlink_lab::Execute;
-use farlink_lab::scenario::{Protocol, Tls};
+use farlink_lab::scenario::{Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
+use page::Page;
 
 /// The corpus lies beside the checkout; it is other people's data and not in it.
 fn corpus() -> Option<Vec<PathBuf>> {
@@ -22,47 +25,81 @@ fn corpus() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
+/// Every way there is to carry a page, but for what the recording spoke.
+fn arms(page: &str) -> Vec<Scenario> {
+    let protocols = Protocol::ALL.iter().filter(|protocol| **protocol != Protocol::Recorded);
+    let arms = protocols.flat_map(|protocol| Tls::ALL.iter().map(|tls| (*protocol, *tls)));
+    let scenarios = arms.map(|(protocol, tls)| bare(page, "4g", protocol, tls));
+    scenarios.filter(|scenario| scenario.contradiction().is_none()).collect()
+}
+
+/// What arrived: of each object its address and a digest of its body.
+type Arrived = Vec<(String, u64, String)>;
+
+/// Loads the page once and checks that nothing failed and no limit was beaten.
+fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
+    let what = format!("{} over {} and {}", page.name, scenario.stack.protocol, scenario.stack.tls);
+    let observed =
+        simulator.observe_bodies(scenario, 1).unwrap_or_else(|why| panic!("{what}: {why}"));
+    let measured = &observed.result.visits[0];
+    assert!(measured.record.plt_ns().is_some(), "{what}: {:?}", measured.record.outcome);
+    check_floor(measured);
+    let objects = &measured.record.objects;
+    let failed: Vec<_> = objects.iter().filter(|object| object.error.is_some()).collect();
+    assert!(failed.is_empty(), "{what}: {failed:?}");
+    assert_eq!(objects.len(), page.objects.len(), "{what}");
+    let visit = observed.visits().next().expect("a journey has a visit");
+    let bodies = visit.bodies().into_iter();
+    let arrived = bodies.map(|body| {
+        let url = page.objects[body.object as usize].url.clone();
+        (url, body.bytes, body.digest.clone())
+    });
+    let mut arrived: Arrived = arrived.collect();
+    // Requests for one URL are answered in turn: which of them came first is the arm's affair.
+    arrived.sort_unstable();
+    let got = arrived.iter().map(|(url, bytes, _)| (url.as_str(), *bytes));
+    let mut recorded: Vec<_> =
+        page.objects.iter().map(|object| (object.url.as_str(), object.body_bytes)).collect();
+    recorded.sort_unstable();
+    assert!(got.eq(recorded), "{what}: other bodies than those recorded");
+    arrived
+}
+
+/// Loads a page over every arm; gives how many there are.
+fn compare(simulator: &Simulator, file: &Path) -> usize {
+    let spec = file.to_str().expect("the corpus has plain names");
+    let page = page::open(spec).unwrap();
+    let arms = arms(spec);
+    let mut arrived = arms.iter().map(|arm| load(simulator, arm, &page));
+    let first = arrived.next().expect("there are arms");
+    for (arm, other) in arms[1..].iter().zip(arrived) {
+        let (protocol, tls) = (arm.stack.protocol, arm.stack.tls);
+        assert_eq!(first, other, "{}: {protocol} and {tls} carried something else", page.name);
+    }
+    arms.len()
+}
+
 #[test]
-fn every_recorded_page_loads() {
+fn every_recorded_page_arrives_the_same_over_everything() {
     let Some(files) = corpus() else {
         println!("skipped: corpus absent");
         return;
     };
-    let simulator = Simulator::default();
-    for file in &files {
-        let name = file.file_name().unwrap().to_string_lossy();
-        let page = page::open(file.to_str().unwrap()).unwrap();
-        for protocol in
-            [Protocol::H10, Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Deployed]
-        {
-            let scenario = bare(file.to_str().unwrap(), "4g", protocol, Tls::Tls13);
-            let result = simulator.execute(&common::journey(scenario, 1));
-            assert_eq!(result.failure, None, "{name}");
-            let visit = &result.visits[0];
-            let plt = visit
-                .record
-                .plt_ns()
-                .unwrap_or_else(|| panic!("{name}: {:?}", visit.record.outcome));
-            check_floor(visit);
-            let failed: Vec<_> =
-                visit.record.objects.iter().filter(|o| o.error.is_some()).collect();
-            assert!(failed.is_empty(), "{name}: {failed:?}");
-            assert_eq!(visit.record.objects.len(), page.objects.len(), "{name}");
-            // Requests for one URL are answered in turn: which of them came first is the arm's affair.
-            let mut got: Vec<_> =
-                visit.record.objects.iter().map(|o| (o.url.as_str(), o.body_bytes)).collect();
-            let mut recorded: Vec<_> =
-                page.objects.iter().map(|o| (o.url.as_str(), o.body_bytes)).collect();
-            got.sort_unstable();
-            recorded.sort_unstable();
-            assert_eq!(got, recorded, "{name}");
-            let floor = visit.floors.unwrap().graph_ns;
-            println!(
-                "{name:45} {protocol:11}  {:4} requests  PLT {:6.2} s  floor {:6.2} s",
-                page.objects.len(),
-                plt as f64 / 1e9,
-                floor as f64 / 1e9
-            );
-        }
-    }
+    // One worker a processor, the largest pages first: otherwise one of them keeps all others waiting in the end.
+    let mut files = files;
+    files.sort_by_key(|file| {
+        std::cmp::Reverse(page::open(file.to_str().unwrap()).unwrap().body_bytes())
+    });
+    let (next, simulator, started) = (AtomicUsize::new(0), Simulator::default(), Instant::now());
+    let work = || {
+        let claim = || files.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(claim).map(|file| compare(&simulator, file)).sum::<usize>()
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let loads: usize = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a page arrives the same")).sum()
+    });
+    assert!(!files.is_empty() && loads >= 20 * files.len(), "{loads} loads of {}", files.len());
+    println!("{loads} loads of {} pages in {:.1} s", files.len(), started.elapsed().as_secs_f64());
 }

@@ -1,6 +1,6 @@
 //! Page files: a page as farlink keeps it, JSON with a format number.
 //!
-//! `{"format": "farlink-page", "version": 1, "page": {...}}`; `docs/pages.md` lists the keys. A newer
+//! `{"format": "farlink-page", "version": 2, "page": {...}}`; `docs/pages.md` lists the keys. A newer
 //! version is refused and so is an unknown key: a page that is half understood gives figures that
 //! are wrong in silence.
 
@@ -13,7 +13,7 @@ use crate::error::nearest;
 use crate::{Error, Page};
 
 /// The version that is written, and the newest that is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const FORMAT: &str = "farlink-page";
 
@@ -63,7 +63,7 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
         return Err(wrong(format!("`format` is `{}`; expected `{FORMAT}`", head.format)));
     }
     match head.version {
-        Some(version) if version == u64::from(VERSION) => {}
+        Some(version) if (1..=u64::from(VERSION)).contains(&version) => {}
         Some(version) if version > u64::from(VERSION) => {
             return Err(wrong(format!(
                 "version {version} is newer than this farlink reads ({VERSION}); use a newer farlink"
@@ -123,11 +123,25 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_refused() {
-        let newer = text().replace("\"version\": 1", "\"version\": 2");
+        let newer = text().replace("\"version\": 2", "\"version\": 3");
         assert_eq!(
             refusal(&newer),
-            "a.json: version 2 is newer than this farlink reads (1); use a newer farlink"
+            "a.json: version 3 is newer than this farlink reads (2); use a newer farlink"
         );
+    }
+
+    #[test]
+    fn the_first_version_is_read_it_knew_no_request_fields() {
+        let older = text().replace("\"version\": 2", "\"version\": 1");
+        let page = parse("a.json", older.as_bytes()).unwrap();
+        assert_eq!(page, crate::open("synthetic:3x1KB@2hosts").unwrap());
+    }
+
+    #[test]
+    fn recorded_fields_survive() {
+        let mut page = crate::open("synthetic:1x1KB").unwrap();
+        page.objects[1].request_fields = vec![("accept".to_owned(), "*/*".to_owned())];
+        assert_eq!(parse("a", to_text(&page).as_bytes()).unwrap(), page);
     }
 
     #[test]

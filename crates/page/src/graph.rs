@@ -66,6 +66,9 @@ pub struct Object {
     pub status: u16,
     /// Size of the request head as HTTP/1.1 text (request line, headers, empty line).
     pub request_header_bytes: u32,
+    /// The request's fields in their order, names in lower case, where the source lists them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_fields: Vec<(String, String)>,
     /// Size of the request's body.
     pub request_body_bytes: u64,
     /// Size of the response head as HTTP/1.1 text.

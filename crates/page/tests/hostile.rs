@@ -288,6 +288,7 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
                 kind,
                 status,
                 request_header_bytes: sizes.0,
+                request_fields: Vec::new(),
                 request_body_bytes: sizes.1,
                 response_header_bytes: sizes.2,
                 header_provenance: think.provenance,

@@ -15,6 +15,7 @@ use http_stack::h2::FlowMeter;
 use http_stack::h3;
 use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
 use tokio::sync::Semaphore;
+use world::BatchSocket;
 
 pub use self::site::Site;
 pub use self::virtual_hosts::VirtualHosts;
@@ -86,8 +87,19 @@ pub struct Listen {
     pub address: SocketAddr,
     /// Its protocol, its TLS and what each is set to.
     pub acceptor: server::Acceptor,
-    /// HTTP/3 at the same port of UDP, if it is spoken.
-    pub h3: Option<h3::Acceptor>,
+    /// What is done with the same port of UDP.
+    pub udp: UdpPort,
+}
+
+/// What a server does with a port of UDP.
+#[derive(Clone)]
+pub enum UdpPort {
+    /// Nothing: there is none.
+    Closed,
+    /// It speaks HTTP/3.
+    H3(h3::Acceptor),
+    /// What comes is dropped without a word, as by a firewall in front of it.
+    Deaf,
 }
 
 impl Listen {
@@ -96,10 +108,15 @@ impl Listen {
     /// # Errors
     /// If the address cannot be listened on.
     pub fn bind(self) -> io::Result<Listening> {
-        let Listen { address, acceptor, h3 } = self;
+        let Listen { address, acceptor, udp } = self;
         let tcp = world::TcpListener::bind(address)?;
-        let quic = h3.map(|acceptor| h3::Listener::bind(address, &acceptor)).transpose()?;
-        Ok(Listening { tcp, acceptor, quic })
+        let (mut quic, mut deaf) = (None, None);
+        match udp {
+            UdpPort::Closed => {}
+            UdpPort::H3(acceptor) => quic = Some(h3::Listener::bind(address, &acceptor)?),
+            UdpPort::Deaf => deaf = Some(BatchSocket::bind(address)?),
+        }
+        Ok(Listening { tcp, acceptor, quic, deaf })
     }
 }
 
@@ -108,6 +125,8 @@ pub struct Listening {
     tcp: world::TcpListener,
     acceptor: server::Acceptor,
     quic: Option<h3::Listener>,
+    /// Held and never read.
+    deaf: Option<BatchSocket>,
 }
 
 impl Listening {
@@ -116,6 +135,7 @@ impl Listening {
     /// # Errors
     /// If a listener fails.
     pub async fn serve<H: Handler>(self, handler: Rc<H>, meters: Meters) -> io::Result<()> {
+        let _deaf = self.deaf;
         if let Some(listener) = self.quic {
             world::spawn(serve_quic(listener, Rc::clone(&handler)));
         }

@@ -51,6 +51,8 @@ pub struct Endpoint {
     pub series: Vec<tcp::Sample>,
     /// What lay above its socket, if the plan asked for series. The simulated world alone keeps that.
     pub held: Vec<Held>,
+    /// Its qlog, if it is QUIC's and series are kept; else empty.
+    pub qlog: String,
 }
 
 /// How many bytes lay where above a socket, at an instant.

@@ -25,6 +25,8 @@ pub struct Launch {
     /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, whoever
     /// signed them and whatever names they hold.
     pub trusted_keys: Vec<[u8; 32]>,
+    /// Which of the hosts are spoken to by HTTP/3 and nothing else, known beforehand; without any there is no QUIC.
+    pub quic_hosts: Vec<String>,
     /// What confines its renderers.
     pub sandbox: Sandbox,
     /// Whether it is to tell the address of each connection's own end, by which the kernel and the emulator
@@ -44,7 +46,7 @@ pub enum Sandbox {
 /// Flags for every start: nothing that a page did not ask for, and nothing that depends on there being a
 /// screen. Sources: Chromium's `chrome/common/chrome_switches.cc`, and what Puppeteer and
 /// chrome-launcher use for the same purpose (chrome-launcher's `docs/chrome-flags-for-tests.md`).
-const FLAGS: [&str; 35] = [
+const FLAGS: [&str; 34] = [
     "--headless=new",
     "--remote-debugging-pipe",
     "--disable-gpu",
@@ -77,7 +79,6 @@ const FLAGS: [&str; 35] = [
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--lang=en-US",
-    "--disable-quic",
     // Frames of other sites would be targets of their own, whose requests another session reports.
     "--disable-site-isolation-trials",
     // Upgrades of http: to https: would load another page than the one asked for.
@@ -141,6 +142,7 @@ impl Launch {
             let keys = keys.join(",");
             arguments.push(format!("--ignore-certificate-errors-spki-list={keys}").into());
         }
+        arguments.extend(self.quic_arguments());
         if self.addresses {
             let mut flag = OsString::from("--log-net-log=");
             flag.push(self.profile.join(NET_LOG));
@@ -150,6 +152,18 @@ impl Launch {
             arguments.push("--no-sandbox".into());
         }
         arguments
+    }
+
+    /// Without a proof that QUIC works (a certificate of a known authority, DNS) Chromium speaks it where it is forced to
+    /// (`components/network_session_configurator/common/network_switch_list.h`). Origins have the ports of their addresses, 443.
+    fn quic_arguments(&self) -> Vec<OsString> {
+        if self.quic_hosts.is_empty() {
+            return vec!["--disable-quic".into()];
+        }
+        let origins: Vec<String> =
+            self.quic_hosts.iter().map(|host| format!("{host}:443")).collect();
+        let forced = format!("--origin-to-force-quic-on={}", origins.join(","));
+        vec!["--enable-quic".into(), forced.into()]
     }
 
     /// The first rule that fits is taken (`net/base/host_mapping_rules.h`).
@@ -181,6 +195,7 @@ mod tests {
                 ("b.test".to_owned(), "[fd00::1]:80".parse().unwrap()),
             ],
             trusted_keys: vec![[0; 32]],
+            quic_hosts: Vec::new(),
             sandbox: Sandbox::Own,
             addresses: false,
         };
@@ -193,5 +208,10 @@ mod tests {
                 .into()
         ));
         assert!(!arguments.contains(&"--no-sandbox".into()));
+        assert!(arguments.contains(&"--disable-quic".into()));
+        let quic_hosts = vec!["a.test".to_owned(), "b.test".to_owned()];
+        let arguments = Launch { quic_hosts, ..launch }.arguments();
+        assert!(arguments.contains(&"--origin-to-force-quic-on=a.test:443,b.test:443".into()));
+        assert!(!arguments.contains(&"--disable-quic".into()));
     }
 }

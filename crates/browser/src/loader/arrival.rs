@@ -10,6 +10,7 @@ use page::Kind;
 use units::Time;
 
 use super::load::Load;
+use crate::{Body, H3Discovery};
 
 pub(super) struct Arrival<'a> {
     load: &'a Rc<Load>,
@@ -22,12 +23,24 @@ pub(super) struct Arrival<'a> {
     known: Time,
     /// How many of the object's byte-wise reveals have happened.
     revealed: usize,
+    /// Of the body so far, if somebody wants it.
+    digest: Option<Box<blake3::Hasher>>,
 }
 
 impl<'a> Arrival<'a> {
     pub(super) fn new(load: &'a Rc<Load>, object: usize, secure: bool) -> Arrival<'a> {
         let now = world::now();
-        Arrival { load, object, secure, body_bytes: 0, available: now, known: now, revealed: 0 }
+        let digest = load.session.browser.bodies.as_ref().map(|_| Box::default());
+        Arrival {
+            load,
+            object,
+            secure,
+            body_bytes: 0,
+            available: now,
+            known: now,
+            revealed: 0,
+            digest,
+        }
     }
 
     /// An answer by the browser's cache: there at once, to be worked on like any other.
@@ -41,7 +54,7 @@ impl<'a> Arrival<'a> {
             t.sent = Some(now);
             t.head = Some(now);
         });
-        let mut arrival = Arrival::new(load, object, false);
+        let mut arrival = Arrival { digest: None, ..Arrival::new(load, object, false) };
         arrival.reveal_head(now);
         arrival.take(spec.body_bytes);
         let done = arrival.end();
@@ -52,6 +65,7 @@ impl<'a> Arrival<'a> {
     /// The response is whole; gives when the client's work on it is done.
     pub(super) fn end(mut self) -> Time {
         self.reveal_bytes(u64::MAX, self.known.max(self.available));
+        self.keep_digest();
         let session = &self.load.session;
         let device = &session.browser.device;
         let mut cost = device.object();
@@ -68,6 +82,17 @@ impl<'a> Arrival<'a> {
             self.load.reveal(*reveal, done);
         }
         done
+    }
+
+    fn keep_digest(&self) {
+        if let (Some(bodies), Some(digest)) = (&self.load.session.browser.bodies, &self.digest) {
+            bodies.keep(Body {
+                visit: self.load.started,
+                object: self.object as u32,
+                bytes: self.body_bytes,
+                digest: digest.finalize().into(),
+            });
+        }
     }
 
     fn kind(&self) -> Kind {
@@ -135,8 +160,19 @@ impl Progress for Arrival<'_> {
         self.reveal_head(now);
     }
 
+    fn alternatives(&mut self, field: &str) {
+        let (plan, browser) = (&self.load.plan, &self.load.session.browser);
+        if browser.discovery == H3Discovery::AltSvc {
+            let host = &plan.page.host_of(&plan.page.objects[self.object]).name;
+            browser.alternatives.learn(host, plan.arm(self.object).port, field, world::now());
+        }
+    }
+
     fn data(&mut self, piece: &[u8]) {
         let session = &self.load.session;
+        if let Some(digest) = &mut self.digest {
+            digest.update(piece);
+        }
         self.available = world::now();
         if self.secure {
             let cost = session.browser.device.decrypt(piece.len());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::Failure;
+use http_stack::tls::Security;
 use page::{Kind, Object};
 use record::ObjectRecord;
 use tokio::sync::Notify;
@@ -14,14 +15,14 @@ use units::Time;
 use super::Session;
 use super::arrival::Arrival;
 use crate::plan::{Arm, LoadPlan, Reveal};
-use crate::pool::{Company, Origin};
+use crate::pool::{Company, Found, Wish};
 use crate::throttle::{Ask, Throttle};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
     pub(super) session: Rc<Session>,
     pub(super) plan: Arc<LoadPlan>,
-    started: Time,
+    pub(super) started: Time,
     objects: RefCell<Vec<Progressing>>,
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
     /// in one visit was asked for twice when it was recorded.
@@ -180,14 +181,12 @@ impl Load {
             return Ok(Arrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();
-        let secure = arm.security != http_stack::tls::Security::None;
-        let origin = Rc::new(Origin { host, secure });
         let _pass = match &self.throttle {
             Some(throttle) => Some(throttle.pass(ask(spec, arm)).await),
             None => None,
         };
         for attempt in 1.. {
-            match self.attempt(object, &origin).await? {
+            match self.attempt(object, &host).await? {
                 Ok(done) => return Ok(done),
                 Err((Failure::Unanswered(_), Connection::Used)) if attempt < ATTEMPTS => {
                     self.timeline(object, Timeline::start_over);
@@ -202,12 +201,13 @@ impl Load {
     async fn attempt(
         self: &Rc<Self>,
         object: usize,
-        origin: &Rc<Origin>,
+        host: &str,
     ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
-        let arm = self.plan.arm(object);
         let pool = &self.session.pool;
-        let mut lease = pool.lease(origin, arm, spec.priority, company(spec)).await?;
+        let wish = Wish { priority: spec.priority, company: company(spec) };
+        let found = pool.find(host, self.plan.arm(object), wish).await?;
+        let Found { arm, mut lease } = found;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
             t.opened = lease.opened;
@@ -215,7 +215,7 @@ impl Load {
             t.protocol = arm.protocol.name();
         });
         let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
-        let mut arrival = Arrival::new(self, object, origin.secure);
+        let mut arrival = Arrival::new(self, object, arm.security != Security::None);
         let request = &self.plan.requests[object];
         let priority = urgency(spec.priority);
         match lease.connection.fetch(request, priority, &mut arrival).await {

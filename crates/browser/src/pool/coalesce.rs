@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use super::group::Found;
+use super::group::Supply;
 use super::{Inner, Origin, Pool};
 use crate::plan::Arm;
 use crate::policy::Coalescing;
@@ -28,13 +28,13 @@ impl Pool {
         for waiter in group.abandon(id) {
             match inner.find(&host, waiter.company) {
                 // Whoever has given up has nothing to be told; the lease is given back as any other.
-                Found::Ready(lease) => {
+                Supply::Ready(lease) => {
                     if let Err(Ok(mut returned)) = waiter.grant.send(Ok(lease)) {
                         inner.leave_share(&mut returned);
                     }
                 }
-                Found::Bound(id) => inner.group(&host).wait(waiter, Some(id)),
-                Found::Nothing => inner.group(&host).wait(waiter, None),
+                Supply::Bound(id) => inner.group(&host).wait(waiter, Some(id)),
+                Supply::Nothing => inner.group(&host).wait(waiter, None),
             }
         }
         true
@@ -49,7 +49,7 @@ impl Inner {
             ***other != *origin
                 && other.secure == origin.secure
                 && group.arm.protocol == arm.protocol
-                && group.has_session(is_there)
+                && group.has_one_of(is_there)
         });
         hosts.map(|(host, _)| Rc::clone(host)).next()
     }
@@ -57,7 +57,7 @@ impl Inner {
     /// Whose connections requests to `origin` go over: its own, or those of the host that it has joined, as long as that has any.
     pub(super) fn home(&mut self, origin: &Rc<Origin>) -> Rc<Origin> {
         let Some(host) = self.group(origin).joined.clone() else { return Rc::clone(origin) };
-        if self.group(&host).has_session(|_| true) {
+        if self.group(&host).has_session() {
             return host;
         }
         self.group(origin).joined = None;

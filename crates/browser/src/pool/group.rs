@@ -27,7 +27,7 @@ pub(super) struct Waiter {
 }
 
 /// What there is for a request.
-pub(super) enum Found {
+pub(super) enum Supply {
     /// A connection that can be used at once.
     Ready(Lease),
     /// It is to wait for this connection, which is coming.
@@ -126,7 +126,7 @@ impl Group {
     }
 
     /// What there is for a request. Connections that were found closed by their servers are put into `closed`.
-    pub(super) fn find(&mut self, company: Company, closed: &mut Vec<u32>) -> Found {
+    pub(super) fn find(&mut self, company: Company, closed: &mut Vec<u32>) -> Supply {
         self.sessions.retain_mut(|session| {
             let usable = session.lease.connection.is_reusable();
             if !usable {
@@ -138,21 +138,21 @@ impl Group {
             return self.deal(company, closed.len());
         }
         if let Some(lease) = self.lend(company) {
-            return Found::Ready(lease);
+            return Supply::Ready(lease);
         }
         while let Some(Idle { mut lease, .. }) = self.idle.pop() {
             if lease.connection.is_reusable() {
-                return Found::Ready(lease);
+                return Supply::Ready(lease);
             }
             closed.push(lease.id);
         }
-        Found::Nothing
+        Supply::Nothing
     }
 
     /// The next connection in turn, open or coming; none as long as there may be more of them.
-    fn deal(&mut self, company: Company, closed: usize) -> Found {
+    fn deal(&mut self, company: Company, closed: usize) -> Supply {
         if self.open - closed < self.limit {
-            return Found::Nothing;
+            return Supply::Nothing;
         }
         let open = self.sessions.iter().map(|session| session.lease.id);
         let mut all: Vec<u32> = open.chain(self.coming.iter().copied()).collect();
@@ -160,8 +160,8 @@ impl Group {
         let id = all[self.dealt % all.len()];
         self.dealt += 1;
         match self.session(id) {
-            Some(session) => session.lend(company).map_or(Found::Nothing, Found::Ready),
-            None => Found::Bound(id),
+            Some(session) => session.lend(company).map_or(Supply::Nothing, Supply::Ready),
+            None => Supply::Bound(id),
         }
     }
 
@@ -288,8 +288,13 @@ impl Group {
         Some(self.idle.remove(0).lease)
     }
 
-    /// Whether there is an open connection that requests share, among those that `is_meant`.
-    pub(super) fn has_session(&self, is_meant: impl Fn(u32) -> bool) -> bool {
+    /// Whether there is an open connection that requests share.
+    pub(super) fn has_session(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    /// Whether one of these is.
+    pub(super) fn has_one_of(&self, is_meant: impl Fn(u32) -> bool) -> bool {
         self.sessions.iter().any(|session| is_meant(session.lease.id))
     }
 

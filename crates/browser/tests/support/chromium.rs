@@ -95,6 +95,7 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         profile: scratch.0.clone(),
         hosts: hosts.collect(),
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
+        quic_hosts: Vec::new(),
         sandbox: if root { Sandbox::None } else { Sandbox::Own },
         addresses: true,
     };

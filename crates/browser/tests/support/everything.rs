@@ -40,6 +40,7 @@ impl Everything {
             kind,
             status: 200,
             request_header_bytes: 400,
+            request_fields: Vec::new(),
             request_body_bytes: 0,
             response_header_bytes: 300,
             header_provenance: Provenance::Measured,

@@ -17,7 +17,7 @@ use http_stack::tls::Security;
 use net::Network;
 use page::Page;
 use proxy::origin::Meters;
-use proxy::{Listen, Origin, Site, Workers, origin};
+use proxy::{Listen, Origin, Site, UdpPort, Workers, origin};
 use world::sim::{NodeId, Plan};
 
 /// Longer than any page of these tests takes.
@@ -127,10 +127,14 @@ impl Stage {
         let listen = Listen {
             address: SocketAddr::new(address(host), arm.port),
             acceptor: Acceptor::new(arm.security),
-            h3: (arm.protocol == Protocol::H3).then(|| {
-                let settings = http_stack::h3::settings::Server::default();
-                http_stack::h3::Acceptor::new(&http_stack::tls::Settings::default(), settings)
-            }),
+            udp: match arm.protocol {
+                Protocol::H3 => {
+                    let settings = http_stack::h3::settings::Server::default();
+                    let tls = http_stack::tls::Settings::default();
+                    UdpPort::H3(http_stack::h3::Acceptor::new(&tls, settings))
+                }
+                _ => UdpPort::Closed,
+            },
         };
         let handler = origin_of(&self.page, host);
         self.plan.spawn(self.servers[host], async move {

@@ -23,9 +23,9 @@ pub fn check_place(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file for one of several: `out.har` and `h2 tls13` make `out.h2-tls13.har`.
+/// The file for one of several: `out.har` and `h2 tls13` make `out.h2-tls13.har`; `spdy/3` becomes `spdy-3`.
 pub fn beside(path: &Path, which: &str) -> PathBuf {
-    let which = which.replace(' ', "-");
+    let which = which.replace([' ', '/'], "-");
     match path.extension() {
         Some(extension) => path.with_extension(format!("{which}.{}", extension.display())),
         None => path.with_extension(which),

@@ -17,7 +17,7 @@ use super::gate::Gate;
 use super::observer::{Observed, Observer, Shared};
 use super::settings;
 use super::singly::Singly;
-use crate::{Failure, Priority, Progress, Transport};
+use crate::{Failure, Priority, Progress, Transport, alt_svc};
 
 pub(crate) mod request;
 
@@ -140,6 +140,7 @@ impl Exchange<'_> {
         });
         let (head, mut body) = head.await.map_err(|e| failure(e, false))?.into_parts();
         let head_bytes = self.watch.observer.borrow().received(self.watch.stream).head_bytes;
+        alt_svc::tell(&head.headers, self.progress);
         self.progress.head(head.status.as_u16(), head_bytes);
         poll_fn(|cx| {
             self.poll_send(cx);

@@ -14,6 +14,7 @@ use units::Time;
 use world::report::{self, Endpoint, Keeping};
 
 use super::congestion::{Motion, Watch};
+use super::qlog::Log;
 use super::quic::SharedTally;
 
 /// The account of one connection at one of its ends.
@@ -27,6 +28,7 @@ struct Inner {
     established_at: Option<Time>,
     tally: SharedTally,
     watch: Watch,
+    log: Log,
 }
 
 /// Something to note motions with, if this world wants them.
@@ -45,6 +47,7 @@ impl Account {
         opened_at: Time,
         tally: &SharedTally,
         watch: Watch,
+        log: Log,
     ) -> Account {
         let endpoint = Endpoint {
             local,
@@ -57,6 +60,7 @@ impl Account {
             retransmits: Vec::new(),
             series: Vec::new(),
             held: Vec::new(),
+            qlog: String::new(),
         };
         let inner = Inner {
             endpoint,
@@ -64,6 +68,7 @@ impl Account {
             established_at: None,
             tally: Rc::clone(tally),
             watch,
+            log,
         };
         let account = Account(Rc::new(RefCell::new(inner)));
         let told = account.clone();
@@ -91,7 +96,8 @@ impl Inner {
     fn tell(&self) -> Endpoint {
         let Some(connection) = &self.connection else { return self.endpoint.clone() };
         let series = self.watch.motions().iter().map(|motion| self.sample(motion)).collect();
-        Endpoint { stats: Some(self.stats(connection)), series, ..self.endpoint.clone() }
+        let stats = Some(self.stats(connection));
+        Endpoint { stats, series, qlog: self.log.text(), ..self.endpoint.clone() }
     }
 
     fn stats(&self, connection: &quinn::Connection) -> Stats {

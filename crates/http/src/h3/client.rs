@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{ConnectionError, StreamError};
@@ -19,13 +20,14 @@ use world::BatchSocket;
 use super::account::{self, Account};
 use super::congestion::Watch;
 use super::endpoint::{self, Draws};
+use super::qlog::Log;
 use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally};
 use super::settings;
 use crate::client::{OpenError, Stage};
 use crate::h2::client::request;
 use crate::h2::gate::Gate;
 use crate::tls::ClientSessions;
-use crate::{Failure, Priority, Progress};
+use crate::{Failure, Priority, Progress, alt_svc};
 
 /// Opens a connection to the server called `host`. What is returned sends requests; a task drives the connection until it has ended,
 /// which this end does when the last handle is dropped. With a session to resume it may be used before the server has answered.
@@ -45,8 +47,10 @@ pub(crate) async fn connect(
     let local = socket.local_addr().map_err(unreachable)?;
     let mut draws = Draws::at(local);
     let endpoint = endpoint::open(socket, &mut draws, None).map_err(unreachable)?;
-    let watch = account::watch();
-    let config = config(sessions, settings, &mut draws, &watch);
+    let (watch, log) = (account::watch(), Log::open());
+    let mut transport = settings.transport.config(watch.clone());
+    transport.qlog_stream(log.stream());
+    let config = config(sessions, transport, &mut draws);
     let connecting = endpoint.connect_with(config, address, host).map_err(|error| {
         let source = io::Error::new(io::ErrorKind::InvalidInput, error);
         OpenError::Secure { host: host.to_owned(), source }
@@ -55,8 +59,8 @@ pub(crate) async fn connect(
     let connection = shaken.map_err(|error| of_opening(address, host, error))?;
     observe(Stage::Connected);
     observe(Stage::Secured);
-    let opening = Opening { connection, local, opened_at };
-    begin(opening, watch, settings).await.map_err(OpenError::Begin)
+    let opening = Opening { connection, local, opened_at, watch, log };
+    begin(opening, settings).await.map_err(OpenError::Begin)
 }
 
 /// Waits for the handshake, but with a session to resume and leave to send early.
@@ -79,34 +83,29 @@ struct Opening {
     connection: quinn::Connection,
     local: SocketAddr,
     opened_at: Time,
+    watch: Watch,
+    log: Log,
 }
 
 fn config(
     sessions: &ClientSessions,
-    settings: &settings::Client,
+    transport: quinn::TransportConfig,
     draws: &mut Draws,
-    watch: &Watch,
 ) -> quinn::ClientConfig {
     let crypto = QuicClientConfig::try_from(sessions.quic())
         .expect("our providers have the suite of QUIC's first packets");
     let mut config = quinn::ClientConfig::new(Arc::new(crypto));
-    config
-        .transport_config(Arc::new(settings.transport.config(watch.clone())))
-        .token_store(Arc::new(quinn::NoneTokenStore));
+    config.transport_config(Arc::new(transport)).token_store(Arc::new(quinn::NoneTokenStore));
     if let Some(id) = draws.initial_id() {
         config.initial_dst_cid_provider(Arc::new(move || id));
     }
     config
 }
 
-async fn begin(
-    opening: Opening,
-    watch: Watch,
-    settings: &settings::Client,
-) -> Result<Handle, Failure> {
-    let Opening { connection, local, opened_at } = opening;
+async fn begin(opening: Opening, settings: &settings::Client) -> Result<Handle, Failure> {
+    let Opening { connection, local, opened_at, watch, log } = opening;
     let tally = SharedTally::default();
-    let account = Account::open(&connection, local, opened_at, &tally, watch);
+    let account = Account::open(&connection, local, opened_at, &tally, watch, log);
     account.established();
     let (mut driver, requests) = ::h3::client::builder()
         .max_field_section_size(settings.header_list_bytes)
@@ -145,6 +144,12 @@ impl Handle {
     /// The address of this end.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
+    }
+
+    /// The smoothed round trip, once the server has been heard of.
+    pub fn rtt(&self) -> Option<Duration> {
+        let stats = self.connection.stats();
+        (stats.udp_rx.datagrams > 0).then_some(stats.path.rtt)
     }
 
     /// Sends `request` and reports its response to `progress`. If the server takes no more streams the request waits, the most urgent
@@ -220,6 +225,7 @@ impl Exchange<'_> {
     ) -> Result<(), Failure> {
         let head = stream.recv_response().await.map_err(|e| of_stream(e, false))?;
         let head_bytes = self.tally.borrow().received(id).head_bytes;
+        alt_svc::tell(head.headers(), &mut **self.progress.borrow_mut());
         self.progress.borrow_mut().head(head.status().as_u16(), head_bytes);
         let begun = |error| of_stream(error, true);
         while let Some(mut piece) = stream.recv_data().await.map_err(begun)? {

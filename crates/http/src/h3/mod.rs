@@ -16,6 +16,7 @@ mod client;
 mod congestion;
 mod endpoint;
 mod frames;
+mod qlog;
 mod quic;
 mod runtime;
 pub mod server;

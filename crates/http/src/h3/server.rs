@@ -21,6 +21,7 @@ use world::BatchSocket;
 
 use super::account::{self, Account};
 use super::endpoint::{self, Draws, WorldDate};
+use super::qlog::Log;
 use super::quic::{self, BidiStream, SharedTally};
 use super::settings;
 use crate::{Answer, Handler, Reply, RequestHead, tls};
@@ -116,6 +117,8 @@ impl Incoming {
     pub async fn serve<H: Handler>(mut self, handler: Rc<H>) -> Result<(), Broken> {
         let watch = account::watch();
         let mut transport = self.settings.transport.config(watch.clone());
+        let log = Log::open();
+        transport.qlog_stream(log.stream());
         transport.max_concurrent_bidi_streams(self.settings.streams.into());
         self.config.transport_config(Arc::new(transport));
         let connecting = self.incoming.accept_with(Arc::new(self.config))?;
@@ -128,7 +131,7 @@ impl Incoming {
             self.address.port(),
         );
         let tally = SharedTally::default();
-        let account = Account::open(&connection, local, self.asked_at, &tally, watch);
+        let account = Account::open(&connection, local, self.asked_at, &tally, watch, log);
         let told = account.clone();
         drop(world::spawn(async move {
             if complete.await {

@@ -12,7 +12,7 @@ use browser::LoadPlan;
 use browser::chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
 };
-use http_stack::tls::ClientSessions;
+use http_stack::tls::{ClientSessions, Protocol};
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
@@ -78,7 +78,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let Made { visits, mut notes, shown } = made;
     notes.dedup();
     let endpoints = motions.into_iter().filter_map(endpoint).collect();
-    told.finish(FromClient::Done { visits, endpoints, notes, shown })
+    told.finish(FromClient::Done { visits, endpoints, notes, shown, bodies: Vec::new() })
 }
 
 /// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
@@ -115,6 +115,7 @@ fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
         retransmits: Vec::new(),
         series: motion.samples,
         held: Vec::new(),
+        qlog: String::new(),
     })
 }
 
@@ -125,12 +126,16 @@ fn launch(
     plan: &LoadPlan,
     watched: bool,
 ) -> Launch {
-    let hosts = tour::hosts(page, Hosting::Apart).zip(plan.arms());
+    let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
+    let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
+    let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
+    let hosts = hosts();
     Launch {
         chromium,
         profile,
         hosts: hosts.map(|((name, address), arm)| (name, (address, arm.port).into())).collect(),
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
+        quic_hosts,
         // Root of the sandbox that farlink made for it: Chromium's own would not let it start.
         sandbox: Sandbox::None,
         // They cost it time.

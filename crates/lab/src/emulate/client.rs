@@ -17,7 +17,7 @@ use super::messages::{
     Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
 };
 use super::{NodeError, packets};
-use crate::tour::{self, Detail, Library, Visitor, Witness};
+use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
 /// Makes the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -32,7 +32,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let plan = ready.load_plan(scenario);
     let visitor = Visitor::of(scenario, order.seed, order.client);
     let sessions = ClientSessions::new(Detail::Records.tls(visitor.source(), "client"));
-    let browser = Rc::new(browser.with_sessions(sessions));
+    let bodies = order.detail.bodies();
+    let browser = browser.with_sessions(sessions);
+    let browser = Rc::new(match &bodies {
+        Some(bodies) => browser.with_bodies(Rc::clone(bodies)),
+        None => browser,
+    });
 
     let Settle { .. } = supervisor.receive()?;
     supervisor.send(&Prepared::Ready)?;
@@ -53,7 +58,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
             Err(error) => return FromClient::Failed(format!("background traffic: {error}")),
         };
         let endpoints = if detail.is_watched() { super::endpoints() } else { Vec::new() };
-        FromClient::Done { visits, endpoints, notes: Vec::new(), shown: Vec::new() }
+        let bodies = bodies.iter().flat_map(|kept| ArrivedBody::of(visitor.number, kept)).collect();
+        FromClient::Done { visits, endpoints, notes: Vec::new(), shown: Vec::new(), bodies }
     })?;
     told.finish(done)
 }

@@ -187,7 +187,8 @@ impl Emulation {
         let mut notes = tour::notes(scenario, &network, &ready);
         notes.extend(emulated.notes);
         let packets = Packets::Emulated(emulated.frames);
-        let traffic = Traffic { packets, endpoints: emulated.endpoints, shown: emulated.shown };
+        let Emulated { endpoints, shown, bodies, .. } = emulated;
+        let traffic = Traffic { packets, endpoints, shown, bodies };
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
 }

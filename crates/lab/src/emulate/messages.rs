@@ -12,7 +12,7 @@ use world::report::Endpoint;
 use super::capture::Frame;
 use super::packets::SentAgain;
 use crate::scenario::Scenario;
-use crate::tour::{Detail, Shown};
+use crate::tour::{ArrivedBody, Detail, Shown};
 
 /// What every process is told first: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub(super) struct Emulated {
     pub(super) frames: Vec<Frame>,
     pub(super) notes: Vec<String>,
     pub(super) shown: Vec<Shown>,
+    /// What arrived, if it was asked for.
+    pub(super) bodies: Vec<ArrivedBody>,
 }
 
 /// What a node tells the supervisor when it has read the page, and the client also when it has settled.
@@ -95,6 +97,8 @@ pub(super) enum FromClient {
         notes: Vec<String>,
         /// What a real browser showed, by visit, if one loaded the page.
         shown: Vec<Shown>,
+        /// What arrived, if it was asked for and the loader is farlink's own.
+        bodies: Vec<ArrivedBody>,
     },
     /// It cannot go on.
     Failed(String),

@@ -144,7 +144,7 @@ fn endpoints() -> Vec<Endpoint> {
 /// The world of a node: its clock begins with the emulator's.
 fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
     let recording = match detail {
-        Detail::Records => Recording::Endpoints,
+        Detail::Records | Detail::Bodies => Recording::Endpoints,
         Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),
     };
     let began = Some(Duration::from_nanos(begin.began_ns));

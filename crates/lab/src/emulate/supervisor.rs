@@ -107,6 +107,7 @@ fn attend_all(
         all.endpoints.extend(one.endpoints);
         all.notes.extend(one.notes);
         all.shown.extend(one.shown);
+        all.bodies.extend(one.bodies);
         all
     }))
 }
@@ -145,8 +146,10 @@ fn attend(
                 let radios = radios.collect();
                 client.send(&NetworkReport { links, radios, drops, sent_again, servers })?;
             }
-            FromClient::Done { visits, endpoints, notes, shown } => {
-                return Ok(Emulated { visits, endpoints, notes, shown, ..Emulated::default() });
+            FromClient::Done { visits, endpoints, notes, shown, bodies } => {
+                let done =
+                    Emulated { visits, endpoints, notes, shown, bodies, ..Emulated::default() };
+                return Ok(done);
             }
             FromClient::Failed(reason) => return Err(EmulationError::Node(client.role, reason)),
         }

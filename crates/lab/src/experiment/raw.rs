@@ -117,6 +117,9 @@ pub struct RawStack {
     pub connections_per_host: Varied,
     pub connections_total: Varied,
     pub pipeline_depth: Varied,
+    pub multiplexing: Varied,
+    pub h3_discovery: Varied,
+    pub udp: Varied,
 }
 
 /// `[transport]`
@@ -140,6 +143,7 @@ pub struct RawClient {
     pub cpu: Varied,
     pub browser: Varied,
     pub view: Varied,
+    pub request_heads: Varied,
     pub block: Varied,
 }
 

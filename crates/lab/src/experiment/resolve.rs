@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KeepAlive, KeepAliveError, NetworkSpec, PageRef, Quic,
-    QuicError, Scenario, Spacing, Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, Scenario, Spacing,
+    Tcp, Transport,
 };
 
 /// The experiment format that this version reads.
@@ -87,8 +87,17 @@ pub(crate) fn cells(
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
-    grid.vary("transport.quic", &raw.transport.quic, quic, |s, v| s.quic = v)?;
-    grid.vary("server.keep_alive", &raw.server.keep_alive, keep_alive, |s, v| s.keep_alive = v)?;
+    grid.vary("transport.quic", &raw.transport.quic, knobs("transport.quic"), |s, v| {
+        s.quic = v;
+    })?;
+    let multiplexing = &raw.stack.multiplexing;
+    grid.vary("stack.multiplexing", multiplexing, knobs("stack.multiplexing"), |s, v| {
+        s.multiplexing = v;
+    })?;
+    let keep_alive = &raw.server.keep_alive;
+    grid.vary("server.keep_alive", keep_alive, knobs("server.keep_alive"), |s, v| {
+        s.keep_alive = v;
+    })?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -103,6 +112,9 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("transport.quic", &raw.transport.quic),
         ("server.keep_alive", &raw.server.keep_alive),
         ("server.hosting", &raw.server.hosting),
+        ("stack.multiplexing", &raw.stack.multiplexing),
+        ("stack.h3_discovery", &raw.stack.h3_discovery),
+        ("stack.udp", &raw.stack.udp),
         ("release", &raw.release),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
@@ -195,6 +207,10 @@ fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError
         count("stack.pipeline_depth"),
         |s, v| s.stack.pipeline_depth = Some(v as u32),
     )?;
+    grid.vary("stack.h3_discovery", &raw.h3_discovery, choice("stack.h3_discovery"), |s, v| {
+        s.discovery.h3 = v;
+    })?;
+    grid.vary("stack.udp", &raw.udp, choice("stack.udp"), |s, v| s.discovery.udp = v)?;
     grid.vary("stack.protocol", &raw.protocol, choice("stack.protocol"), |s, v| {
         s.stack.protocol = v;
     })
@@ -243,22 +259,15 @@ fn congestion(scalar: &Scalar) -> Result<String, Problem> {
     }
 }
 
-/// QUIC's knobs.
-fn quic(scalar: &Scalar) -> Result<Quic, Problem> {
-    let typed = text("transport.quic")(scalar)?;
-    typed.parse().map_err(|error: QuicError| {
-        let refusal = Refusal { message: error.to_string(), hint: None };
-        Problem::Refused { key: "transport.quic".into(), refusal }
-    })
-}
-
-/// How servers keep connections.
-fn keep_alive(scalar: &Scalar) -> Result<KeepAlive, Problem> {
-    let typed = text("server.keep_alive")(scalar)?;
-    typed.parse().map_err(|error: KeepAliveError| {
-        let refusal = Refusal { message: error.to_string(), hint: None };
-        Problem::Refused { key: "server.keep_alive".into(), refusal }
-    })
+/// A list of knobs.
+fn knobs<K: FromStr<Err = KnobError>>(key: &'static str) -> impl Fn(&Scalar) -> Result<K, Problem> {
+    move |scalar| {
+        let typed = text(key)(scalar)?;
+        typed.parse().map_err(|error: KnobError| {
+            let refusal = Refusal { message: error.to_string(), hint: None };
+            Problem::Refused { key: key.into(), refusal }
+        })
+    }
 }
 
 /// Turns a knob to a value that was checked.
@@ -289,6 +298,12 @@ fn vary_client(
     })?;
     grid.vary("client.cpu", &raw.cpu, multiplier, |s, v| s.client.cpu_multiplier = v)?;
     grid.vary("client.browser", &raw.browser, browser, |s, v| s.client.browser = v)?;
+    grid.vary(
+        "client.request_heads",
+        &raw.request_heads,
+        choice("client.request_heads"),
+        |s, v| s.request_heads = v,
+    )?;
     grid.vary("client.view", &raw.view, choice("client.view"), |s, v| s.client.view = v)?;
     grid.vary("client.block", &raw.block, hosts, |s, v| s.client.blocked_hosts = v)
 }

@@ -19,6 +19,7 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
         kind: Kind::Other,
         status: 200,
         request_header_bytes: 400,
+        request_fields: Vec::new(),
         request_body_bytes: 0,
         response_header_bytes: 300,
         body_bytes,

@@ -70,6 +70,7 @@ fn redirecting_page() -> Page {
         kind,
         status,
         request_header_bytes: 180,
+        request_fields: Vec::new(),
         request_body_bytes: 0,
         response_header_bytes: 240,
         body_bytes: 10_000,

@@ -98,7 +98,7 @@ impl Keys {
     }
 
     fn arms(&mut self, scenario: &Scenario) {
-        let Scenario { stack, transport, quic, .. } = scenario;
+        let Scenario { stack, transport, quic, multiplexing, .. } = scenario;
         let role = Role::Arm;
         self.name("protocol", role, stack.protocol.name(), stack.protocol.to_string());
         let tls = match stack.tls {
@@ -123,6 +123,11 @@ impl Keys {
         self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
         let knobs = if quic.is_usual() { "as its arm".to_owned() } else { quic.to_string() };
         self.name("QUIC", role, &knobs, format!("QUIC {knobs}"));
+        let knobs = match multiplexing.is_usual() {
+            true => "as Chrome".to_owned(),
+            false => multiplexing.to_string(),
+        };
+        self.name("multiplexing", role, &knobs, format!("multiplexing {knobs}"));
     }
 
     /// A property whose value is a name.

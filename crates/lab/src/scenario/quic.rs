@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use super::knobs::{self, KnobError, KnobProblem, Knobs};
 
 /// QUIC's knobs: `cc=newreno,iw=32,0rtt=off`. What is not turned is as the arm has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,36 +38,6 @@ impl QuicCongestion {
     }
 }
 
-/// A text that turns no knobs of QUIC.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum QuicError {
-    /// There is no such knob.
-    #[error("no QUIC knob is called `{name}`; there are cc, iw and 0rtt")]
-    UnknownKnob {
-        /// What was written.
-        name: String,
-    },
-    /// A value that the knob does not take.
-    #[error("the QUIC knob `{knob}` cannot be `{value}`: it takes {expected}")]
-    BadValue {
-        /// The knob.
-        knob: &'static str,
-        /// What was written.
-        value: String,
-        /// What may be written.
-        expected: &'static str,
-    },
-    /// A knob is set twice.
-    #[error("the QUIC knob `{knob}` is set twice; keep one")]
-    Twice {
-        /// The knob.
-        knob: String,
-    },
-    /// It can be wanted, and cannot be had.
-    #[error("{0}")]
-    Refused(&'static str),
-}
-
 const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic or cc=newreno";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
 
@@ -75,45 +46,37 @@ impl Quic {
     pub fn is_usual(&self) -> bool {
         *self == Quic::default()
     }
+}
 
-    fn turn(&mut self, knob: &str, value: &str) -> Result<(), QuicError> {
-        let bad = |knob, expected| QuicError::BadValue { knob, value: value.to_owned(), expected };
+impl Knobs for Quic {
+    const ONE: &'static str = "QUIC knob";
+    const ALL: &'static str = "cc, iw and 0rtt";
+
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         match (knob, value) {
-            ("cc", "bbr") => return Err(QuicError::Refused(NO_BBR)),
+            ("cc", "bbr") => return Err(KnobProblem::Refused(NO_BBR)),
             ("cc", _) => {
                 let known = QuicCongestion::ALL.into_iter().find(|cc| cc.name() == value);
-                self.congestion = Some(known.ok_or_else(|| bad("cc", "cubic or newreno"))?);
+                self.congestion = Some(known.ok_or(KnobProblem::Expected("cubic or newreno"))?);
             }
             ("iw", _) => {
                 let packets = value.parse().ok().filter(|packets| (2..=1000).contains(packets));
-                let packets = packets.ok_or_else(|| bad("iw", "packets, 2 to 1000"))?;
+                let packets = packets.ok_or(KnobProblem::Expected("packets, 2 to 1000"))?;
                 self.initial_window_packets = Some(packets);
             }
-            ("0rtt", "on") => self.early_data = Some(true),
-            ("0rtt", "off") => self.early_data = Some(false),
-            ("0rtt", _) => return Err(bad("0rtt", "on or off")),
-            ("pacing", _) => return Err(QuicError::Refused(ALWAYS_PACED)),
-            _ => return Err(QuicError::UnknownKnob { name: knob.to_owned() }),
+            ("0rtt", _) => self.early_data = Some(knobs::on_or_off(value)?),
+            ("pacing", _) => return Err(KnobProblem::Refused(ALWAYS_PACED)),
+            _ => return Err(KnobProblem::Unknown),
         }
         Ok(())
     }
 }
 
 impl FromStr for Quic {
-    type Err = QuicError;
+    type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Quic, QuicError> {
-        let (mut quic, mut seen) = (Quic::default(), Vec::new());
-        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let (knob, value) = item.split_once('=').unwrap_or((item, ""));
-            let (knob, value) = (knob.trim(), value.trim());
-            if seen.contains(&knob) {
-                return Err(QuicError::Twice { knob: knob.to_owned() });
-            }
-            quic.turn(knob, value)?;
-            seen.push(knob);
-        }
-        Ok(quic)
+    fn from_str(text: &str) -> Result<Quic, KnobError> {
+        knobs::parse(text)
     }
 }
 
@@ -121,9 +84,8 @@ impl fmt::Display for Quic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let congestion = self.congestion.map(|cc| format!("cc={}", cc.name()));
         let window = self.initial_window_packets.map(|packets| format!("iw={packets}"));
-        let early = self.early_data.map(|on| format!("0rtt={}", if on { "on" } else { "off" }));
-        let turned: Vec<String> = [congestion, window, early].into_iter().flatten().collect();
-        f.write_str(&turned.join(","))
+        let early = self.early_data.map(|on| format!("0rtt={}", knobs::switch(on)));
+        f.write_str(&knobs::list([congestion, window, early]))
     }
 }
 

@@ -45,6 +45,11 @@ impl Protocol {
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
     }
+
+    /// Whether it carries many requests at once on a connection of TCP.
+    pub const fn is_multiplexed(self) -> bool {
+        matches!(self, Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
+    }
 }
 
 choice! {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, Hosting, KeepAlive, NetworkSpec, Origins, Program,
-    Protocol, Quic, Server, Stack, Tls, Transport,
+    BackgroundTraffic, Client, Clients, Discovery, Hosting, KeepAlive, Multiplexing, NetworkSpec,
+    Origins, Program, Protocol, Quic, RequestHeads, Server, Stack, Tls, Transport,
 };
 
 choice! {
@@ -85,6 +85,15 @@ pub struct Scenario {
     /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
     pub quic: Quic,
+    /// What is turned in HTTP/2 or SPDY. Left out of the text where nothing is.
+    #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
+    pub multiplexing: Multiplexing,
+    /// How HTTP/3 is found. Left out of the text where it is known beforehand, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Discovery::is_usual")]
+    pub discovery: Discovery,
+    /// What requests say of themselves. Left out of the text where they are made by size, as they were when there was no choice.
+    #[serde(default, skip_serializing_if = "RequestHeads::is_usual")]
+    pub request_heads: RequestHeads,
     /// Who loads it.
     pub client: Client,
     /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
@@ -120,6 +129,9 @@ impl Scenario {
             stack: Stack::default(),
             transport: Transport::default(),
             quic: Quic::default(),
+            multiplexing: Multiplexing::default(),
+            discovery: Discovery::default(),
+            request_heads: RequestHeads::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
@@ -168,9 +180,27 @@ impl Scenario {
                 "keep-alive is HTTP/1.1's: h1.0 keeps no connection, what multiplexes keeps its own for good; use it with h1 or h1-pipelined",
             );
         }
-        if protocol.is_quic() && chromium {
+        if let Some(contradiction) = self.multiplexing.contradiction(protocol) {
+            return Some(contradiction);
+        }
+        if !self.multiplexing.is_usual() && chromium {
             return Some(
-                "Chromium is not told here to speak HTTP/3: load with farlink's own loader (client `loader`), or use h2",
+                "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)",
+            );
+        }
+        if !protocol.is_quic() && !self.discovery.is_usual() {
+            return Some(
+                "there is no HTTP/3 to be found or blocked where TCP carries the page: use h3-discovery and udp with h3-deployed or h3-matched",
+            );
+        }
+        if !self.discovery.is_usual() && chromium {
+            return Some(
+                "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery straight and UDP open",
+            );
+        }
+        if !self.request_heads.is_usual() && chromium {
+            return Some(
+                "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)",
             );
         }
         match (self.world, protocol, self.stack.tls) {
@@ -256,7 +286,7 @@ mod tests {
         scenario.stack.protocol = Protocol::H1;
         assert_eq!(scenario.contradiction(), None);
         let text = scenario.canonical();
-        assert!(text.contains(r#"},"keep_alive":{"idle_ns":5000000000},"nuisance""#), "{text}");
+        assert!(text.contains(r#"},"keep_alive":"idle=5s","nuisance""#), "{text}");
         assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
     }
 

@@ -19,7 +19,9 @@ use self::stage::Stage;
 pub(crate) use self::stage::{links, radio};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Scenario, World};
-use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor, Witness};
+use crate::tour::{
+    self, ArrivedBody, Detail, Library, Limits, Observed, Packets, Traffic, Visitor, Witness,
+};
 
 /// Executes journeys in virtual time.
 #[derive(Default)]
@@ -38,7 +40,24 @@ impl Simulator {
     /// # Errors
     /// If it cannot be run, or not to its end.
     pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
-        let (result, traffic) = self.run(scenario, seed, Detail::Packets)?;
+        self.observe_in(scenario, seed, Detail::Packets)
+    }
+
+    /// Runs a journey and digests what arrives, nothing else.
+    ///
+    /// # Errors
+    /// If it cannot be run, or not to its end.
+    pub fn observe_bodies(&self, scenario: &Scenario, seed: u64) -> Result<Observed, String> {
+        self.observe_in(scenario, seed, Detail::Bodies)
+    }
+
+    fn observe_in(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        detail: Detail,
+    ) -> Result<Observed, String> {
+        let (result, traffic) = self.run(scenario, seed, detail)?;
         let page = self.library.page_of(scenario)?;
         Ok(Observed::new(Arc::new(scenario.clone()), seed, result, &page, traffic))
     }
@@ -58,10 +77,15 @@ impl Simulator {
         let Stage { mut plan, clients, meters } =
             Stage::set(scenario, &ready, load_plan.arms(), &network, seed, detail);
         let visitors = Visitor::all(scenario, seed);
-        let mut tours = Vec::new();
+        let (mut tours, mut kept) = (Vec::new(), Vec::new());
         for visitor in &visitors {
             let sessions = ClientSessions::new(detail.tls(visitor.source(), "client"));
-            let browser = Rc::new(tour::browser(scenario)?.with_sessions(sessions));
+            let mut browser = tour::browser(scenario)?.with_sessions(sessions);
+            if let Some(bodies) = detail.bodies() {
+                browser = browser.with_bodies(Rc::clone(&bodies));
+                kept.push((visitor.number, bodies));
+            }
+            let browser = Rc::new(browser);
             let (load_plan, watched) = (Arc::clone(&load_plan), Watched(meters.clone()));
             tours.push(tour::tour(browser, scenario, load_plan, watched, *visitor));
         }
@@ -79,10 +103,12 @@ impl Simulator {
             }
             (records, traffic(detail))
         };
-        let (records, traffic) =
+        let (records, mut traffic) =
             plan.run(clients[0], journey).map_err(|error| error.to_string())?;
         let records = records.into_iter().collect::<io::Result<Vec<_>>>();
         let records = records.map_err(|error| format!("background traffic: {error}"))?;
+        let bodies = kept.iter().flat_map(|(client, kept)| ArrivedBody::of(*client, kept));
+        traffic.bodies = bodies.collect();
         let mut visits = Vec::new();
         for (visitor, records) in visitors.into_iter().zip(records) {
             let limits = Limits::new(scenario, &ready, &network, visitor)?;
@@ -138,11 +164,11 @@ fn report() -> world::report::Report {
 /// What crossed the current world's wires so far.
 fn traffic(detail: Detail) -> Traffic {
     match detail {
-        Detail::Records => Traffic::default(),
+        Detail::Records | Detail::Bodies => Traffic::default(),
         Detail::Packets | Detail::Film => Traffic {
             packets: Packets::Simulated(sim::take_sightings()),
             endpoints: report().endpoints,
-            shown: Vec::new(),
+            ..Traffic::default()
         },
     }
 }

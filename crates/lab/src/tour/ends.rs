@@ -14,13 +14,13 @@ use http_stack::tls::{Identity, Protocol};
 use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
-use proxy::{Listen, Origin, VirtualHosts, Workers};
+use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
 
 use super::machine::Machine;
 use super::observed::Detail;
-use super::quic;
 use super::ready::Ready;
-use crate::scenario::{Hosting, KeepAlive, Nuisance, Origins, Program, Scenario};
+use super::{multiplexing, quic};
+use crate::scenario::{H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -66,7 +66,16 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
-    Ok(browser.with_h3(quic::client(scenario)))
+    let discovery = match scenario.discovery.h3 {
+        H3Discovery::Straight => browser::H3Discovery::Straight,
+        H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
+    };
+    let knobs = &scenario.multiplexing;
+    Ok(browser
+        .with_h2(multiplexing::h2_client(knobs))
+        .with_spdy(multiplexing::spdy_client(knobs))
+        .with_h3(quic::client(scenario))
+        .with_discovery(discovery))
 }
 
 /// Private addresses, one a host.
@@ -100,7 +109,10 @@ pub(crate) fn origins<'a>(
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
     let program = scenario.client.program;
-    let quic = quic::server(scenario);
+    let h2 = multiplexing::h2_server(&scenario.multiplexing);
+    let spdy = multiplexing::spdy_server(&scenario.multiplexing);
+    let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
+    let site = ready.site(scenario);
     let (keep_alive, hosting) = (scenario.keep_alive, scenario.hosting);
     let machines = match hosting {
         Hosting::Apart => arms,
@@ -116,21 +128,26 @@ pub(crate) fn origins<'a>(
         if !keep_alive.is_usual() {
             acceptor.h1 = Rc::new(Core::new(keeping(keep_alive), Wheel::new()));
         }
+        (acceptor.h2, acceptor.spdy) = (h2, spdy);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor,
-            h3: (arm.protocol == Protocol::H3).then(|| h3::Acceptor::new(&tls, quic.clone())),
+            udp: match (arm.protocol, udp) {
+                (Protocol::H3, Udp::Open) => UdpPort::H3(h3::Acceptor::new(&tls, quic.clone())),
+                (Protocol::H3, Udp::Blocked) => UdpPort::Deaf,
+                _ => UdpPort::Closed,
+            },
         };
         let machine = match hosting {
             Hosting::Apart => {
-                let site = Arc::clone(&ready.site);
+                let site = Arc::clone(&site);
                 Machine::Host(Origin::new(site, index, workers, Rc::clone(&factors)))
             }
             Hosting::Together => {
-                Machine::Hosts(VirtualHosts::new(&ready.page, &ready.site, workers, &factors))
+                Machine::Hosts(VirtualHosts::new(&ready.page, &site, workers, &factors))
             }
         };
         (listen, Rc::new(machine))
@@ -140,7 +157,7 @@ pub(crate) fn origins<'a>(
 /// How HTTP/1.1's connections are kept.
 fn keeping(keep_alive: KeepAlive) -> Settings {
     let usual = Settings::default();
-    let idle_timeout = keep_alive.idle_ns.map_or(usual.idle_timeout, Duration::from_nanos);
+    let idle_timeout = keep_alive.idle.unwrap_or(usual.idle_timeout);
     Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 

@@ -11,6 +11,7 @@ mod ends;
 mod library;
 mod limits;
 mod machine;
+mod multiplexing;
 mod networks;
 mod observed;
 mod proof;
@@ -39,8 +40,8 @@ pub(crate) use self::ends::{
 };
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;
+pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Packets, Traffic};
-pub use self::observed::{Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::ready::Ready;
 pub(crate) use self::visitor::{Visitor, radio_name};
 use crate::scenario::{Hosting, Scenario, Tcp, View};
@@ -128,6 +129,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.discovery.note());
     notes.extend(scenario.traffic.note());
     notes.extend(company(scenario, network));
     notes.dedup();

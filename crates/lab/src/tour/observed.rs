@@ -5,10 +5,12 @@
 //! time nor the size of any packet, as the digest of the trace shows.
 
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use browser::Bodies;
 use chance::Source;
 use http_stack::tls;
 use page::Page;
@@ -28,6 +30,8 @@ use crate::scenario::Scenario;
 pub(crate) enum Detail {
     /// Its records.
     Records,
+    /// The digests of what arrived, too.
+    Bodies,
     /// Its packets and the series of its connections, too, the same to the byte each time.
     Packets,
     /// The same, and what a real browser shows on its way, which costs it time.
@@ -37,13 +41,18 @@ pub(crate) enum Detail {
 impl Detail {
     /// Whether packets and series are kept.
     pub(crate) fn is_watched(self) -> bool {
-        self != Detail::Records
+        matches!(self, Detail::Packets | Detail::Film)
+    }
+
+    /// What is to keep the digests of what arrives, if they are wanted.
+    pub(crate) fn bodies(self) -> Option<Rc<Bodies>> {
+        (self != Detail::Records).then(Rc::default)
     }
 
     /// The TLS settings of one end, which draws from a stream of its own.
     pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
         let randomness = match self {
-            Detail::Records => tls::Randomness::System,
+            Detail::Records | Detail::Bodies => tls::Randomness::System,
             Detail::Packets | Detail::Film => {
                 tls::Randomness::Seeded(source.stream(&format!("tls/{end}")))
             }
@@ -59,6 +68,36 @@ pub(crate) struct Traffic {
     pub(crate) endpoints: Vec<Endpoint>,
     /// What a real browser showed, by visit; empty if none loaded the page.
     pub(crate) shown: Vec<Shown>,
+    /// What arrived, of the loader's.
+    pub(crate) bodies: Vec<ArrivedBody>,
+}
+
+/// A body that arrived whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrivedBody {
+    /// Whose: the client's number.
+    pub(crate) client: u32,
+    /// Navigation start of its visit.
+    pub(crate) visit_ns: u64,
+    /// Index in the page.
+    pub object: u32,
+    /// Its length.
+    pub bytes: u64,
+    /// BLAKE3 of it, in hexadecimal.
+    pub digest: String,
+}
+
+impl ArrivedBody {
+    /// What a client's loader has kept.
+    pub(crate) fn of(client: u32, bodies: &Bodies) -> impl Iterator<Item = ArrivedBody> {
+        bodies.all().into_iter().map(move |body| ArrivedBody {
+            client,
+            visit_ns: body.visit.as_nanos(),
+            object: body.object,
+            bytes: body.bytes,
+            digest: blake3::Hash::from(body.digest).to_hex().to_string(),
+        })
+    }
 }
 
 /// What a real browser showed during a visit.
@@ -181,6 +220,16 @@ impl<'a> ObservedVisit<'a> {
     /// The journey's packets, at the interfaces of their senders and receivers, in time's order; those before the visit say how connections began.
     pub(crate) fn packets(&self) -> &'a Packets {
         &self.journey.traffic.packets
+    }
+
+    /// The bodies that arrived, in the page's order. Farlink's own loader alone tells of them.
+    pub fn bodies(&self) -> Vec<&'a ArrivedBody> {
+        let its = |body: &&ArrivedBody| {
+            (body.client, body.visit_ns) == (self.client, self.record.started_at_ns)
+        };
+        let mut bodies: Vec<_> = self.journey.traffic.bodies.iter().filter(its).collect();
+        bodies.sort_by_key(|body| body.object);
+        bodies
     }
 
     /// What a real browser showed, if one loaded the page.

@@ -1,20 +1,26 @@
 //! Pages made ready once, for all the journeys that load them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, LoadPlan};
+use browser::{Arm, Heads, LoadPlan, Typical};
+use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{Program, Protocol, Scenario, Tls};
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Tls};
+
+/// Where servers listen with TLS, over TCP and QUIC.
+const SECURE_PORT: u16 = 443;
 
 /// A page with everything that does not depend on the scenario.
 pub(crate) struct Ready {
     pub(crate) page: Arc<Page>,
-    pub(crate) site: Arc<Site>,
+    site: Arc<Site>,
+    /// The same, whose replies say that there is HTTP/3, once somebody has asked for it.
+    advertising: OnceLock<Arc<Site>>,
     pub(crate) notes: Vec<String>,
     /// The page as clients load it, one for each way in which its hosts were spoken to so far.
     load_plans: Mutex<Vec<Arc<LoadPlan>>>,
@@ -56,7 +62,7 @@ fn page_notes(page: &Page) -> Vec<String> {
 impl Ready {
     fn for_loader(page: Page) -> Ready {
         let (site, notes) = (Arc::new(Site::new(&page)), page_notes(&page));
-        Ready { site, notes, page: Arc::new(page), load_plans: Mutex::default() }
+        Ready::new(page, site, notes)
     }
 
     fn for_chromium(page: &Page) -> Result<Ready, String> {
@@ -64,17 +70,33 @@ impl Ready {
         let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
         let notes = page_notes(page).into_iter().chain(own).collect();
         let site = Arc::new(Site::browsable(&browsable));
-        Ok(Ready { site, notes, page: Arc::new(browsable.page), load_plans: Mutex::default() })
+        Ok(Ready::new(browsable.page, site, notes))
+    }
+
+    fn new(page: Page, site: Arc<Site>, notes: Vec<String>) -> Ready {
+        let (advertising, load_plans) = (OnceLock::new(), Mutex::default());
+        Ready { page: Arc::new(page), site, advertising, notes, load_plans }
+    }
+
+    /// What this scenario's servers answer.
+    pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
+        if scenario.discovery.h3 == H3Discovery::Straight {
+            return Arc::clone(&self.site);
+        }
+        let alternatives = AltSvc::Services(vec![Alternative::h3(SECURE_PORT)]);
+        let site = || Arc::new(Site::advertising(&self.page, &alternatives));
+        Arc::clone(self.advertising.get_or_init(site))
     }
 
     /// The page as this scenario's client loads it.
     pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
-        let arms = self.arms(scenario);
+        let (arms, heads) = (self.arms(scenario), heads(scenario));
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms) {
+        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && *plan.heads() == heads)
+        {
             return Arc::clone(plan);
         }
-        let plan = Arc::new(LoadPlan::new(Arc::clone(&self.page), arms));
+        let plan = Arc::new(LoadPlan::with_heads(Arc::clone(&self.page), arms, heads));
         plans.push(Arc::clone(&plan));
         plan
     }
@@ -92,10 +114,20 @@ impl Ready {
                 protocol: protocol(scenario.stack.protocol, host),
                 pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
                 security,
-                port: if security == Security::None { 80 } else { 443 },
+                port: if security == Security::None { 80 } else { SECURE_PORT },
                 blocked: scenario.client.blocked_hosts.contains(&host.name),
             })
             .collect()
+    }
+}
+
+/// What fills requests' heads. (A browser that does not exist is refused when the scenario is prepared.)
+fn heads(scenario: &Scenario) -> Heads {
+    match scenario.request_heads {
+        RequestHeads::Sized => Heads::Sized,
+        RequestHeads::Recorded => {
+            Typical::named(&scenario.client.browser).map_or(Heads::Sized, Heads::Recorded)
+        }
     }
 }
 

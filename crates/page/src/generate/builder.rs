@@ -91,6 +91,7 @@ impl Builder {
             kind,
             status: 200,
             request_header_bytes: REQUEST_HEAD_BYTES,
+            request_fields: Vec::new(),
             request_body_bytes: 0,
             response_header_bytes: RESPONSE_HEAD_BYTES,
             header_provenance: Provenance::Defaulted,

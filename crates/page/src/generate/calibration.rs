@@ -72,6 +72,7 @@ fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<E
         kind,
         status: 200,
         request_header_bytes: 400,
+        request_fields: Vec::new(),
         request_body_bytes: 0,
         response_header_bytes: 300,
         header_provenance: Provenance::Defaulted,

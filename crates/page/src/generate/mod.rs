@@ -6,6 +6,7 @@
 
 mod builder;
 mod calibration;
+mod cardaci;
 mod studies;
 mod synthetic;
 

@@ -14,11 +14,16 @@ pub struct StudyPage {
 }
 
 /// The studies' pages other than Kallio's forty.
-pub const STUDY_PAGES: [StudyPage; 5] = [
+pub const STUDY_PAGES: [StudyPage; 6] = [
     StudyPage {
         name: "bth2013",
         description: "36 requests on 7 hosts, after the mobile Wikipedia (BTH thesis, 2013)",
         make: bth2013,
+    },
+    StudyPage {
+        name: "cardaci2015-wikipedia",
+        description: "35 requests on 3 hosts: the mobile Wikipedia over a satellite (Cardaci et al., 2015)",
+        make: super::cardaci::wikipedia,
     },
     StudyPage {
         name: "petuchowski2015",
@@ -291,6 +296,14 @@ mod tests {
         assert_eq!(sum(Kind::Stylesheet), (2, 17_000));
         assert_eq!(sum(Kind::Image), (31, 213_000));
         assert_eq!(page.body_bytes(), 367_000);
+    }
+
+    #[test]
+    fn the_satellite_page_has_the_figures_requests() {
+        let page = page("cardaci2015-wikipedia");
+        assert_eq!((page.objects.len(), page.hosts.len()), (35, 3));
+        let on = |host| page.objects.iter().filter(|object| object.host == HostId(host)).count();
+        assert_eq!([on(0), on(1), on(2)], [1, 7, 27]);
     }
 
     #[test]

@@ -66,6 +66,7 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
         kind,
         status: entry.status as u16,
         request_header_bytes: u32::try_from(request_head).unwrap_or(u32::MAX),
+        request_fields: request_fields(entry),
         request_body_bytes: entry.request_body_size.unwrap_or(0),
         response_header_bytes: u32::try_from(response_head).unwrap_or(u32::MAX),
         header_provenance: request_known.max(response_known),
@@ -77,6 +78,12 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
         blocks_load: true,
         cacheable: caching::cacheable(entry),
     }
+}
+
+/// The fields of the request, without HTTP/2's and SPDY's pseudo-fields.
+fn request_fields(entry: &Entry) -> Vec<(String, String)> {
+    let fields = entry.request_headers.0.iter();
+    fields.filter(|(name, _)| !name.starts_with(':')).cloned().collect()
 }
 
 /// Whether the load event waited for it. What started after the event, or was still arriving when

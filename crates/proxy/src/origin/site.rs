@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_stack::alt_svc::AltSvc;
 use http_stack::server::{Head, Reply};
 use page::{Browsable, Content, Kind, Object, Page};
 use rustc_hash::FxHashMap;
@@ -33,7 +34,7 @@ impl Site {
     /// Prepares the replies of `page`. What its bodies hold does not matter to farlink's own loader.
     pub fn new(page: &Page) -> Site {
         let body = Body::for_page(page);
-        Site::with_bodies(page, |_, object| body.slice(object.body_bytes))
+        Site::with_bodies(page, |index, object| body.slice(index, object.body_bytes))
     }
 
     /// Prepares the replies of `page` with given bodies: `body` is told an object's index and the
@@ -41,6 +42,17 @@ impl Site {
     pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
         Site::with_replies(page, |index, object| {
             reply(index, object, media_type(object.kind), &[], body(index, object))
+        })
+    }
+
+    /// As [`new`](Site::new), with each reply saying by which alternatives its host can be reached (`Alt-Svc`); heads keep their sizes
+    /// where they have room for it.
+    pub fn advertising(page: &Page, alternatives: &AltSvc) -> Site {
+        let body = Body::for_page(page);
+        let field = [("alt-svc", alternatives.to_string())];
+        Site::with_replies(page, |index, object| {
+            let body = body.slice(index, object.body_bytes);
+            reply(index, object, media_type(object.kind), &field, body)
         })
     }
 
@@ -110,19 +122,26 @@ fn key(method: &str, target: &str) -> String {
     key
 }
 
-/// One buffer that every body is a slice of: what bodies hold does not matter, that they are not
-/// copied does.
+/// One buffer that every body is a slice of, each from a place of its own: what bodies hold does not matter but to tell them apart; that
+/// they are not copied does.
 struct Body(Bytes);
+
+/// Neighbours begin so far from each other, and no place is farther than the last. Both are primes, as is the length of the pattern's line.
+const BODY_STEP: usize = 1_031;
+const LAST_PLACE: usize = 65_521;
 
 impl Body {
     fn for_page(page: &Page) -> Body {
         let largest = page.objects.iter().map(|o| o.body_bytes).max().unwrap_or(0);
         let largest = usize::try_from(largest).expect("a body fits memory");
-        Body(Bytes::from((0..largest).map(|i| (i * 31 + i / 251) as u8).collect::<Vec<u8>>()))
+        Body(Bytes::from(
+            (0..largest + LAST_PLACE).map(|i| (i * 31 + i / 251) as u8).collect::<Vec<u8>>(),
+        ))
     }
 
-    fn slice(&self, len: u64) -> Bytes {
-        self.0.slice(..len as usize)
+    fn slice(&self, index: usize, len: u64) -> Bytes {
+        let start = index * BODY_STEP % LAST_PLACE;
+        self.0.slice(start..start + len as usize)
     }
 }
 

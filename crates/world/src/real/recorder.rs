@@ -128,6 +128,7 @@ impl Recorder {
             retransmits: Vec::new(),
             series: Vec::new(),
             held: Vec::new(),
+            qlog: String::new(),
         };
         let observed = Observed { watch, established_at: now, endpoint };
         let number = self.next;

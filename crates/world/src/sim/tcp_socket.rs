@@ -365,6 +365,7 @@ impl Socket {
             retransmits: self.connection.retransmits().to_vec(),
             series: self.connection.series().to_vec(),
             held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
+            qlog: String::new(),
         }
     }
 

@@ -91,6 +91,8 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "waited_behind_ms": millis(record::waited_behind(&record.objects).iter().sum()),
         "connections_flow_limited":
             record.connections.iter().filter(|c| c.is_flow_limited()).count(),
+        "request_header_bytes": record.objects.iter().map(|o| o.request_header_bytes).sum::<u64>(),
+        "response_header_bytes": record.objects.iter().map(|o| o.response_header_bytes).sum::<u64>(),
         "bytes_down": record.wire_bytes_down,
         "bytes_up": record.wire_bytes_up,
         "retransmits": record.retransmits(),

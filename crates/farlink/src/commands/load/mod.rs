@@ -6,6 +6,7 @@ mod plan;
 mod report;
 mod sweep;
 mod text;
+mod trace_kind;
 mod traces;
 
 use std::sync::atomic::Ordering;

@@ -6,15 +6,16 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KeepAlive, NetworkSpec, Nuisance, PageRef, Protocol,
-    Quic, Scenario, Spacing, Tls, TrafficError, Transport,
+    BackgroundTraffic, ChoiceError, Clients, Discovery, KeepAlive, KnobError, Multiplexing,
+    NetworkSpec, Nuisance, PageRef, Protocol, Quic, Scenario, Spacing, Tls, TrafficError,
+    Transport, Udp,
 };
 use lab::{Order, Plan};
 
 use lab::worlds::Worlds;
 use tcp::SpecError;
 
-use crate::args::{How, Load};
+use crate::args::{self, How, Load};
 use crate::failure::Failure;
 
 /// The plan that the arguments come to: a cell an arm.
@@ -31,8 +32,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let common = common(load, worlds)?;
     let protocols: Vec<Protocol> = choices("--protocol", &load.how.protocol)?;
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
-    let quic = quic(load)?;
-    let keep_alive = keep_alive(load)?;
+    let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
+    let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
+    let discovery = discovery(&load.how.discovery)?;
+    let keep_alive: KeepAlive = knobs("--keep-alive", load.how.keep_alive.keep_alive.as_deref())?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -40,6 +43,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         scenario.stack.tls = *tls;
         if protocol.is_quic() {
             scenario.quic = quic.clone();
+            scenario.discovery = discovery;
+        }
+        if protocol.is_multiplexed() {
+            scenario.multiplexing = multiplexing.clone();
         }
         if protocol.keeps_alive() {
             scenario.keep_alive = keep_alive;
@@ -53,9 +60,19 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     }
     if !keep_alive.is_usual() && !protocols.iter().any(|protocol| protocol.keeps_alive()) {
         return Err(Failure::bad_input(
-            "--keep-alive says nothing: no arm keeps connections of HTTP/1.1",
+            "--keep-alive turns nothing: no arm keeps connections of HTTP/1.1",
         )
         .hint("add --protocol h1 or h1-pipelined".to_owned()));
+    }
+    if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
+        return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
+            .hint("add --protocol h2 or spdy".to_owned()));
+    }
+    if load.how.discovery.is_asked_for() && !protocols.iter().any(|protocol| protocol.is_quic()) {
+        let message = "--h3-discovery and --block-udp mean nothing: no arm runs on QUIC";
+        return Err(
+            Failure::bad_input(message).hint("add --protocol h3-deployed or h3-matched".to_owned())
+        );
     }
     if let Some(contradiction) = cells.iter().find_map(Scenario::contradiction) {
         return Err(Failure::bad_input(contradiction));
@@ -88,6 +105,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.cpu_multiplier = multiplier(&how.cpu)?;
     scenario.client.browser.clone_from(&how.browser);
     scenario.client.view = choice(&how.view)?;
+    scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
@@ -144,16 +162,16 @@ fn transport(how: &How) -> Result<Transport, Failure> {
     Ok(transport)
 }
 
-/// QUIC's knobs.
-fn quic(load: &Load) -> Result<Quic, Failure> {
-    let knobs = load.how.quic.as_deref().unwrap_or("");
-    knobs.parse().map_err(|error| Failure::bad_input(format!("--quic: {error}")))
+/// A list of knobs.
+fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Result<K, Failure> {
+    let typed = typed.unwrap_or("");
+    typed.parse().map_err(|error| Failure::bad_input(format!("{option}: {error}")))
 }
 
-/// How servers keep connections.
-fn keep_alive(load: &Load) -> Result<KeepAlive, Failure> {
-    let text = load.how.keep_alive.keep_alive.as_deref().unwrap_or("");
-    text.parse().map_err(|error| Failure::bad_input(format!("--keep-alive: {error}")))
+/// How HTTP/3 is found.
+fn discovery(asked: &args::Discovery) -> Result<Discovery, Failure> {
+    let udp = if asked.block_udp { Udp::Blocked } else { Udp::Open };
+    Ok(Discovery { h3: choice(&asked.h3_discovery)?, udp })
 }
 
 /// A list of names, none of them twice.

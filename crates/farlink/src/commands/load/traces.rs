@@ -6,24 +6,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lab::scenario::{Program, nearest};
+use lab::scenario::Program;
 use lab::tour::ObservedVisit;
-use lab::traces::{Side, filmstrip, pcapng, tcp_lines};
+use lab::traces::{Side, filmstrip, pcapng};
 
+use super::trace_kind::TraceKind;
 use crate::args;
 use crate::commands::files;
 use crate::commands::watched::Watched;
 use crate::failure::Failure;
 use crate::show::arms::{Arm, Load};
 
-/// The kinds of traces that there are.
-const KINDS: [&str; 1] = ["tcp"];
-
 /// What is to be written, and where.
 #[derive(Debug, Default)]
 pub struct Traces {
     pcap: Option<PathBuf>,
-    tcp: Option<PathBuf>,
+    traces: Vec<(TraceKind, PathBuf)>,
     screenshot: Option<PathBuf>,
     film: Option<PathBuf>,
 }
@@ -31,15 +29,15 @@ pub struct Traces {
 impl Traces {
     /// What was asked for, if it can be written.
     pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
-        let tcp = load.trace.as_deref().map(kind_and_place).transpose()?;
+        let kinds = kinds(load)?;
         check_painted(load, "--screenshot", &load.screenshot)?;
         check_painted(load, "--film", &load.film)?;
         let (screenshot, film) = (load.screenshot.clone(), load.film.clone());
-        let traces = Traces { pcap: load.pcap.clone(), tcp, screenshot, film };
+        let traces = Traces { pcap: load.pcap.clone(), traces: kinds, screenshot, film };
         let mut places = BTreeSet::new();
-        let Traces { pcap, tcp, screenshot, film } = &traces;
-        let all = [pcap, tcp, screenshot, film, &load.har, &load.report];
-        for place in all.into_iter().flatten() {
+        let Traces { pcap, traces: kinds, screenshot, film } = &traces;
+        let all = [pcap, screenshot, film, &load.har, &load.report].into_iter().flatten();
+        for place in all.chain(kinds.iter().map(|(_, place)| place)) {
             files::check_place(place)?;
             if !places.insert(place) {
                 let message = format!("{} is to hold two different things", place.display());
@@ -54,7 +52,7 @@ impl Traces {
 
     /// Whether there is anything to write.
     pub fn are_wanted(&self) -> bool {
-        self.pcap.is_some() || self.tcp.is_some() || self.screenshot.is_some() || self.films()
+        self.pcap.is_some() || !self.traces.is_empty() || self.screenshot.is_some() || self.films()
     }
 
     /// Whether loads are to be filmed.
@@ -93,8 +91,12 @@ impl Traces {
         if let Some(path) = &self.pcap {
             write_packets(&visit, &place(path))?;
         }
-        if let Some(path) = &self.tcp {
-            files::write_whole(&place(path), tcp_lines(&visit).as_bytes())?;
+        for (kind, path) in &self.traces {
+            for (which, text) in kind.files(&visit) {
+                let path = place(path);
+                let path = which.map_or_else(|| path.clone(), |which| files::beside(&path, &which));
+                files::write_whole(&path, text.as_bytes())?;
+            }
         }
         let screenshot = visit.shown().and_then(|shown| shown.screenshot.as_ref());
         if let (Some(path), Some(png)) = (&self.screenshot, screenshot) {
@@ -123,24 +125,32 @@ fn write_packets(visit: &ObservedVisit<'_>, path: &Path) -> Result<(), Failure> 
     files::write_whole(&servers, &pcapng(visit, Side::Servers))
 }
 
-/// Where `tcp=OUT` wants its trace; `tcp` alone: in `tcp.jsonl`.
-fn kind_and_place(text: &str) -> Result<PathBuf, Failure> {
-    let (kind, place) = match text.split_once('=') {
-        Some((kind, place)) => (kind, place.to_owned()),
-        None => (text, format!("{text}.jsonl")),
-    };
-    if !KINDS.contains(&kind) {
-        let hint = match nearest(kind, KINDS) {
-            Some(near) => format!("did you mean `--trace {near}=OUT.jsonl`?"),
-            None => "there is one kind: --trace tcp, or --trace tcp=OUT.jsonl".to_owned(),
-        };
-        return Err(
-            Failure::bad_input(format!("--trace {text}: there is no trace `{kind}`")).hint(hint)
-        );
+/// What `--trace` asks for.
+fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
+    let mut kinds: Vec<(TraceKind, PathBuf)> = Vec::new();
+    for text in &load.trace {
+        let (kind, place) = TraceKind::parse(text)?;
+        if kinds.iter().any(|(known, _)| *known == kind) {
+            let message = format!("--trace {text}: there is one `{}` already", kind.name());
+            return Err(Failure::bad_input(message).hint("keep one of a kind".to_owned()));
+        }
+        kinds.push((kind, place));
     }
-    if place.is_empty() {
-        return Err(Failure::bad_input(format!("--trace {text}: it does not say where to"))
-            .hint(format!("name a file: --trace {kind}=OUT.jsonl")));
+    check_wanted(load, &kinds)?;
+    Ok(kinds)
+}
+
+/// A trace that no arm could fill is a slip.
+fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), Failure> {
+    let wants = |kind| kinds.iter().any(|(wanted, _)| *wanted == kind);
+    let is_chromium = load.how.client == Program::Chromium.name();
+    if wants(TraceKind::Qlog) && !load.how.protocol.iter().any(|name| name.starts_with("h3")) {
+        return Err(Failure::bad_input("--trace qlog: no arm runs on QUIC")
+            .hint("add --protocol h3-deployed or h3-matched".to_owned()));
     }
-    Ok(PathBuf::from(place))
+    if wants(TraceKind::Bodies) && is_chromium {
+        return Err(Failure::bad_input("--trace bodies: Chromium does not show what arrived")
+            .hint("use farlink's own loader (--client loader)".to_owned()));
+    }
+    Ok(())
 }

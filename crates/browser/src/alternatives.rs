@@ -1,0 +1,163 @@
+//! What a browser has learnt of servers' alternatives (RFC 7838): who speaks HTTP/3, how far away it is, where it did not work.
+//!
+//! It outlives visits, as Chromium keeps it in its profile. The rules are Chromium's: `net/quic/quic_stream_factory.cc`
+//! (`GetTimeDelayForWaitingJob`), `net/http/broken_alternative_services.cc`. Left out: alternatives on other hosts, which are ignored; a change of
+//! network, at which all that was broken is tried anew.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http_stack::alt_svc::AltSvc;
+use units::Time;
+
+/// How much later TCP begins where nothing is known of the way to a server ("based on mean time from
+/// Net.QuicSession.HostResolution.HandshakeConfirmedTime").
+const USUAL_HEAD_START: Duration = Duration::from_millis(300);
+
+/// For how long an alternative that failed is not tried again, at first; each further failure doubles it
+/// (`kBrokenAlternativeProtocolDelaySecs`).
+const BROKEN_FOR: Duration = Duration::from_secs(300);
+/// The longest (`kMaxBrokenAlternativeProtocolDelay`): two days.
+const BROKEN_FOR_AT_MOST: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+
+/// How a browser comes to speak HTTP/3 with a server that does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum H3Discovery {
+    /// It knows beforehand.
+    #[default]
+    Straight,
+    /// It begins with HTTP/2 and is told by `Alt-Svc`.
+    AltSvc,
+}
+
+/// What is known of all servers, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Alternatives(RefCell<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    servers: BTreeMap<String, Server>,
+    /// Whether QUIC has worked on this network.
+    works: bool,
+}
+
+#[derive(Debug, Default)]
+struct Server {
+    /// Until when HTTP/3 is offered.
+    offered_until: Time,
+    /// Until when it is not tried.
+    broken_until: Time,
+    /// How often it failed since it worked.
+    failures: u32,
+    /// The latest round trip over it.
+    rtt: Option<Duration>,
+}
+
+impl Alternatives {
+    /// A response of `host` said so. What cannot be read is ignored (RFC 7838 section 3).
+    pub(crate) fn learn(&self, host: &str, port: u16, field: &str, now: Time) {
+        let offer = match field.parse() {
+            Err(_) => return,
+            Ok(AltSvc::Clear) => None,
+            Ok(AltSvc::Services(services)) => services.into_iter().find(|service| {
+                let is_here = service.host.as_deref().is_none_or(|other| other == host);
+                service.protocol == "h3" && is_here && service.port == port
+            }),
+        };
+        let offered_until = offer.map_or(Time::ZERO, |offer| now + offer.max_age);
+        let mut known = self.0.borrow_mut();
+        known.servers.entry(host.to_owned()).or_default().offered_until = offered_until;
+    }
+
+    /// Whether `host` is to be tried over QUIC.
+    pub(crate) fn are_offered(&self, host: &str, now: Time) -> bool {
+        let known = self.0.borrow();
+        known.servers.get(host).is_some_and(|s| now < s.offered_until && s.broken_until <= now)
+    }
+
+    /// How much later than QUIC TCP begins: at once until QUIC has worked on this network or where it failed of late, else after
+    /// one and a half of the last known round trips.
+    pub(crate) fn head_start(&self, host: &str) -> Duration {
+        let known = self.0.borrow();
+        let server = known.servers.get(host);
+        if !known.works || server.is_some_and(|server| server.failures > 0) {
+            return Duration::ZERO;
+        }
+        let rtt = server.and_then(|server| server.rtt);
+        rtt.map_or(USUAL_HEAD_START, |rtt| rtt + rtt / 2)
+    }
+
+    /// QUIC works with `host`, which is so far away.
+    pub(crate) fn note_success(&self, host: &str, rtt: Duration) {
+        let mut known = self.0.borrow_mut();
+        known.works = true;
+        let server = known.servers.entry(host.to_owned()).or_default();
+        (server.rtt, server.failures) = (Some(rtt), 0);
+    }
+
+    /// QUIC did not come about with `host`.
+    pub(crate) fn note_failure(&self, host: &str, now: Time) {
+        let mut known = self.0.borrow_mut();
+        let server = known.servers.entry(host.to_owned()).or_default();
+        let doubled = BROKEN_FOR.saturating_mul(1_u32.checked_shl(server.failures).unwrap_or(0));
+        let span = if doubled.is_zero() { BROKEN_FOR_AT_MOST } else { doubled };
+        server.broken_until = now + span.min(BROKEN_FOR_AT_MOST);
+        server.failures += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: &str = "a.test";
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_offer_holds_for_its_time_and_until_it_is_withdrawn() {
+        let known = Alternatives::default();
+        assert!(!known.are_offered(HERE, at(0)));
+        known.learn(HERE, 443, r#"h3=":443"; ma=60"#, at(0));
+        assert!(known.are_offered(HERE, at(59)) && !known.are_offered(HERE, at(60)));
+        known.learn(HERE, 443, "rubbish", at(1));
+        assert!(known.are_offered(HERE, at(2)));
+        known.learn(HERE, 443, "clear", at(3));
+        assert!(!known.are_offered(HERE, at(4)));
+    }
+
+    #[test]
+    fn what_is_elsewhere_or_spoken_otherwise_is_ignored() {
+        let known = Alternatives::default();
+        for field in [r#"h3="b.test:443""#, r#"h3=":8443""#, r#"h3-29=":443""#] {
+            known.learn(HERE, 443, field, at(0));
+            assert!(!known.are_offered(HERE, at(1)), "{field}");
+        }
+    }
+
+    #[test]
+    fn tcp_waits_only_where_quic_has_worked() {
+        let known = Alternatives::default();
+        assert_eq!(known.head_start(HERE), Duration::ZERO);
+        known.note_success("b.test", Duration::from_millis(80));
+        assert_eq!(known.head_start("b.test"), Duration::from_millis(120));
+        assert_eq!(known.head_start(HERE), USUAL_HEAD_START);
+        known.note_failure(HERE, at(0));
+        assert_eq!(known.head_start(HERE), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_fails_again_and_again_is_tried_ever_more_seldom() {
+        let known = Alternatives::default();
+        known.learn(HERE, 443, r#"h3=":443"; ma=99999999"#, at(0));
+        known.note_failure(HERE, at(0));
+        assert!(!known.are_offered(HERE, at(299)) && known.are_offered(HERE, at(300)));
+        known.note_failure(HERE, at(300));
+        assert!(!known.are_offered(HERE, at(899)) && known.are_offered(HERE, at(900)));
+        (0..40).for_each(|_| known.note_failure(HERE, at(900)));
+        assert!(known.are_offered(HERE, at(900 + 2 * 24 * 3600)));
+    }
+}

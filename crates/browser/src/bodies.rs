@@ -1,0 +1,35 @@
+//! What arrived, by digest: whether two ways of carrying a page carried the same bytes.
+//!
+//! Nothing is digested unless somebody asks ([`Browser::with_bodies`](crate::Browser::with_bodies)): it costs more than a simulated load.
+
+use std::cell::RefCell;
+
+use units::Time;
+
+/// One response's body as the loader got it, decoded from whatever carried it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Navigation start of the visit that it belongs to.
+    pub visit: Time,
+    /// Index in the page.
+    pub object: u32,
+    /// Its length.
+    pub bytes: u64,
+    /// BLAKE3 of it.
+    pub digest: [u8; 32],
+}
+
+/// The bodies that arrived whole, in the order of their ends. What a cache answered did not arrive.
+#[derive(Debug, Default)]
+pub struct Bodies(RefCell<Vec<Body>>);
+
+impl Bodies {
+    /// All so far.
+    pub fn all(&self) -> Vec<Body> {
+        self.0.borrow().clone()
+    }
+
+    pub(crate) fn keep(&self, body: Body) {
+        self.0.borrow_mut().push(body);
+    }
+}

@@ -1,0 +1,190 @@
+//! One way or the other to a server: HTTP/2 until its alternative is known, then QUIC racing TCP.
+//!
+//! A request goes to the QUIC connection of its host if there is one. Else, where HTTP/3 was offered, QUIC is tried and TCP follows after the
+//! [head start](crate::alternatives), or as soon as QUIC has failed; where an HTTP/2 connection is open already the request takes that at once, and
+//! QUIC goes on being tried for those that come later. Whichever way is there first has the request; the other stays open for the next.
+//! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`: an alternative job beside the main job, which waits
+//! (`MaybeSetWaitTimeForMainJob`) unless it can have a session at once. Several requests share one attempt at QUIC, and its failure.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_stack::client::{Connection, Protocol};
+use http_stack::tls::Security;
+use page::Priority;
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::{Company, Lease, Origin, Pool};
+use crate::alternatives::H3Discovery;
+use crate::plan::Arm;
+
+/// What below HTTP carries a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Carrier {
+    Tcp,
+    Quic,
+}
+
+impl Origin {
+    /// Where the connections to `host` are that are spoken to so.
+    pub(crate) fn new(host: &str, arm: Arm) -> Origin {
+        let carrier = match arm.protocol {
+            Protocol::H3 => Carrier::Quic,
+            Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
+        };
+        Origin { host: host.to_owned(), secure: arm.security != Security::None, carrier }
+    }
+}
+
+/// What a request asks of its connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) priority: Priority,
+    pub(crate) company: Company,
+}
+
+/// A connection for a request, and how it is spoken.
+pub(crate) struct Found {
+    pub(crate) arm: Arm,
+    pub(crate) lease: Lease,
+}
+
+/// Hosts that QUIC is being tried with: whether it came about, once that is known.
+#[derive(Default)]
+pub(super) struct Attempts(RefCell<BTreeMap<String, watch::Receiver<Option<bool>>>>);
+
+/// Where a race's runners report.
+type Finish = mpsc::UnboundedSender<Result<Found, String>>;
+
+impl Pool {
+    /// A connection to `host` for one request, by whatever this browser knows of it.
+    ///
+    /// # Errors
+    /// One sentence, if none can be had.
+    pub(crate) async fn find(
+        self: &Rc<Self>,
+        host: &str,
+        arm: Arm,
+        wish: Wish,
+    ) -> Result<Found, String> {
+        let browser = &self.browser;
+        if arm.protocol != Protocol::H3 || browser.discovery == H3Discovery::Straight {
+            return self.take(host, arm, wish).await;
+        }
+        if self.has_session(&Origin::new(host, arm)) {
+            return self.take(host, arm, wish).await;
+        }
+        let over_tcp = Arm { protocol: Protocol::H2, ..arm };
+        match browser.alternatives.are_offered(host, world::now()) {
+            true => self.race(host, arm, over_tcp, wish).await,
+            false => self.take(host, over_tcp, wish).await,
+        }
+    }
+
+    async fn take(self: &Rc<Self>, host: &str, arm: Arm, wish: Wish) -> Result<Found, String> {
+        let origin = Rc::new(Origin::new(host, arm));
+        let lease = self.lease(&origin, arm, wish.priority, wish.company).await?;
+        Ok(Found { arm, lease })
+    }
+
+    /// Whether a shared connection is open.
+    fn has_session(&self, origin: &Origin) -> bool {
+        let inner = self.inner.borrow();
+        let Some(group) = inner.groups.get(origin) else { return false };
+        let joined = group.joined.as_ref().and_then(|host| inner.groups.get(host));
+        joined.unwrap_or(group).has_session()
+    }
+
+    async fn race(
+        self: &Rc<Self>,
+        host: &str,
+        over_quic: Arm,
+        over_tcp: Arm,
+        wish: Wish,
+    ) -> Result<Found, String> {
+        let head_start = match self.has_session(&Origin::new(host, over_tcp)) {
+            true => Duration::ZERO,
+            false => self.browser.alternatives.head_start(host),
+        };
+        let (finish, mut finished) = mpsc::unbounded_channel();
+        let quic_failed = Rc::new(Notify::new());
+        let (pool, failed, goal) = (Rc::clone(self), Rc::clone(&quic_failed), finish.clone());
+        let name = host.to_owned();
+        drop(world::spawn(async move {
+            let found = pool.try_quic(&name, over_quic, wish).await;
+            if found.is_err() {
+                failed.notify_one();
+            }
+            pool.arrive(&goal, found);
+        }));
+        let (pool, name) = (Rc::clone(self), host.to_owned());
+        drop(world::spawn(async move {
+            if !head_start.is_zero() {
+                // Either way it is TCP's turn.
+                let _ = world::timeout(head_start, quic_failed.notified()).await;
+            }
+            if !finish.is_closed() {
+                let found = pool.take(&name, over_tcp, wish).await;
+                pool.arrive(&finish, found);
+            }
+        }));
+        let mut reasons = Vec::new();
+        while let Some(arrived) = finished.recv().await {
+            match arrived {
+                Ok(first) => {
+                    finished.close();
+                    while let Ok(Ok(second)) = finished.try_recv() {
+                        self.give_back(second.lease);
+                    }
+                    return Ok(first);
+                }
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        Err(reasons.join("; "))
+    }
+
+    /// Reports what a runner has found; if nobody wants it any more it goes back to the others.
+    fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<Found, String>) {
+        if let Err(mpsc::error::SendError(Ok(late))) = finish.send(found) {
+            self.give_back(late.lease);
+        }
+    }
+
+    /// A QUIC connection to `host`: a new one, or that which somebody else is opening.
+    async fn try_quic(
+        self: &Rc<Self>,
+        host: &str,
+        over_quic: Arm,
+        wish: Wish,
+    ) -> Result<Found, String> {
+        let under_way = self.attempts.0.borrow().get(host).cloned();
+        if let Some(mut attempt) = under_way {
+            let came_about =
+                attempt.wait_for(Option::is_some).await.is_ok_and(|r| *r == Some(true));
+            return match came_about {
+                true => self.take(host, over_quic, wish).await,
+                false => Err(format!("QUIC did not come about with {host}")),
+            };
+        }
+        let (tell, told) = watch::channel(None);
+        self.attempts.0.borrow_mut().insert(host.to_owned(), told);
+        let found = self.take(host, over_quic, wish).await;
+        self.attempts.0.borrow_mut().remove(host);
+        let alternatives = &self.browser.alternatives;
+        match &found {
+            Ok(found) => {
+                if let Connection::H3(handle) = &found.lease.connection
+                    && let Some(rtt) = handle.rtt()
+                {
+                    alternatives.note_success(host, rtt);
+                }
+            }
+            Err(_) => alternatives.note_failure(host, world::now()),
+        }
+        tell.send_replace(Some(found.is_ok()));
+        found
+    }
+}

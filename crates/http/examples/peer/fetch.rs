@@ -1,0 +1,126 @@
+//! The client: asks for every path at once, if the protocol can share a connection, else in turn.
+//!
+//! Prints for each response, in the order of the requests: status, size and SHA-256 of the body, path. Fails if one of them breaks.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use farlink_http::client::{self, Connection, Opening};
+use farlink_http::tls::ClientSessions;
+use farlink_http::{Failure, Priority, Progress};
+use http::Request;
+use ring::digest::{Context, SHA256};
+
+use crate::options::Options;
+
+/// Any name does: it is the certificate that is looked at.
+const HOST: &str = "any.farlink.test";
+
+/// Fetches all there is.
+pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
+    let sessions = ClientSessions::default();
+    let requests = options
+        .paths
+        .iter()
+        .flat_map(|path| std::iter::repeat_n(path, options.times))
+        .map(|path| request(path, &options))
+        .collect::<Result<Vec<_>, _>>()?;
+    for _ in 0..options.connections {
+        let opening = opening(&options).sessions(&sessions);
+        let connection = client::open(opening, &mut |_| {}).await?;
+        let seen = if connection.is_shared() {
+            at_once(&connection, &requests).await?
+        } else {
+            in_turn(connection, &requests).await?
+        };
+        for (seen, request) in seen.into_iter().zip(&requests) {
+            println!("{} {}", seen.into_line(), request.uri().path());
+        }
+        // What the server sends behind its responses, above all tickets, has come by then.
+        world::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+fn opening(options: &Options) -> Opening {
+    let mut opening = Opening::new(options.address, HOST, options.security, options.protocol);
+    opening.pipelined = options.pipelined;
+    if let Some(bytes) = options.window {
+        (opening.h2.stream_window_bytes, opening.h2.connection_window_bytes) = (bytes, bytes);
+        (opening.spdy.stream_window_bytes, opening.spdy.session_window_bytes) = (bytes, bytes);
+        opening.h3.transport.stream_window_bytes = bytes;
+        opening.h3.transport.connection_window_bytes = Some(bytes);
+    }
+    opening
+}
+
+fn request(path: &str, options: &Options) -> Result<Request<Bytes>, http::Error> {
+    let method = if options.post.is_some() { "POST" } else { "GET" };
+    let mut request = Request::builder().method(method).uri(format!("https://{HOST}{path}"));
+    if options.header > 0 {
+        request = request.header("x-large", "x".repeat(options.header));
+    }
+    request.body(vec![b'y'; options.post.unwrap_or(0)].into())
+}
+
+async fn at_once(
+    connection: &Connection,
+    requests: &[Request<Bytes>],
+) -> Result<Vec<Seen>, Failure> {
+    let tasks: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            let mut connection = connection.share().expect("it was said to be shared");
+            let request = request.clone();
+            world::spawn(async move { one(&mut connection, &request).await })
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for task in tasks {
+        seen.push(task.await?);
+    }
+    Ok(seen)
+}
+
+async fn in_turn(
+    mut connection: Connection,
+    requests: &[Request<Bytes>],
+) -> Result<Vec<Seen>, Failure> {
+    let mut seen = Vec::new();
+    for request in requests {
+        seen.push(one(&mut connection, request).await?);
+    }
+    Ok(seen)
+}
+
+async fn one(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
+    let mut seen = Seen { status: 0, bytes: 0, digest: Context::new(&SHA256) };
+    connection.fetch(request, Priority::Medium, &mut seen).await?;
+    Ok(seen)
+}
+
+/// What came back.
+struct Seen {
+    status: u16,
+    bytes: usize,
+    digest: Context,
+}
+
+impl Seen {
+    fn into_line(self) -> String {
+        let digest = self.digest.finish();
+        let digest: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{} {} {digest}", self.status, self.bytes)
+    }
+}
+
+impl Progress for Seen {
+    fn sent(&mut self, _: u64, _: u64) {}
+    fn head(&mut self, status: u16, _: u64) {
+        self.status = status;
+    }
+    fn data(&mut self, piece: &[u8]) {
+        self.bytes += piece.len();
+        self.digest.update(piece);
+    }
+}

@@ -1,0 +1,29 @@
+//! Either end of every protocol, for software that somebody else wrote at the other: what `scripts/interop` tries. It runs over the machine's
+//! own sockets, presents (or trusts) the fixed RSA certificate of `crates/http/assets`, and speaks what it is told and nothing else.
+//!
+//! ```text
+//! peer serve PROTOCOL SECURITY ADDRESS FOLDER [--streams N] [--window BYTES] [--header BYTES]
+//! peer fetch PROTOCOL SECURITY ADDRESS PATH... [--times N] [--connections N] [--post BYTES] [--header BYTES] [--window BYTES]
+//! ```
+//!
+//! PROTOCOL is `h1`, `h1-pipelined` (of a client), `h2`, `h3`, `spdy`, `spdy/3` or `spdy/2`; SECURITY `none`, `tls12` or `tls13`.
+
+mod fetch;
+mod options;
+mod serve;
+
+use std::error::Error;
+
+use options::Options;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let end = words.next().unwrap_or_default();
+    let options = Options::parse(words)?;
+    let config = world::real::Config::new(chance::Source::new(1, 0));
+    match end.as_str() {
+        "serve" => world::real::run(config, serve::serve(options))?,
+        "fetch" => world::real::run(config, fetch::fetch(options))?,
+        _ => Err(format!("`{end}` is no end: say `serve` or `fetch`").into()),
+    }
+}

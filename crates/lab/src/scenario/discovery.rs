@@ -1,0 +1,76 @@
+//! How the client comes to speak HTTP/3, and whether it can.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::choice;
+
+choice! {
+    /// How a client comes to know that a server speaks HTTP/3.
+    #[derive(Default)]
+    pub enum H3Discovery, "h3-discovery" {
+        /// It knows beforehand, and goes straight there.
+        #[default]
+        Straight = "straight",
+        /// A response over HTTP/2 says so (`Alt-Svc`, RFC 7838); then QUIC races TCP.
+        AltSvc = "alt-svc",
+    }
+    not_yet {
+        "https-record": "the HTTPS record (RFC 9460) comes with a name's resolution, which sends no such queries here",
+    }
+}
+
+choice! {
+    /// What becomes of UDP on the way to the servers.
+    #[derive(Default)]
+    pub enum Udp, "udp" {
+        /// It passes.
+        #[default]
+        Open = "open",
+        /// It is dropped in front of the servers, without a word.
+        Blocked = "blocked",
+    }
+    not_yet {}
+}
+
+/// Both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// How HTTP/3 is found.
+    pub h3: H3Discovery,
+    /// Whether it can be reached.
+    pub udp: Udp,
+}
+
+impl Discovery {
+    /// Whether it is as it was when there was no choice.
+    pub fn is_usual(&self) -> bool {
+        *self == Discovery::default()
+    }
+
+    /// What a reader of results must know.
+    pub fn note(self) -> Option<String> {
+        let found = (self.h3 == H3Discovery::AltSvc).then_some(
+            "HTTP/3 is found by Alt-Svc: what a browser asks of a host before it knows, or before QUIC is there, goes over HTTP/2",
+        );
+        let blocked = (self.udp == Udp::Blocked)
+            .then_some("UDP is dropped in front of the servers: QUIC reaches nobody");
+        let all: Vec<&str> = found.into_iter().chain(blocked).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_needs_no_words() {
+        assert!(Discovery::default().is_usual());
+        assert_eq!(Discovery::default().note(), None);
+        let blocked = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
+        let note = blocked.note().unwrap();
+        assert!(note.contains("Alt-Svc") && note.contains("UDP"), "{note}");
+        let error = "https-record".parse::<H3Discovery>().unwrap_err().to_string();
+        assert!(error.contains("RFC 9460"), "{error}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Lists of knobs as people write them: `cc=newreno,iw=32`.
+
+use thiserror::Error;
+
+/// What a list of knobs turns: each at most once, what is not named stays as it is.
+pub(super) trait Knobs: Default {
+    /// What one of them is called: "QUIC knob".
+    const ONE: &'static str;
+    /// All that there are, for people.
+    const ALL: &'static str;
+
+    /// Turns one of them.
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem>;
+}
+
+/// Why one knob cannot be turned so.
+pub(super) enum KnobProblem {
+    /// There is none of this name.
+    Unknown,
+    /// It takes something else.
+    Expected(&'static str),
+    /// It can be wanted, and cannot be had.
+    Refused(&'static str),
+}
+
+/// A text that turns no knobs.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum KnobError {
+    /// There is no such knob.
+    #[error("no {one} is called `{name}`; there are {all}")]
+    Unknown {
+        /// What a knob is called.
+        one: &'static str,
+        /// What was written.
+        name: String,
+        /// Those that there are.
+        all: &'static str,
+    },
+    /// A value that the knob does not take.
+    #[error("the {one} `{knob}` cannot be `{value}`: it takes {expected}")]
+    BadValue {
+        /// What a knob is called.
+        one: &'static str,
+        /// The knob.
+        knob: String,
+        /// What was written.
+        value: String,
+        /// What may be written.
+        expected: &'static str,
+    },
+    /// A knob is set twice.
+    #[error("the {one} `{knob}` is set twice; keep one")]
+    Twice {
+        /// What a knob is called.
+        one: &'static str,
+        /// The knob.
+        knob: String,
+    },
+    /// It can be wanted, and cannot be had.
+    #[error("{0}")]
+    Refused(&'static str),
+}
+
+/// Reads `knob=value` items, separated by commas.
+pub(super) fn parse<K: Knobs>(text: &str) -> Result<K, KnobError> {
+    let (mut knobs, mut seen) = (K::default(), Vec::new());
+    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let (knob, value) = item.split_once('=').unwrap_or((item, ""));
+        let (knob, value) = (knob.trim(), value.trim());
+        if seen.contains(&knob) {
+            return Err(KnobError::Twice { one: K::ONE, knob: knob.to_owned() });
+        }
+        knobs.turn(knob, value).map_err(|problem| problem.with::<K>(knob, value))?;
+        seen.push(knob);
+    }
+    Ok(knobs)
+}
+
+impl KnobProblem {
+    fn with<K: Knobs>(self, knob: &str, value: &str) -> KnobError {
+        let knob = knob.to_owned();
+        match self {
+            KnobProblem::Unknown => KnobError::Unknown { one: K::ONE, name: knob, all: K::ALL },
+            KnobProblem::Expected(expected) => {
+                KnobError::BadValue { one: K::ONE, knob, value: value.to_owned(), expected }
+            }
+            KnobProblem::Refused(why) => KnobError::Refused(why),
+        }
+    }
+}
+
+/// `on` or `off`.
+pub(super) fn on_or_off(value: &str) -> Result<bool, KnobProblem> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(KnobProblem::Expected("on or off")),
+    }
+}
+
+/// As it is written.
+pub(super) const fn switch(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// The text of those that are turned.
+pub(super) fn list<const N: usize>(turned: [Option<String>; N]) -> String {
+    turned.into_iter().flatten().collect::<Vec<_>>().join(",")
+}
