@@ -7,6 +7,8 @@ need_rust
 
 PATH=$PATH:/usr/sbin
 peer=target/debug/examples/peer
+# A client that waits for ever fails the check.
+limit=(timeout 60)
 assets=crates/http/assets
 host=any.farlink.test
 # Programs of others that were built or fetched stay here.
@@ -52,6 +54,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 # start COMMAND...: runs it beside us; what it says goes to $log.
 start() {
   log=$work/log-${#started[@]}
+  : >"$log"
   "$@" >"$log" 2>&1 &
   started+=($!)
 }
@@ -111,7 +114,7 @@ same() {
 # ours_fetches WHAT PROTOCOL SECURITY TIMES [OPTION...]: our client asks the server at $port for every file.
 ours_fetches() {
   responses "$4" "${all[@]}" >"$work/expected"
-  "$peer" fetch "$2" "$3" "127.0.0.1:$port" "${all[@]/#//}" --times "$4" "${@:5}" >"$work/seen" || die "$1: our client failed"
+  "${limit[@]}" "$peer" fetch "$2" "$3" "127.0.0.1:$port" "${all[@]/#//}" --times "$4" "${@:5}" >"$work/seen" || die "$1: our client failed"
   same "$1: $2 over $3, our client" "$work/expected" "$work/seen"
 }
 
@@ -120,14 +123,21 @@ ours_posts() {
   local size
   size="200 ${#4} $(printf %s "$4" | sha256sum | cut -d' ' -f1) /body"
   for ((i = 0; i < $5; i++)); do echo "$size"; done >"$work/expected"
-  "$peer" fetch "$2" "$3" "127.0.0.1:$port" /body --post "$4" --times "$5" >"$work/seen" || die "$1: our client failed"
+  "${limit[@]}" "$peer" fetch "$2" "$3" "127.0.0.1:$port" /body --post "$4" --times "$5" >"$work/seen" || die "$1: our client failed"
   same "$1: $2 over $3, our client's bodies of $4" "$work/expected" "$work/seen"
+}
+
+# theirs_posts WHAT BYTES COMMAND...: somebody else's client was told to send a body of that size.
+theirs_posts() {
+  "${limit[@]}" "${@:3}" >"$work/seen" || die "$1 failed"
+  printf '200 %s %s /body\n' "${#2}" "$(printf %s "$2" | sha256sum | cut -d' ' -f1)" >"$work/expected"
+  same "$1, our server, a body of $2" "$work/expected" "$work/seen"
 }
 
 # theirs_fetches WHAT COMMAND...: somebody else's client was told to fetch every file once.
 theirs_fetches() {
   responses 1 "${all[@]}" | sort >"$work/expected"
-  "${@:2}" >"$work/seen" || die "$1 failed"
+  "${limit[@]}" "${@:2}" >"$work/seen" || die "$1 failed"
   sort -o "$work/seen" "$work/seen"
   same "$1, our server" "$work/expected" "$work/seen"
 }

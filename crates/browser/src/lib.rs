@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acquaint;
 mod alternatives;
 mod bodies;
 mod cache;
@@ -17,9 +18,11 @@ mod device;
 mod heads;
 mod loader;
 mod named;
+mod names;
 mod plan;
 mod policy;
 mod pool;
+mod priorities;
 mod thread;
 mod throttle;
 mod timeline;
@@ -31,5 +34,7 @@ pub use device::{Device, DeviceError};
 pub use heads::{Heads, Typical};
 pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
-pub use plan::{Arm, LoadPlan};
+pub use names::{Naming, Prefetch};
+pub use plan::{Arm, Asking, LoadPlan};
 pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
+pub use priorities::{Priorities, PrioritiesError};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::client::Opening;
+use http_stack::h2::Shape;
 use http_stack::tls::{ClientSessions, Security};
 use http_stack::{h2, h3, spdy};
 use record::ObjectRecord;
@@ -17,6 +18,7 @@ use units::Time;
 use self::load::Load;
 use crate::alternatives::{Alternatives, H3Discovery};
 use crate::cache::Cache;
+use crate::names::{Names, Naming};
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::thread::Thread;
@@ -39,6 +41,8 @@ pub struct Browser {
     spdy: spdy::Config,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
+    /// Where it gets addresses from.
+    naming: Naming,
     /// How it comes to speak HTTP/3.
     pub(crate) discovery: H3Discovery,
     /// What it has learnt of that, in all visits.
@@ -58,6 +62,7 @@ impl Browser {
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
             h3: h3::settings::Client::default(),
+            naming: Naming::default(),
             discovery: H3Discovery::Straight,
             alternatives: Alternatives::default(),
             bodies: None,
@@ -87,10 +92,22 @@ impl Browser {
         Browser { spdy, ..self }
     }
 
+    /// The same browser with requests over HTTP/2 that depend on each other so.
+    #[must_use]
+    pub fn with_dependencies(self, dependencies: Option<Shape>) -> Browser {
+        Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
+    }
+
     /// The same browser with HTTP/3 set so.
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
         Browser { h3, ..self }
+    }
+
+    /// The same browser with addresses from there.
+    #[must_use]
+    pub fn with_naming(self, naming: Naming) -> Browser {
+        Browser { naming, ..self }
     }
 
     /// The same browser, which comes to speak HTTP/3 so.
@@ -122,6 +139,7 @@ pub struct Session {
     browser: Rc<Browser>,
     pool: Rc<Pool>,
     pub(crate) cache: Rc<Cache>,
+    pub(crate) names: Rc<Names>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
 }
@@ -149,7 +167,7 @@ pub struct ConnectionUse {
     pub arm: Arm,
     /// The client's address, if it came to be.
     pub local: Option<SocketAddr>,
-    /// When it was asked for.
+    /// When its first packet left: its host's address was known.
     pub started: Time,
     /// When the transport's handshake was done.
     pub connected: Option<Time>,
@@ -165,8 +183,10 @@ impl Session {
     /// A browser that has just been started, with what its cache holds.
     pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
         let network_thread = Rc::new(Thread::default());
-        let pool = Rc::new(Pool::new(Rc::clone(&browser), Rc::clone(&network_thread)));
-        Session { browser, pool, cache, main_thread: Thread::default(), network_thread }
+        let names = Rc::new(Names::new(browser.naming));
+        let (known, thread) = (Rc::clone(&names), Rc::clone(&network_thread));
+        let pool = Rc::new(Pool::new(Rc::clone(&browser), known, thread));
+        Session { browser, pool, cache, names, main_thread: Thread::default(), network_thread }
     }
 
     /// Loads a page; gives up after `limit`.
@@ -211,7 +231,7 @@ impl From<Used> for ConnectionUse {
             host: used.host,
             arm: used.arm,
             local: used.local,
-            started: used.opened.started,
+            started: used.opened.started.max(used.opened.resolved),
             connected: came.then_some(used.opened.connected),
             secured: (came && secure).then_some(used.opened.secured),
             closed: used.closed,

@@ -7,9 +7,11 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
 use http_stack::tls::Security;
+use http_stack::{Precedence, Priority};
 use page::{After, Host, Object, Page};
 
 use crate::heads::{Heads, digits};
+use crate::priorities::Priorities;
 
 /// How one host is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,10 @@ impl Arm {
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
     arms: Vec<Arm>,
-    heads: Heads,
+    asking: Asking,
     pub(crate) requests: Vec<http::Request<Bytes>>,
+    /// How each object is preferred.
+    pub(crate) precedences: Vec<Precedence>,
     pub(crate) reveals: Vec<Reveals>,
 }
 
@@ -80,30 +84,35 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// Makes `page` ready, with one arm a host.
+    /// Makes `page` ready, with one arm a host. Objects have the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing; requests'
+    /// heads have the page's sizes.
     ///
     /// # Panics
     /// If the arms are not as many as the hosts.
     pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
-        LoadPlan::with_heads(page, arms, Heads::Sized)
+        LoadPlan::asking(page, arms, Asking::default())
     }
 
-    /// The same, with requests' heads filled so.
+    /// The same, asking for objects so.
     ///
     /// # Panics
     /// If the arms are not as many as the hosts.
-    pub fn with_heads(page: Arc<Page>, arms: Vec<Arm>, heads: Heads) -> LoadPlan {
+    pub fn asking(page: Arc<Page>, arms: Vec<Arm>, asking: Asking) -> LoadPlan {
         assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
-        let requests = page
-            .objects
-            .iter()
-            .map(|object| {
-                let arm = arms[object.host.0 as usize];
-                request(object, page.host_of(object), arm, heads.fields(&page, object))
-            })
-            .collect();
+        let request = |object: &Object| {
+            let arm = arms[object.host.0 as usize];
+            let fields = asking.heads.fields(&page, object);
+            request(object, page.host_of(object), arm, fields, asking.priority(arm, object))
+        };
+        let requests = page.objects.iter().map(request).collect();
+        let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
         let reveals = reveals(&page);
-        LoadPlan { page, arms, heads, requests, reveals }
+        LoadPlan { page, arms, asking, requests, precedences, reveals }
+    }
+
+    /// How it asks for objects.
+    pub fn manner(&self) -> &Asking {
+        &self.asking
     }
 
     /// How each host is spoken to, in the page's order.
@@ -111,13 +120,50 @@ impl LoadPlan {
         &self.arms
     }
 
-    /// What fills requests' heads.
-    pub fn heads(&self) -> &Heads {
-        &self.heads
+    /// The hosts of what waits for this object.
+    pub(crate) fn named_hosts(&self, object: usize) -> impl Iterator<Item = &str> {
+        let reveals = &self.reveals[object];
+        let bytes = reveals.bytes.iter().map(|(_, reveal)| reveal);
+        let revealed = reveals.head.iter().chain(bytes).chain(&reveals.end);
+        revealed.map(|reveal| self.page.host_of(&self.page.objects[reveal.object]).name.as_str())
     }
 
     pub(crate) fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
+    }
+}
+
+/// How a browser asks for a page's objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asking {
+    /// What fills requests' heads.
+    pub heads: Heads,
+    /// By what objects are preferred, if not by the page's own priorities, and what servers are told of it.
+    pub priorities: Option<Priorities>,
+}
+
+impl Asking {
+    /// The value of the field `priority`, where a server is told.
+    fn priority(&self, arm: Arm, object: &Object) -> Option<String> {
+        let said = matches!(arm.protocol, Protocol::H2 | Protocol::H3);
+        self.priorities.as_ref().filter(|_| said)?.field(object.kind)
+    }
+
+    fn precedence(&self, object: &Object) -> Precedence {
+        match &self.priorities {
+            None => urgency(object.priority).into(),
+            Some(priorities) => priorities.precedence(object.kind),
+        }
+    }
+}
+
+fn urgency(priority: page::Priority) -> Priority {
+    match priority {
+        page::Priority::Highest => Priority::Highest,
+        page::Priority::High => Priority::High,
+        page::Priority::Medium => Priority::Medium,
+        page::Priority::Low => Priority::Low,
+        page::Priority::Lowest => Priority::Lowest,
     }
 }
 
@@ -140,6 +186,9 @@ fn reveals(page: &Page) -> Vec<Reveals> {
     all
 }
 
+/// RFC 9218 section 5.
+const PRIORITY: &str = "priority";
+
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
 /// A request with these fields, or, if there are none, one whose head has the page's size: the fields that every browser sends, and a cookie that
@@ -150,6 +199,7 @@ fn request(
     host: &Host,
     arm: Arm,
     fields: Option<HeaderMap>,
+    priority: Option<String>,
 ) -> http::Request<Bytes> {
     let scheme = if arm.security == Security::None { "http" } else { "https" };
     let uri = uri(scheme, host, object);
@@ -167,6 +217,10 @@ fn request(
     if let Some(fields) = fields {
         let mut request = whole(request);
         *request.headers_mut() = fields;
+        if let Some(value) = priority {
+            let value = HeaderValue::from_str(&value).expect("a priority is a valid field value");
+            request.headers_mut().insert(PRIORITY, value);
+        }
         return request;
     }
     let accept = match object.kind {
@@ -177,6 +231,10 @@ fn request(
     };
     let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
     let mut size = head_bytes(object, host);
+    if let Some(value) = priority {
+        size += PRIORITY.len() + value.len() + FIELD;
+        request = request.header(PRIORITY, value);
+    }
     let target = object.request_header_bytes as usize;
     for (name, value) in fields {
         let line = name.as_str().len() + value.len() + FIELD;

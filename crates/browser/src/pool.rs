@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use http_stack::Priority;
 use http_stack::client::Connection;
-use page::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
@@ -34,6 +34,7 @@ pub(crate) use self::discovery::{Carrier, Found, Wish};
 use self::group::{Group, Supply, Waiter};
 pub(crate) use self::session::Company;
 use crate::loader::Browser;
+use crate::names::Names;
 use crate::plan::Arm;
 use crate::thread::Thread;
 use crate::timeline::Opened;
@@ -76,6 +77,7 @@ pub(crate) struct Lease {
 /// A browser's connections.
 pub(crate) struct Pool {
     browser: Rc<Browser>,
+    names: Rc<Names>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
     attempts: Attempts,
@@ -91,8 +93,9 @@ struct Inner {
 }
 
 impl Pool {
-    pub(crate) fn new(browser: Rc<Browser>, network_thread: Rc<Thread>) -> Pool {
-        Pool { browser, network_thread, inner: RefCell::default(), attempts: Attempts::default() }
+    pub(crate) fn new(browser: Rc<Browser>, names: Rc<Names>, network_thread: Rc<Thread>) -> Pool {
+        let (inner, attempts) = (RefCell::default(), Attempts::default());
+        Pool { browser, names, network_thread, inner, attempts }
     }
 
     /// A connection for one request; waits for one if it must.

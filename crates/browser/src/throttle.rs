@@ -10,7 +10,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use page::{Kind, Priority};
+use http_stack::Priority;
+use page::Kind;
 use tokio::sync::oneshot;
 
 use crate::policy::Delayable;

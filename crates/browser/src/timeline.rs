@@ -8,6 +8,8 @@ use units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
     pub(crate) started: Time,
+    /// When the address was known.
+    pub(crate) resolved: Time,
     pub(crate) connected: Time,
     pub(crate) secured: Time,
 }
@@ -64,16 +66,18 @@ impl Timeline {
     fn phases(&self, end: Time) -> Phases {
         let ns = |from: Time, to: Time| to.since(from).as_nanos() as u64;
         let assigned = self.assigned.unwrap_or(end).min(end);
-        let (connect_ns, tls_ns) = self.opened.map_or((0, 0), |opened| {
+        let [dns_ns, connect_ns, tls_ns] = self.opened.map_or([0; 3], |opened| {
             let started = opened.started.max(self.discovered);
-            let connected = opened.connected.max(started);
-            (ns(started, connected), ns(connected, opened.secured.max(connected)))
+            let resolved = opened.resolved.max(started);
+            let connected = opened.connected.max(resolved);
+            let secured = opened.secured.max(connected);
+            [ns(started, resolved), ns(resolved, connected), ns(connected, secured)]
         });
         let sent = self.sent.unwrap_or(end).min(end);
         let head = self.head.unwrap_or(end).min(end);
         Phases {
-            blocked_ns: ns(self.discovered, assigned).saturating_sub(connect_ns + tls_ns),
-            dns_ns: 0,
+            blocked_ns: ns(self.discovered, assigned).saturating_sub(dns_ns + connect_ns + tls_ns),
+            dns_ns,
             connect_ns,
             tls_ns,
             send_ns: ns(assigned, sent),
@@ -120,13 +124,15 @@ mod tests {
     fn phases_sum_to_the_time_from_discovery_to_the_end() {
         let ms = Time::from_millis;
         let mut timeline = Timeline::new(ms(10));
-        timeline.opened = Some(Opened { started: ms(5), connected: ms(55), secured: ms(105) });
+        let (started, resolved, connected, secured) = (ms(5), ms(15), ms(55), ms(105));
+        timeline.opened = Some(Opened { started, resolved, connected, secured });
         timeline.assigned = Some(ms(120));
         timeline.sent = Some(ms(121));
         timeline.head = Some(ms(200));
         let phases = timeline.phases(ms(230));
         assert_eq!(phases.total_ns(), 220_000_000);
-        assert_eq!(phases.connect_ns, 45_000_000);
+        assert_eq!(phases.dns_ns, 5_000_000);
+        assert_eq!(phases.connect_ns, 40_000_000);
         assert_eq!(phases.tls_ns, 50_000_000);
         assert_eq!(phases.blocked_ns, 15_000_000);
         assert_eq!(phases.receive_ns, 30_000_000);

@@ -111,6 +111,16 @@ impl Topology {
         self
     }
 
+    /// Puts one server at the far end of the first hop. To be called after [`Topology::beyond`].
+    pub fn at_first_hop(mut self, server: IpAddr) -> Topology {
+        let Route { up, down } = &self.common;
+        let first = |links: &[usize]| links.first().copied().into_iter().collect();
+        let last = |links: &[usize]| links.last().copied().into_iter().collect();
+        let route = Route { up: first(up), down: last(down) };
+        self.farther.insert(server, route);
+        self
+    }
+
     /// Drops these data packets at the entrance of the link called `name`, beside what the link itself does.
     ///
     /// # Panics

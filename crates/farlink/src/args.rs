@@ -1,8 +1,10 @@
 //! What can be typed.
 
 mod discovery;
+mod handshake;
 mod hosting;
 mod keep_alive;
+mod order;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -12,8 +14,10 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use self::discovery::Discovery;
+pub use self::handshake::Handshake;
 pub use self::hosting::Hosting;
 pub use self::keep_alive::KeepAlive;
+pub use self::order::Order;
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -192,9 +196,12 @@ pub struct How {
     #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
     pub protocol: Vec<String>,
 
-    /// Security, separated by commas: none, tls12, tls13.
+    /// Security, separated by commas: none, tls10 (modelled), tls12, tls13.
     #[arg(long, value_delimiter = ',', default_value = "tls13", help_heading = "Stack")]
     pub tls: Vec<String>,
+
+    #[command(flatten)]
+    pub handshake: Handshake,
 
     /// TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6) and knobs:
     /// linux-3.2,hz=250 (docs/transports.md lists them).
@@ -284,6 +291,9 @@ pub struct How {
 
     #[command(flatten)]
     pub keep_alive: KeepAlive,
+
+    #[command(flatten)]
+    pub order: Order,
 
     /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
     /// without loss all repetitions are then the same.

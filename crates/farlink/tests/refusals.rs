@@ -136,10 +136,10 @@ fn names_that_are_not_known() {
         &["no device `deskop`", "known: ", "did you mean `desktop`?"],
     );
     refuses(&load("--browser chrom"), &["no browser policy `chrom`", "did you mean `chrome`?"]);
-    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1, h1-pipelined, h2"]);
+    refuses(&load("--protocol h9"), &["unknown protocol `h9`", "known: h1.0, h1, h1-pipelined"]);
     refuses(
         &load("--tls tls31"),
-        &["unknown tls `tls31`", "known: none, tls12, tls13", "did you mean `tls13`?"],
+        &["unknown tls `tls31`", "known: none, tls10, tls12, tls13", "did you mean `tls13`?"],
     );
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
@@ -177,6 +177,23 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
     let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
     refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
+}
+
+#[test]
+fn what_tls_of_an_era_cannot_do() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    refuses(&load("--protocol h2 --tls tls10"), &["HTTP/2 runs over TLS 1.2 or later", "spdy"]);
+    refuses(&load("--tls tls13 --security false-start=on"), &["False Start", "RFC 7918"]);
+    refuses(&load("--tls tls12 --security resume=0rtt"), &["only TLS 1.3 has early data"]);
+    refuses(&load("--tls none --security chain=4KB"), &["--security turns nothing", "tls12"]);
+    refuses(&load("--protocol h3 --security records=4KB"), &["QUIC has packets", "`records`"]);
+    refuses(&load("--security chain=4"), &["--security", "`chain`", "1000B to 12000B"]);
+    let chromium = |rest: &str| load(&format!("--world emu --client chromium {rest}"));
+    refuses(&chromium("--protocol h1 --tls tls10"), &["modelled TLS", "`loader`"]);
+    refuses(&chromium("--tls tls12 --security false-start=on"), &["modelled TLS", "`loader`"]);
+    refuses(&chromium("--dns on"), &["Chromium", "asks no DNS"]);
+    refuses(&load("--dns yes"), &["--dns yes: no DNS setting is called `yes`", "`off`, `on`"]);
+    refuses(&load("--dns at=moon"), &["--dns", "first-hop or far-end"]);
 }
 
 #[test]

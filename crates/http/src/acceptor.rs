@@ -11,7 +11,7 @@ use world::TcpStream;
 
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
-use crate::tls::{self, Chain, Protocol, Security, Stream};
+use crate::tls::{self, Protocol, Security, Stream};
 use crate::wheel::Wheel;
 use crate::{Handler, h1, h2, spdy};
 
@@ -34,23 +34,14 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// An acceptor with the usual settings, which speaks HTTP/1.1, HTTP/2 and SPDY. With TLS it presents the
-    /// whole chain of its settings' identity, Ed25519.
+    /// An acceptor with the usual settings, which speaks HTTP/1.1, HTTP/2 and SPDY.
     pub fn new(security: Security) -> Acceptor {
         Acceptor::with_tls(security, &tls::Settings::default())
     }
 
     /// The same with other settings of TLS.
     pub fn with_tls(security: Security, settings: &tls::Settings) -> Acceptor {
-        let tls = security.version().map(|version| {
-            tls::Server::new(
-                settings,
-                version,
-                settings.identity,
-                Chain::Whole,
-                &settings.protocols,
-            )
-        });
+        let tls = tls::Server::of(security, settings);
         Acceptor {
             tls,
             h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), Wheel::new())),

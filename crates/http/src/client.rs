@@ -10,8 +10,8 @@ use world::TcpStream;
 
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
-use crate::tls::{ClientSessions, Security, Stream};
-use crate::{Failure, Priority, Progress, h1, h2, h3, spdy};
+use crate::tls::{ClientSessions, Security, Stream, Version};
+use crate::{Failure, Precedence, Progress, h1, h2, h3, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -131,23 +131,26 @@ pub async fn open(
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
     observe(Stage::Connected);
-    let stream = match security.version() {
-        None => Stream::plain(tcp),
-        Some(version) => {
-            let stream = match sessions.connect(tcp, &host, version, protocol).await {
-                Ok(stream) => stream,
-                Err(source) => return Err(OpenError::Secure { host, source }),
-            };
-            observe(Stage::Secured);
-            // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1 may go without.
-            let agreed = stream.protocol();
-            let may_go_without = matches!(protocol, Protocol::H10 | Protocol::H1);
-            if agreed != Some(protocol) && !(agreed.is_none() && may_go_without) {
-                return Err(OpenError::Protocol { host, wanted: protocol, agreed });
-            }
-            stream
-        }
+    let shaken = match security {
+        Security::None => Ok(Stream::plain(tcp)),
+        Security::Tls12 => sessions.connect(tcp, &host, Version::Tls12, protocol).await,
+        Security::Tls13 => sessions.connect(tcp, &host, Version::Tls13, protocol).await,
+        Security::Modelled(model) => sessions.connect_modelled(tcp, &host, model, protocol).await,
     };
+    let stream = match shaken {
+        Ok(stream) => stream,
+        Err(source) => return Err(OpenError::Secure { host, source }),
+    };
+    if security.is_secure() {
+        observe(Stage::Secured);
+        // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1 may go without. Early data are in the protocol
+        // of the session that is resumed (RFC 8446 section 4.2.10).
+        let agreed = stream.protocol();
+        let may_go_without = stream.is_early() || matches!(protocol, Protocol::H10 | Protocol::H1);
+        if agreed != Some(protocol) && !(agreed.is_none() && may_go_without) {
+            return Err(OpenError::Protocol { host, wanted: protocol, agreed });
+        }
+    }
     Ok(match protocol {
         Protocol::H1 if pipelined => Connection::Pipelined(Pipeline::new(stream, h1)),
         Protocol::H10 | Protocol::H1 => {
@@ -213,17 +216,19 @@ impl Connection {
     pub async fn fetch(
         &mut self,
         request: &Request<Bytes>,
-        priority: Priority,
+        precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
+        let precedence = precedence.into();
+        let priority = precedence.level;
         match self {
             Connection::H1(connection) => {
                 progress.admitted();
                 connection.fetch(request, priority, progress).await
             }
             Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
-            Connection::H2 { handle, .. } => handle.fetch(request, priority, progress).await,
-            Connection::Spdy { handle, .. } => handle.fetch(request, priority, progress).await,
+            Connection::H2 { handle, .. } => handle.fetch(request, precedence, progress).await,
+            Connection::Spdy { handle, .. } => handle.fetch(request, precedence, progress).await,
             Connection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }

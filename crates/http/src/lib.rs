@@ -8,16 +8,19 @@
 mod acceptor;
 pub mod alt_svc;
 pub mod client;
+pub mod dns;
 pub mod h1;
 pub mod h2;
 pub mod h3;
 pub mod message;
+pub mod schedule;
 pub mod server;
 pub mod spdy;
 pub mod tls;
 mod transport;
 pub mod wheel;
 
-pub use message::{Failure, Priority, Progress};
+pub use message::{Failure, Precedence, Priority, Progress};
+pub use schedule::Scheduler;
 pub use server::{Answer, Handler, Head, Reply, RequestHead};
 pub use transport::Transport;

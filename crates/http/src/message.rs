@@ -18,6 +18,33 @@ pub enum Priority {
     Lowest,
 }
 
+/// How a request is preferred to others: where it queues at this end, and what those protocols are told that carry it beside
+/// the request. RFC 9218's urgency is a field of the request itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Precedence {
+    /// Where it queues while it waits for a connection or a stream.
+    pub level: Priority,
+    /// SPDY's three bits: 0, the most urgent, to 7.
+    pub spdy: u8,
+    /// HTTP/2's weight of RFC 7540: 1 to 256.
+    pub weight: u16,
+}
+
+/// Chrome's mapping of its five levels: to SPDY's bits 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), and those to weights
+/// (`Spdy3PriorityToHttp2Weight`).
+impl From<Priority> for Precedence {
+    fn from(level: Priority) -> Precedence {
+        let (spdy, weight) = match level {
+            Priority::Highest => (0, 256),
+            Priority::High => (1, 220),
+            Priority::Medium => (2, 183),
+            Priority::Low => (3, 147),
+            Priority::Lowest => (4, 110),
+        };
+        Precedence { level, spdy, weight }
+    }
+}
+
 /// Told as a response arrives. The callee reads the world's clock if it wants to know when.
 pub trait Progress {
     /// The request's turn has come: the connection took it (an HTTP/2 request may have waited for the

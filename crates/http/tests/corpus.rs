@@ -1,6 +1,8 @@
 //! Replays the fuzzing corpus: what once was interesting stays tested without a fuzzer.
 
 mod checks;
+#[path = "checks/pipelined.rs"]
+mod pipelined;
 
 use std::path::Path;
 
@@ -32,4 +34,9 @@ fn responses() {
 #[test]
 fn chunked_bodies() {
     replay("h1_chunked", checks::check_chunked);
+}
+
+#[test]
+fn pipelined_responses() {
+    replay("h1_pipeline", pipelined::check_pipeline);
 }

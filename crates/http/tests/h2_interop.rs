@@ -243,5 +243,5 @@ fn a_chain_verifies_with_openssl() {
         let output = openssl.args(["-untrusted", &chain, &chain]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    assert!(Identity::Rsa2048.root_pem().contains("BEGIN CERTIFICATE"));
+    assert!(Identity::Rsa2048.root_pem().unwrap().contains("BEGIN CERTIFICATE"));
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::scenario::Scheduler;
 use crate::store::{JourneyRow, RunId, Store, StoreError, VisitRow};
 
 /// Failed to write the table.
@@ -40,6 +41,10 @@ struct Row<'a> {
     tcp_server: String,
     tcp_client: String,
     quic: String,
+    priorities: Option<&'a str>,
+    scheduler: Option<&'a str>,
+    frame_bytes: Option<u32>,
+    unsent: Option<String>,
     device: &'a str,
     cpu_multiplier: f64,
     browser: &'a str,
@@ -113,6 +118,10 @@ fn row<'a>(run: RunId, journey: &'a JourneyRow, visit: &'a VisitRow) -> Row<'a> 
         tcp_server: scenario.transport.server.to_string(),
         tcp_client: scenario.transport.client.to_string(),
         quic: scenario.quic.to_string(),
+        priorities: scenario.priorities.as_ref().map(|it| it.name.as_str()),
+        scheduler: scenario.serving.scheduler.map(Scheduler::name),
+        frame_bytes: scenario.serving.frame_bytes,
+        unsent: scenario.serving.unsent.map(|limit| limit.to_string()),
         device: &scenario.client.device,
         cpu_multiplier: scenario.client.cpu_multiplier,
         browser: &scenario.client.browser,

@@ -79,7 +79,7 @@ impl Load {
     fn tls_ns(&self) -> u64 {
         match self.tls {
             Tls::None => 0,
-            Tls::Tls12 => 2 * self.rtt_ns,
+            Tls::Tls10 | Tls::Tls12 => 2 * self.rtt_ns,
             Tls::Tls13 => self.rtt_ns,
         }
     }

@@ -5,7 +5,6 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
 
 use common::{bare, check_floor};
 use farlink_lab::scenario::{Protocol, Scenario, Tls};
@@ -90,7 +89,7 @@ fn every_recorded_page_arrives_the_same_over_everything() {
     files.sort_by_key(|file| {
         std::cmp::Reverse(page::open(file.to_str().unwrap()).unwrap().body_bytes())
     });
-    let (next, simulator, started) = (AtomicUsize::new(0), Simulator::default(), Instant::now());
+    let (next, simulator) = (AtomicUsize::new(0), Simulator::default());
     let work = || {
         let claim = || files.get(next.fetch_add(1, Ordering::Relaxed));
         std::iter::from_fn(claim).map(|file| compare(&simulator, file)).sum::<usize>()
@@ -100,6 +99,6 @@ fn every_recorded_page_arrives_the_same_over_everything() {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join().expect("a page arrives the same")).sum()
     });
-    assert!(!files.is_empty() && loads >= 20 * files.len(), "{loads} loads of {}", files.len());
-    println!("{loads} loads of {} pages in {:.1} s", files.len(), started.elapsed().as_secs_f64());
+    assert!(!files.is_empty() && loads >= 23 * files.len(), "{loads} loads of {}", files.len());
+    println!("{loads} loads of {} pages", files.len());
 }

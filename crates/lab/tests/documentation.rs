@@ -28,6 +28,10 @@ impl Catalogue for Anything {
     fn browser(&self, _: &str) -> Result<(), Refusal> {
         Ok(())
     }
+
+    fn priorities(&self, _: &str) -> Result<Option<String>, Refusal> {
+        Ok(None)
+    }
 }
 
 #[test]

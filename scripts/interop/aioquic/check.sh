@@ -22,13 +22,11 @@ ours_fetches aioquic h3 tls13 20
 ours_fetches "aioquic, windows of 20,000" h3 tls13 3 --window 20000
 ours_posts aioquic h3 tls13 300000 3
 # The second connection resumes the first one's session; only the server knows whether early data was taken.
-"$peer" fetch h3 tls13 "127.0.0.1:$port" /small --connections 2 >"$work/seen"
+"${limit[@]}" "$peer" fetch h3 tls13 "127.0.0.1:$port" /small --connections 2 >"$work/seen"
 heard '^early data' >/dev/null
 echo "ok: aioquic took our early data"
 stop
 
 serve_ours h3 tls13
 theirs_fetches "aioquic's client, then with early data" "$python" "$here/peer.py" fetch "$port" "${all[@]/#//}"
-"$python" "$here/peer.py" post "$port" 300000 >"$work/seen"
-grep -q '^200 6 ' "$work/seen"
-echo "ok: aioquic's client: a body of 300,000"
+theirs_posts "aioquic's client" 300000 "$python" "$here/peer.py" post "$port" 300000

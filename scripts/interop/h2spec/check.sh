@@ -13,7 +13,7 @@ h2spec=$tools/h2spec-$version/h2spec
 # conforms SECURITY [OPTION...]: runs all cases over it.
 conforms() {
   serve_ours h2 "$1"
-  "$h2spec" --host 127.0.0.1 --port "$port" --path /small --timeout 1 --junit-report "$work/report.xml" "${@:2}" >"$work/output" || true
+  "${limit[@]}" "$h2spec" --host 127.0.0.1 --port "$port" --path /small --timeout 1 --junit-report "$work/report.xml" "${@:2}" >"$work/output" || true
   python3 "$here/compare.py" "$work/report.xml" "$1" "$here/expected.txt"
   stop
 }

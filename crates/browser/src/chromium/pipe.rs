@@ -66,7 +66,7 @@ struct Refusal {
 
 /// What waiting for an event came to.
 pub(super) enum Awaited {
-    Event(Message),
+    Event(Box<Message>),
     /// Nothing came for as long as one was ready to wait.
     Quiet,
     /// The alarm rang.
@@ -159,12 +159,12 @@ impl Pipe {
     pub(super) fn next(&mut self, patience: Duration) -> Result<Awaited, ChromiumError> {
         const DOING: &str = "loading a page";
         if let Some(event) = self.queued.pop_front() {
-            return Ok(Awaited::Event(event));
+            return Ok(Awaited::Event(Box::new(event)));
         }
         loop {
             match self.arrivals.recv_timeout(patience) {
                 Ok(Arrival::Message(message)) if message.id.is_none() => {
-                    return Ok(Awaited::Event(*message));
+                    return Ok(Awaited::Event(message));
                 }
                 Ok(Arrival::Message(_)) => {}
                 Ok(Arrival::Alarm(number)) if number == self.rung => return Ok(Awaited::Alarm),

@@ -73,7 +73,7 @@ impl<'a> Tab<'a> {
         let alarm = self.running.pipe.alarm(WARM_UP_LIMIT);
         // Should nothing be painted that nobody looks at, it is warm enough by then.
         while let Awaited::Event(message) = self.next(WARM_UP_LIMIT)? {
-            match Event::read(message)? {
+            match Event::read(*message)? {
                 Event::Lifecycle(e) if e.loader_id == loader && e.name == "firstPaint" => break,
                 Event::Crashed => return Err(ChromiumError::Crashed),
                 _ => {}

@@ -189,7 +189,7 @@ impl Seen {
                 return Ok(());
             }
             match tab.next(if loaded { self.quiet } else { PATIENCE })? {
-                Awaited::Event(message) => self.note(tab, &Event::read(message)?)?,
+                Awaited::Event(message) => self.note(tab, &Event::read(*message)?)?,
                 Awaited::Alarm => return Ok(()),
                 Awaited::Quiet if loaded && self.requests.in_flight == 0 => return Ok(()),
                 Awaited::Quiet => {}
@@ -200,7 +200,7 @@ impl Seen {
     /// Watches on until nothing moves any more.
     fn watch_until_still(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
         while let Awaited::Event(message) = tab.next(film::STILL)? {
-            self.note(tab, &Event::read(message)?)?;
+            self.note(tab, &Event::read(*message)?)?;
         }
         tab.call("Page.stopScreencast", json!({}))?;
         Ok(())

@@ -151,6 +151,7 @@ impl Progress for Arrival<'_> {
         if self.load.is_document(self.object) {
             let session = &self.load.session;
             session.main_thread.queue(now, session.browser.device.navigation());
+            session.names.see(self.load.plan.named_hosts(self.object));
         }
         self.load.timeline(self.object, |t| {
             t.head = Some(now);

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::Failure;
 use http_stack::tls::Security;
+use http_stack::{Failure, Priority};
 use page::{Kind, Object};
 use record::ObjectRecord;
 use tokio::sync::Notify;
@@ -182,7 +182,10 @@ impl Load {
         }
         let host = self.plan.page.host_of(spec).name.clone();
         let _pass = match &self.throttle {
-            Some(throttle) => Some(throttle.pass(ask(spec, arm)).await),
+            Some(throttle) => {
+                let level = self.plan.precedences[object].level;
+                Some(throttle.pass(ask(spec, level, arm)).await)
+            }
             None => None,
         };
         for attempt in 1.. {
@@ -205,7 +208,8 @@ impl Load {
     ) -> Result<Result<Time, (Failure, Connection)>, String> {
         let spec = &self.plan.page.objects[object];
         let pool = &self.session.pool;
-        let wish = Wish { priority: spec.priority, company: company(spec) };
+        let precedence = self.plan.precedences[object];
+        let wish = Wish { priority: precedence.level, company: company(spec) };
         let found = pool.find(host, self.plan.arm(object), wish).await?;
         let Found { arm, mut lease } = found;
         self.timeline(object, |t| {
@@ -217,8 +221,7 @@ impl Load {
         let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
         let mut arrival = Arrival::new(self, object, arm.security != Security::None);
         let request = &self.plan.requests[object];
-        let priority = urgency(spec.priority);
-        match lease.connection.fetch(request, priority, &mut arrival).await {
+        match lease.connection.fetch(request, precedence, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
                 pool.give_back(lease);
@@ -321,21 +324,7 @@ fn company(object: &Object) -> Company {
 }
 
 /// What decides whether a request is held back.
-fn ask(object: &Object, arm: Arm) -> Ask {
-    Ask {
-        host: object.host.0,
-        kind: object.kind,
-        priority: object.priority,
-        is_told_priorities: arm.multiplexes(),
-    }
-}
-
-fn urgency(priority: page::Priority) -> http_stack::Priority {
-    match priority {
-        page::Priority::Highest => http_stack::Priority::Highest,
-        page::Priority::High => http_stack::Priority::High,
-        page::Priority::Medium => http_stack::Priority::Medium,
-        page::Priority::Low => http_stack::Priority::Low,
-        page::Priority::Lowest => http_stack::Priority::Lowest,
-    }
+fn ask(object: &Object, priority: Priority, arm: Arm) -> Ask {
+    let (host, kind) = (object.host.0, object.kind);
+    Ask { host, kind, priority, is_told_priorities: arm.multiplexes() }
 }

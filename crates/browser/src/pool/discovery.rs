@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use http_stack::Priority;
 use http_stack::client::{Connection, Protocol};
 use http_stack::tls::Security;
-use page::Priority;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::{Company, Lease, Origin, Pool};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use page::Priority;
+use http_stack::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 

@@ -61,7 +61,7 @@ impl Pool {
     /// Opens a second connection if the first one of a group, `first`, has not reached its host in good time: its SYN may be lost. Whichever is
     /// there first is used; the other is kept, unless the protocol multiplexes and needs but one.
     ///
-    /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: tried again later where limits forbid it; not for QUIC,
+    /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: tried again later where limits forbid it or the name is not resolved yet; not for QUIC,
     /// and whether the protocol multiplexes is not known yet, so that the limit is that of HTTP/1.
     fn back_up(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) {
         let Some(patience) = self.browser.policy.backup_after() else { return };
@@ -86,6 +86,9 @@ impl Pool {
             if inner.has_connected(first) || !inner.group(origin).is_wanted(first) {
                 return Beside::Settled;
             }
+            if !inner.is_resolved(first) {
+                return Beside::NotYet;
+            }
             let policy = &self.browser.policy;
             let full = inner.total >= policy.connections_total;
             if full || inner.group(origin).open >= policy.connections_per_host {
@@ -103,7 +106,9 @@ impl Pool {
     async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
         let mut opened = Opened { started: world::now(), ..Opened::default() };
-        let address = world::resolve(&origin.host).map(|ip| SocketAddr::new(ip, arm.port));
+        let address = self.names.address(&origin.host).await;
+        let address = address.map(|ip| SocketAddr::new(ip, arm.port));
+        opened.resolved = world::now();
         if let Ok(address) = address
             && self.join(&origin, id, arm, address)
         {
@@ -111,7 +116,7 @@ impl Pool {
         }
         let result = match address {
             Ok(address) => self.connect(&origin, arm, address, id, &mut opened).await,
-            Err(error) => Err(error.to_string()),
+            Err(reason) => Err(reason),
         };
         {
             let mut inner = self.inner.borrow_mut();
@@ -171,7 +176,7 @@ impl Pool {
 enum Beside {
     /// It is coming, or not needed any more.
     Settled,
-    /// A limit forbids it.
+    /// It is too early, or a limit forbids it.
     NotYet,
 }
 
@@ -193,6 +198,10 @@ impl Inner {
             requests: 0,
         });
         (self.used.len() - 1) as u32
+    }
+
+    fn is_resolved(&self, id: u32) -> bool {
+        self.used[id as usize].address.is_some()
     }
 
     fn has_connected(&self, id: u32) -> bool {

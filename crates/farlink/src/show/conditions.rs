@@ -55,6 +55,7 @@ pub fn others(scenario: &Scenario, tells_tls: bool) -> String {
     if tells_tls {
         parts.push(match scenario.stack.tls {
             lab::scenario::Tls::None => "no TLS".to_owned(),
+            lab::scenario::Tls::Tls10 => "TLS 1.0 (modelled)".to_owned(),
             lab::scenario::Tls::Tls12 => "TLS 1.2".to_owned(),
             lab::scenario::Tls::Tls13 => "TLS 1.3".to_owned(),
         });
@@ -107,6 +108,8 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
     tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
+    tell(!scenario.security.is_usual(), format!("TLS with {}", scenario.security));
+    tell(!scenario.resolution.is_by_hosts(), format!("DNS {}", scenario.resolution));
     tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
     parts
 }

@@ -14,8 +14,9 @@ struct Paint {
     color: AnsiColor,
 }
 
-const PHASES: [Paint; 6] = [
+const PHASES: [Paint; 7] = [
     Paint { mark: '.', name: "blocked", color: AnsiColor::BrightBlack },
+    Paint { mark: 'd', name: "dns", color: AnsiColor::Blue },
     Paint { mark: 'c', name: "connect", color: AnsiColor::Yellow },
     Paint { mark: 't', name: "tls", color: AnsiColor::Magenta },
     Paint { mark: '-', name: "wait", color: AnsiColor::Cyan },
@@ -98,12 +99,12 @@ impl Scale {
 
     fn bar(&self, object: &ObjectRecord) -> String {
         let p = &object.phases;
-        let spans =
-            [p.blocked_ns, p.dns_ns + p.connect_ns, p.tls_ns, p.send_ns + p.wait_ns, p.receive_ns];
+        let setup = [p.blocked_ns, p.dns_ns, p.connect_ns, p.tls_ns];
+        let spans = setup.into_iter().chain([p.send_ns + p.wait_ns, p.receive_ns]);
         let mut cells = vec![None; self.columns];
         let mut at = object.discovered_at_ns;
         let first = self.column(at).min(self.columns - 1);
-        for (phase, span) in spans.into_iter().enumerate().filter(|(_, span)| *span > 0) {
+        for (phase, span) in spans.enumerate().filter(|(_, span)| *span > 0) {
             let (from, to) = (self.column(at), self.column(at + span));
             at += span;
             for cell in cells.iter_mut().take(to + 1).skip(from) {
@@ -113,7 +114,7 @@ impl Scale {
         if object.error.is_some() {
             cells[first] = Some(PHASES.len() - 1);
         } else if cells.iter().all(Option::is_none) {
-            cells[first] = Some(4);
+            cells[first] = Some(PHASES.len() - 2);
         }
         cells.chunk_by(|a, b| a == b).map(|run| self.paint(run)).collect()
     }

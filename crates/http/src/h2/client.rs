@@ -17,9 +17,14 @@ use super::gate::Gate;
 use super::observer::{Observed, Observer, Shared};
 use super::settings;
 use super::singly::Singly;
-use crate::{Failure, Priority, Progress, Transport, alt_svc};
+use crate::{Failure, Precedence, Progress, Transport, alt_svc};
 
+pub(super) mod dependencies;
+mod prioritised;
 pub(crate) mod request;
+
+use self::dependencies::Dependencies;
+use self::prioritised::{Prioritised, Unsaid};
 
 /// Begins HTTP/2 on `stream`. The first of what is returned sends requests; the second drives the
 /// connection and must be spawned. It completes when the connection has ended, which this end does when the last
@@ -37,10 +42,13 @@ where
     let observer = Rc::new(RefCell::new(Observer::of_client()));
     let backlog = Backlog::new(stream.held(), &observer);
     let stream = Observed::new(Singly::new(stream), &observer);
+    let tree = settings.dependencies.map(Tree::new);
+    let stream = Prioritised::new(stream, tree.as_ref().map(|tree| &tree.unsaid));
     let (requests, mut connection) =
         settings.builder().handshake(stream).await.map_err(|e| failure(e, false))?;
     let gate = Gate::new(requests.current_max_send_streams());
-    let handle = Handle { requests, observer, backlog: Rc::clone(&backlog), gate: gate.clone() };
+    let handle =
+        Handle { requests, observer, backlog: Rc::clone(&backlog), gate: gate.clone(), tree };
     let driver = async move {
         let ended = poll_fn(|cx| {
             let ended = Pin::new(&mut connection).poll(cx);
@@ -62,6 +70,41 @@ pub struct Handle {
     observer: Shared,
     backlog: Rc<Backlog>,
     gate: Gate,
+    tree: Option<Tree>,
+}
+
+/// What requests are said to depend on.
+#[derive(Clone)]
+struct Tree {
+    dependencies: Rc<RefCell<Dependencies>>,
+    unsaid: Unsaid,
+}
+
+impl Tree {
+    fn new(shape: dependencies::Shape) -> Tree {
+        let dependencies = Rc::new(RefCell::new(Dependencies::new(shape)));
+        Tree { dependencies, unsaid: Rc::default() }
+    }
+
+    /// The request on `stream` will say its place in the tree, which it has until what is returned is dropped.
+    fn open(&self, stream: u32, precedence: Precedence) -> Branch {
+        let dependency = self.dependencies.borrow_mut().open(stream, precedence);
+        self.unsaid.borrow_mut().insert(stream, dependency);
+        Branch { tree: self.clone(), stream }
+    }
+}
+
+/// A request's place in the tree.
+struct Branch {
+    tree: Tree,
+    stream: u32,
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        self.tree.dependencies.borrow_mut().close(self.stream);
+        self.tree.unsaid.borrow_mut().remove(&self.stream);
+    }
 }
 
 impl Handle {
@@ -83,13 +126,14 @@ impl Handle {
     pub async fn fetch(
         &self,
         request: &Request<Bytes>,
-        priority: Priority,
+        precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
+        let precedence = precedence.into();
         let head = request::head(request)?;
         let body = Waiting::new(request.body().clone(), &self.backlog);
         self.backlog.note(0);
-        let Ok(_pass) = self.gate.pass(priority).await else {
+        let Ok(_pass) = self.gate.pass(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
@@ -97,7 +141,10 @@ impl Handle {
         poll_fn(|cx| requests.poll_ready(cx)).await.map_err(|e| failure(e, false))?;
         let (response, upload) =
             requests.send_request(head, body.is_empty()).map_err(|e| failure(e, false))?;
-        let watch = Watch::new(&self.observer, response.stream_id().as_u32());
+        let stream = response.stream_id().as_u32();
+        let watch = Watch::new(&self.observer, stream);
+        // Its HEADERS are written when the driver runs next.
+        let _branch = self.tree.as_ref().map(|tree| tree.open(stream, precedence));
         Exchange { watch, upload, body, sent: false, progress }.run(response).await
     }
 }

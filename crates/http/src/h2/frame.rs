@@ -4,12 +4,19 @@
 pub const DATA: u8 = 0x0;
 /// The type of a HEADERS frame (section 6.2).
 pub const HEADERS: u8 = 0x1;
+/// The type of a PRIORITY frame (RFC 7540 section 6.3).
+pub const PRIORITY: u8 = 0x2;
 /// The type of a RST_STREAM frame (section 6.4).
 pub const RST_STREAM: u8 = 0x3;
 /// The type of a GOAWAY frame (section 6.8).
 pub const GOAWAY: u8 = 0x7;
 /// The type of a CONTINUATION frame (section 6.10).
 pub const CONTINUATION: u8 = 0x9;
+/// The type of a PRIORITY_UPDATE frame (RFC 9218 section 7.1).
+pub const PRIORITY_UPDATE: u8 = 0x10;
+
+/// The flag of HEADERS that begin with a priority (RFC 7540 section 6.2).
+pub const PRIORITY_FLAG: u8 = 0x20;
 
 /// A frame's head has 9 bytes.
 pub const HEAD_BYTES: usize = 9;
@@ -44,6 +51,13 @@ impl FrameHead {
         }
     }
 
+    /// As it stands on the wire.
+    pub fn encode(&self) -> [u8; HEAD_BYTES] {
+        let [_, l0, l1, l2] = self.length.to_be_bytes();
+        let [s0, s1, s2, s3] = self.stream.to_be_bytes();
+        [l0, l1, l2, self.kind, self.flags, s0, s1, s2, s3]
+    }
+
     /// Size on the wire.
     pub fn wire_bytes(&self) -> u64 {
         HEAD_BYTES as u64 + u64::from(self.length)
@@ -75,6 +89,11 @@ impl Frames {
     /// For the bytes that a server sends.
     pub fn of_server() -> Frames {
         Frames { head: [0; HEAD_BYTES], filled: 0, left: 0, current: None }
+    }
+
+    /// The frame whose head has come and whose end has not.
+    pub fn current(&self) -> Option<FrameHead> {
+        self.current
     }
 
     /// Payload of a DATA frame of which some is still to come, as far as it has come.
@@ -132,9 +151,7 @@ mod tests {
     fn encode(frames: &[FrameHead]) -> Vec<u8> {
         let mut out = Vec::new();
         for frame in frames {
-            out.extend_from_slice(&frame.length.to_be_bytes()[1..]);
-            out.extend_from_slice(&[frame.kind, frame.flags]);
-            out.extend_from_slice(&frame.stream.to_be_bytes());
+            out.extend_from_slice(&frame.encode());
             out.resize(out.len() + frame.length as usize, 0xee);
         }
         out

@@ -14,6 +14,8 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::frame::{CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PREFACE, RST_STREAM};
+use super::signals::SignalReader;
+use crate::schedule::Signal;
 
 /// What passed in one direction of a stream, or of all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub struct Observer {
     /// Who waits for a stream's sending to end.
     waiting: BTreeMap<u32, Waker>,
     send_blocked: bool,
+    /// What the client says of precedence, if somebody wants to know.
+    signals: Option<SignalReader>,
 }
 
 /// An account shared by the stream below h2 and the code above it.
@@ -98,7 +102,19 @@ impl Observer {
             received: Direction::new(received),
             waiting: BTreeMap::new(),
             send_blocked: false,
+            signals: None,
         }
+    }
+
+    /// The same, for the server's end, which also reads what the client says of precedence.
+    #[must_use]
+    pub(super) fn with_signals(self) -> Observer {
+        Observer { signals: Some(SignalReader::new()), ..self }
+    }
+
+    /// What the client has said of streams' precedence since the last time, in its order.
+    pub(super) fn take_signals(&mut self) -> Vec<(u32, Signal)> {
+        self.signals.as_mut().map(SignalReader::take).unwrap_or_default()
     }
 
     /// Begins an account of `stream`, which is kept until [`Observer::forget`].
@@ -171,6 +187,9 @@ impl Observer {
 
     fn on_received(&mut self, bytes: &[u8]) {
         self.received.feed(bytes, |_| {});
+        if let Some(signals) = &mut self.signals {
+            signals.feed(bytes);
+        }
     }
 }
 

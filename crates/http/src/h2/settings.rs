@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::client::dependencies::Shape;
 use super::frame::HEAD_BYTES;
-use super::schedule::Policy;
+use crate::Scheduler;
 
 /// The frame size that every peer takes, and that no browser or server raises (RFC 9113 section 6.5.2).
-const FRAME_BYTES: u32 = 16_384;
+pub(super) const FRAME_BYTES: u32 = 16_384;
 
 /// Streams that this end has reset are remembered for ever, see the module [`super`]; as many as this.
 const REMEMBERED_RESETS: usize = 1_000;
@@ -32,6 +33,8 @@ pub struct Client {
     pub header_list_bytes: u32,
     /// As much of one request's body may be queued in h2.
     pub send_buffer_bytes: usize,
+    /// How requests are said to depend on each other (RFC 7540 section 5.3); `None` says nothing.
+    pub dependencies: Option<Shape>,
 }
 
 impl Client {
@@ -43,6 +46,7 @@ impl Client {
         header_table_bytes: 64 << 10,
         header_list_bytes: 256 << 10,
         send_buffer_bytes: 2 * FRAME_BYTES as usize,
+        dependencies: None,
     };
 
     pub(super) fn builder(&self) -> ::h2::client::Builder {
@@ -85,7 +89,7 @@ pub struct Server {
     /// record of 16,384 bytes for the frame's head and a usual response head before it.
     pub chunk_bytes: usize,
     /// Which response sends next.
-    pub policy: Policy,
+    pub scheduler: Scheduler,
 }
 
 impl Default for Server {
@@ -100,7 +104,7 @@ impl Default for Server {
             header_table_bytes: 4_096,
             header_list_bytes: 32 << 10,
             chunk_bytes: FRAME_BYTES as usize - HEAD_BYTES - HEAD_ROOM,
-            policy: Policy::RoundRobin,
+            scheduler: Scheduler::RoundRobin,
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Tally {
     pub(super) received_bytes: u64,
     /// Requests' streams that are open.
     open: BTreeMap<u64, [Meter; 2]>,
+    /// Ranks of streams that have sent nothing yet.
+    ranks: BTreeMap<u64, i32>,
 }
 
 /// Which of a stream's meters.
@@ -44,6 +46,11 @@ impl Tally {
     /// What this end has received on a request's stream.
     pub(super) fn received(&self, stream: StreamId) -> Passed {
         self.passed(stream, Way::Received)
+    }
+
+    /// What is sent on `stream` from now on goes before what has a lower rank; the usual is 0.
+    pub(super) fn rank(&mut self, stream: StreamId, rank: i32) {
+        self.ranks.insert(stream.into_inner(), rank);
     }
 
     fn passed(&self, stream: StreamId, way: Way) -> Passed {
@@ -233,7 +240,9 @@ struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.tally.borrow_mut().open.remove(&self.stream);
+        let mut tally = self.tally.borrow_mut();
+        tally.open.remove(&self.stream);
+        tally.ranks.remove(&self.stream);
     }
 }
 
@@ -316,6 +325,11 @@ impl quic::SendStream<Bytes> for SendStream {
 
     fn send_data<T: Into<WriteBuf<Bytes>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
         assert!(self.writing.is_none(), "h3 waits until a stream is ready before it writes");
+        let rank = self.tally.borrow_mut().ranks.remove(&id(self.stream.id()));
+        if let Some(rank) = rank {
+            // A stream that is closed already needs none.
+            let _ = self.stream.set_priority(rank);
+        }
         self.writing = Some(data.into());
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! An HTTP/3 server: a UDP port, its connections, and a task for each request.
 //!
 //! QUIC itself decides what goes into the next packet, so nothing need be held back here: replies are handed over whole and quinn lets
-//! streams take turns, a packet each.
+//! streams take turns, a packet each, those of one rank: see [`rank`].
 
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::h3::error::{ConnectionError, StreamError};
 use ::h3::server::{RequestResolver, RequestStream};
@@ -24,7 +25,8 @@ use super::endpoint::{self, Draws, WorldDate};
 use super::qlog::Log;
 use super::quic::{self, BidiStream, SharedTally};
 use super::settings;
-use crate::{Answer, Handler, Reply, RequestHead, tls};
+use crate::schedule::Urgency;
+use crate::{Answer, Handler, Reply, RequestHead, Scheduler, tls};
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]
@@ -120,12 +122,17 @@ impl Incoming {
         let log = Log::open();
         transport.qlog_stream(log.stream());
         transport.max_concurrent_bidi_streams(self.settings.streams.into());
+        transport.send_fairness(self.settings.scheduler != Scheduler::Fifo);
         self.config.transport_config(Arc::new(transport));
-        let connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        let mut connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        // A large ClientHello (Chromium's) comes in two packets: until it is whole the client's limits are unknown, and quinn never wakes who
+        // waits for a stream meanwhile.
+        connecting.handshake_data().await?;
         // Requests that came with the first flight are answered without waiting for the client's last.
         let (connection, complete) = connecting
             .into_0rtt()
             .expect("a server can send as soon as it has a client's first flight");
+        hear_out(&connection).await;
         let local = SocketAddr::new(
             connection.local_ip().unwrap_or(self.address.ip()),
             self.address.port(),
@@ -139,7 +146,7 @@ impl Incoming {
             }
         }));
         let connection = quic::Connection::new(&connection, &tally);
-        let ended = serve(connection, handler, &self.settings).await;
+        let ended = serve(connection, handler, &self.settings, &tally).await;
         account.close();
         match ended {
             Err(error) if !error.is_h3_no_error() => Err(error.into()),
@@ -148,10 +155,20 @@ impl Incoming {
     }
 }
 
+/// Waits until the whole ClientHello has come, which may take several packets: today's browsers' has 1.8 KB. Before that the
+/// client's limits are unknown, and quinn never wakes who waits for a stream without a limit known. Nor does it tell when
+/// they are, so this looks again and again; a ClientHello of one packet is there at once.
+async fn hear_out(connection: &quinn::Connection) {
+    while connection.handshake_data().is_none() && connection.close_reason().is_none() {
+        world::sleep(Duration::from_millis(1)).await;
+    }
+}
+
 async fn serve<H: Handler>(
     connection: quic::Connection,
     handler: Rc<H>,
     settings: &settings::Server,
+    tally: &SharedTally,
 ) -> Result<(), ConnectionError> {
     let mut connection = ::h3::server::builder()
         .max_field_section_size(settings.header_list_bytes)
@@ -159,10 +176,11 @@ async fn serve<H: Handler>(
         .build(connection)
         .await?;
     while let Some(request) = connection.accept().await? {
-        let handler = Rc::clone(&handler);
+        let (handler, tally, scheduler) =
+            (Rc::clone(&handler), Rc::clone(tally), settings.scheduler);
         drop(world::spawn(async move {
             // A request that breaks off is its client's to notice.
-            let _ = answer(request, &*handler).await;
+            let _ = answer(request, &*handler, scheduler, &tally).await;
         }));
     }
     Ok(())
@@ -173,8 +191,13 @@ type Exchange = RequestStream<BidiStream, Bytes>;
 async fn answer<H: Handler>(
     request: RequestResolver<quic::Connection, Bytes>,
     handler: &H,
+    scheduler: Scheduler,
+    tally: &SharedTally,
 ) -> Result<(), StreamError> {
     let (request, mut stream) = request.resolve_request().await?;
+    if let Some(rank) = rank(scheduler, &request, stream.send_id().into_inner()) {
+        tally.borrow_mut().rank(stream.send_id(), rank);
+    }
     let body_bytes = drain(&mut stream).await?;
     let reply = match handler.handle(head(&request, body_bytes)) {
         Answer::Ready(reply) => reply,
@@ -186,6 +209,24 @@ async fn answer<H: Handler>(
         stream.send_data(reply.body).await?;
     }
     stream.finish().await
+}
+
+/// A response's rank among those of its connection, the highest first, as quinn has it; `None` if all have one. By RFC 9218's
+/// rules: responses of use only as a whole have ranks of their own in the order of their requests, before those of
+/// their urgency that share one.
+fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32> {
+    const BAND: i32 = 1 << 28;
+    if !scheduler.reads_signals() {
+        return None;
+    }
+    let field = request.headers().get("priority");
+    let urgency = field.map_or_else(Urgency::default, |field| Urgency::parse(field.as_bytes()));
+    let place = match (scheduler, urgency.is_incremental) {
+        (Scheduler::Strict, _) => 0,
+        (_, true) => BAND - 1,
+        (_, false) => i32::try_from(stream / 4).unwrap_or(BAND).min(BAND - 2),
+    };
+    Some(-(i32::from(urgency.level) * BAND) - place)
 }
 
 /// Reads the request's body to its end; gives its size.

@@ -15,6 +15,7 @@ use quinn::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 
 use super::congestion::{Factory, Watch};
+use crate::Scheduler;
 use crate::h2;
 
 /// quinn's initial window: ten packets of 1,200 bytes (RFC 9002 section 7.2 with that size).
@@ -170,12 +171,19 @@ pub struct Server {
     pub streams: u32,
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: 32 KB, as over HTTP/2.
     pub header_list_bytes: u64,
+    /// Which response sends next: all but [`Scheduler::Tree`], which HTTP/3 has no signals for.
+    pub scheduler: Scheduler,
 }
 
 impl Server {
     /// The usual limits over this transport.
     pub const fn over(transport: Transport) -> Server {
-        Server { transport, streams: 100, header_list_bytes: 32 << 10 }
+        Server {
+            transport,
+            streams: 100,
+            header_list_bytes: 32 << 10,
+            scheduler: Scheduler::RoundRobin,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use self::inbox::{Closed, Inboxes};
 use super::fields;
 use super::wire::Wire;
 use crate::h2::gate::Gate;
-use crate::{Failure, Priority, Progress, Transport};
+use crate::{Failure, Precedence, Progress, Transport};
 
 /// Begins SPDY on `stream`. The first of what is returned sends requests; the second drives the connection and must be
 /// spawned. It completes when the connection has ended, which this end does when the last handle is dropped.
@@ -100,14 +100,15 @@ impl Handle {
     pub async fn fetch(
         &self,
         request: &Request<Bytes>,
-        priority: Priority,
+        precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
-        let Ok(_pass) = self.gate.pass(priority).await else {
+        let precedence = precedence.into();
+        let Ok(_pass) = self.gate.pass(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
-        let (stream, head_bytes) = self.open(request, priority)?;
+        let (stream, head_bytes) = self.open(request, precedence)?;
         let body_bytes = request.body().len() as u64;
         Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
     }
@@ -115,12 +116,14 @@ impl Handle {
     fn open(
         &self,
         request: &Request<Bytes>,
-        priority: Priority,
+        precedence: Precedence,
     ) -> Result<(StreamId, u64), Failure> {
         let state = &mut *self.shared.0.borrow_mut();
         let fields = fields::of_request(state.session.version(), request)?;
         let body = request.body();
-        let opened = state.session.open(&fields, fields::level(priority), body.is_empty());
+        // Version 2 knows 0 to 3, and the frame says so.
+        let priority = ::spdy::Priority::new(precedence.spdy);
+        let opened = state.session.open(&fields, priority, body.is_empty());
         let opened = opened.map_err(unopened)?;
         // Each request's head goes by itself, as Chrome writes it: without Nagle's algorithm it is then a segment.
         state.heads.push_back(state.session.output().queued());

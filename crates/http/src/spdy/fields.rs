@@ -8,7 +8,7 @@ use http::header::{
 };
 use http::{Method, Request};
 
-use crate::{Failure, Priority, Reply};
+use crate::{Failure, Reply};
 
 /// Fields that speak of an HTTP/1 connection (draft 3.1 section 3.2.1), and those that the block has its own places for.
 const LEFT_OUT: [HeaderName; 8] = [
@@ -67,17 +67,6 @@ fn push(fields: &mut Fields, version: Version, map: &HeaderMap) {
             fields.push_all(name, values);
         }
     }
-}
-
-/// Chrome's mapping: its five levels are 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), of which version 2 knows 0 to 3.
-pub(super) fn level(priority: Priority) -> ::spdy::Priority {
-    ::spdy::Priority::new(match priority {
-        Priority::Highest => 0,
-        Priority::High => 1,
-        Priority::Medium => 2,
-        Priority::Low => 3,
-        Priority::Lowest => 4,
-    })
 }
 
 #[cfg(test)]

@@ -8,14 +8,16 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
-use rustls::client::{ClientSessionMemoryCache, Resumption};
+use rustls::client::ClientSessionMemoryCache;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
 use super::clock::WorldClock;
+use super::model::{self, Modelled};
 use super::provider::provider;
-use super::settings::{Protocol, Settings, Version};
+use super::records::Records;
+use super::settings::{Protocol, Resumption, Settings, Version};
 use super::stream::Stream;
 use super::trust::FixedLeaves;
 
@@ -32,6 +34,7 @@ struct Inner {
     store: Arc<ClientSessionMemoryCache>,
     /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
     quic_store: Arc<ClientSessionMemoryCache>,
+    modelled: model::Sessions,
     /// Made when first wanted, one for each version and protocol.
     configs: RefCell<BTreeMap<(Version, Protocol), Arc<ClientConfig>>>,
 }
@@ -53,7 +56,8 @@ impl ClientSessions {
     pub fn new(settings: Settings) -> ClientSessions {
         let [store, quic_store] =
             [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
-        ClientSessions(Rc::new(Inner { settings, store, quic_store, configs: Default::default() }))
+        let (modelled, configs) = Default::default();
+        ClientSessions(Rc::new(Inner { settings, store, quic_store, modelled, configs }))
     }
 
     /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
@@ -81,9 +85,24 @@ impl ClientSessions {
         })?;
         let limit = Some(self.0.settings.buffer_bytes);
         let tls = TlsConnector::from(self.config(version, protocol))
+            .early_data(self.0.settings.resumption == Resumption::EarlyData)
             .connect_with(name.to_owned(), tcp, |session| session.set_buffer_limit(limit))
             .await?;
-        Ok(Stream::tls(tls.into()))
+        Ok(Stream::tls(tls.into(), Records::default()))
+    }
+
+    /// As [`ClientSessions::connect`], with a TLS that is modelled.
+    pub(crate) async fn connect_modelled(
+        &self,
+        tcp: TcpStream,
+        host: &str,
+        modelled: Modelled,
+        protocol: Protocol,
+    ) -> io::Result<Stream> {
+        let Inner { settings, modelled: sessions, .. } = &*self.0;
+        let offered = offered(protocol);
+        let stream = model::connect(tcp, host, modelled, offered, settings, sessions).await?;
+        Ok(Stream::modelled(stream))
     }
 
     fn config(&self, version: Version, protocol: Protocol) -> Arc<ClientConfig> {
@@ -106,22 +125,35 @@ impl Inner {
             .dangerous()
             .with_custom_certificate_verifier(Arc::clone(trust) as _)
             .with_no_client_auth();
-        let offered: &[Protocol] = match protocol {
-            // ALPN is eighteen years younger.
-            Protocol::H10 => &[],
-            Protocol::H1 => &[Protocol::H1],
-            Protocol::H2 | Protocol::Spdy(_) => &[protocol, Protocol::H1],
-            Protocol::H3 => &[Protocol::H3],
-        };
+        let offered = offered(protocol);
         config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
         if protocol == Protocol::H3 {
             // QUIC has packets of its own for what TLS puts into records.
-            config.resumption = Resumption::store(Arc::clone(&self.quic_store) as _);
+            config.resumption = self.resumption(&self.quic_store);
             config.enable_early_data = true;
         } else {
-            config.resumption = Resumption::store(Arc::clone(&self.store) as _);
+            config.resumption = self.resumption(&self.store);
+            config.enable_early_data = self.settings.resumption == Resumption::EarlyData;
             config.max_fragment_size = self.settings.max_fragment_size();
         }
         config
+    }
+
+    fn resumption(&self, store: &Arc<ClientSessionMemoryCache>) -> rustls::client::Resumption {
+        match self.settings.resumption {
+            Resumption::Off => rustls::client::Resumption::disabled(),
+            _ => rustls::client::Resumption::store(Arc::clone(store) as _),
+        }
+    }
+}
+
+/// What a client offers that is to speak `protocol`.
+fn offered(protocol: Protocol) -> Vec<Protocol> {
+    match protocol {
+        // ALPN is eighteen years younger.
+        Protocol::H10 => Vec::new(),
+        Protocol::H1 => vec![Protocol::H1],
+        Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
+        Protocol::H3 => vec![Protocol::H3],
     }
 }

@@ -6,14 +6,18 @@
 //! is *trace-exact*: the size, direction and time of everything on the wire repeat. With seeded
 //! randomness it is *byte-exact*.
 //!
-//! Flights that nobody here speaks: TLS 1.1 and older, False Start (so TLS 1.2 costs two round trips
-//! and Chrome's one), early data, hybrid key exchange and browsers' padding (our ClientHello has
-//! about 250 bytes, today's Chrome 1.8 KB), certificate compression, OCSP stapling.
+//! [`model`] has the flights of eras that rustls does not speak. Flights that nobody here speaks: hybrid key exchange and browsers' padding (our
+//! ClientHello has about 250 bytes, today's Chrome 1.8 KB), certificate compression.
 
+mod chain;
 mod client;
 mod clock;
+mod early;
+mod ecdsa;
 mod identity;
+pub mod model;
 mod provider;
+mod records;
 mod seeded;
 mod server;
 mod settings;
@@ -21,11 +25,13 @@ mod stream;
 mod tickets;
 mod trust;
 
+pub use chain::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 pub use client::ClientSessions;
 pub use clock::PLAN_START;
 pub use identity::{Chain, Identity};
 pub use provider::Randomness;
+pub use records::Records;
 pub use server::Server;
 pub(crate) use server::quic_config;
-pub use settings::{Protocol, Security, Settings, Version};
+pub use settings::{Protocol, Resumption, Security, Settings, Version};
 pub use stream::{Meter, Stream};

@@ -10,27 +10,51 @@ use tokio_rustls::TlsAcceptor;
 use world::TcpStream;
 
 use super::clock::WorldClock;
+use super::early;
 use super::identity::{Chain, Identity};
+use super::model::{self, Modelled};
 use super::provider::provider;
-use super::settings::{Protocol, Settings, Version};
+use super::records::Records;
+use super::settings::{Protocol, Resumption, Security, Settings, Version};
 use super::stream::Stream;
 use super::tickets::Tickets;
 
 /// How many tickets a TLS 1.3 server sends after its handshake: two, as OpenSSL and so most servers.
 const TICKETS: usize = 2;
 
-/// How many sessions a QUIC server remembers: rustls's default.
+/// How many sessions a server remembers that takes early data: rustls's default.
 const SESSIONS: usize = 256;
+
+/// How much early data a server takes: what OpenSSL's `SSL_CTX_set_recv_max_early_data` has unless told otherwise.
+const EARLY_DATA_BYTES: u32 = 16_384;
 
 /// A server's configuration. It has no state that a connection changes: any number of journeys may
 /// share it.
 #[derive(Clone, Debug)]
-pub struct Server {
-    config: Arc<ServerConfig>,
-    buffer_bytes: usize,
+pub struct Server(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Real { config: Arc<ServerConfig>, buffer_bytes: usize, records: Records },
+    Modelled { version: model::Version, settings: Box<Settings> },
 }
 
 impl Server {
+    /// A server with all that `settings` say; none in clear text.
+    pub fn of(security: Security, settings: &Settings) -> Option<Server> {
+        let version = match security {
+            Security::None => return None,
+            Security::Tls12 => Version::Tls12,
+            Security::Tls13 => Version::Tls13,
+            Security::Modelled(Modelled { version, .. }) => {
+                let settings = Box::new(settings.clone());
+                return Some(Server(Kind::Modelled { version, settings }));
+            }
+        };
+        let Settings { identity, chain, protocols, .. } = settings;
+        Some(Server::new(settings, version, *identity, *chain, protocols))
+    }
+
     /// A server of this `version` that presents `identity` and speaks `protocols`, the preferred first.
     pub fn new(
         settings: &Settings,
@@ -41,9 +65,23 @@ impl Server {
     ) -> Server {
         let mut config = config(settings, version, identity, chain, protocols);
         config.max_fragment_size = settings.max_fragment_size();
-        config.session_storage = Arc::new(NoServerSessionStorage {});
-        config.ticketer = Arc::new(Tickets::new());
-        Server { config: Arc::new(config), buffer_bytes: settings.buffer_bytes }
+        match settings.resumption {
+            Resumption::Off => {
+                config.session_storage = Arc::new(NoServerSessionStorage {});
+                config.send_tls13_tickets = 0;
+            }
+            Resumption::Tickets => {
+                config.session_storage = Arc::new(NoServerSessionStorage {});
+                config.ticketer = Arc::new(Tickets::new());
+            }
+            Resumption::EarlyData => {
+                config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+                config.max_early_data_size = EARLY_DATA_BYTES;
+                config.send_half_rtt_data = true;
+            }
+        }
+        let Settings { buffer_bytes, records, .. } = *settings;
+        Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
     }
 
     /// Shakes hands on `tcp`.
@@ -51,11 +89,21 @@ impl Server {
     /// # Errors
     /// If the transport or the handshake fails.
     pub async fn accept(&self, tcp: TcpStream) -> io::Result<Stream> {
-        let limit = Some(self.buffer_bytes);
-        let tls = TlsAcceptor::from(Arc::clone(&self.config))
+        let (config, buffer_bytes, records) = match &self.0 {
+            Kind::Real { config, buffer_bytes, records } => (config, *buffer_bytes, *records),
+            Kind::Modelled { version, settings } => {
+                return Ok(Stream::modelled(model::accept(tcp, *version, settings).await?));
+            }
+        };
+        let limit = Some(buffer_bytes);
+        if config.max_early_data_size > 0 {
+            let stream = early::accept(tcp, Arc::clone(config), limit).await?;
+            return Ok(Stream::early(stream, records));
+        }
+        let tls = TlsAcceptor::from(Arc::clone(config))
             .accept_with(tcp, |session| session.set_buffer_limit(limit))
             .await?;
-        Ok(Stream::tls(tls.into()))
+        Ok(Stream::tls(tls.into(), records))
     }
 }
 
@@ -63,7 +111,7 @@ impl Server {
 /// in no other resumption, so that none can be replayed.
 pub(crate) fn quic_config(settings: &Settings) -> ServerConfig {
     let (identity, protocols) = (settings.identity, [Protocol::H3]);
-    let mut config = config(settings, Version::Tls13, identity, Chain::Whole, &protocols);
+    let mut config = config(settings, Version::Tls13, identity, settings.chain, &protocols);
     // RFC 9001 section 4.6.1: all or nothing; QUIC's own limits hold.
     config.max_early_data_size = u32::MAX;
     config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
@@ -77,8 +125,9 @@ fn config(
     chain: Chain,
     protocols: &[Protocol],
 ) -> ServerConfig {
-    let certificate: Arc<dyn ResolvesServerCert> =
-        Arc::new(SingleCertAndKey::from(identity.certified(chain)));
+    let mut certified = identity.certified(chain);
+    certified.ocsp = (settings.staple_bytes > 0).then(|| vec![0; settings.staple_bytes]);
+    let certificate: Arc<dyn ResolvesServerCert> = Arc::new(SingleCertAndKey::from(certified));
     let clock = Arc::new(WorldClock { start: settings.start });
     let mut config = ServerConfig::builder_with_details(provider(&settings.randomness), clock)
         .with_protocol_versions(&version.only())

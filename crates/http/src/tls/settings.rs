@@ -4,8 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use super::clock::PLAN_START;
-use super::identity::Identity;
+use super::identity::{Chain, Identity};
+use super::model::Modelled;
 use super::provider::Randomness;
+use super::records::{MAX_RECORD_BYTES, Records};
 
 /// How a connection is secured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,22 +18,30 @@ pub enum Security {
     Tls12,
     /// By TLS 1.3 (RFC 8446): one round trip.
     Tls13,
+    /// Not at all, but with the flights and records of a TLS that rustls does not speak. Between two ends of farlink's.
+    Modelled(Modelled),
 }
 
 impl Security {
-    /// What it is called in results: `none`, `tls12`, `tls13`.
+    /// What it is called in results: `none`, `tls12`, `tls13`, `modelled tls10`.
     pub fn name(self) -> &'static str {
         match self {
             Security::None => "none",
             Security::Tls12 => "tls12",
             Security::Tls13 => "tls13",
+            Security::Modelled(modelled) => modelled.name(),
         }
     }
 
-    /// The version of TLS, if there is TLS.
+    /// Whether a URL of what it secures begins with `https`.
+    pub fn is_secure(self) -> bool {
+        self != Security::None
+    }
+
+    /// The version of TLS that is spoken, if one is.
     pub fn version(self) -> Option<Version> {
         match self {
-            Security::None => None,
+            Security::None | Security::Modelled(_) => None,
             Security::Tls12 => Some(Version::Tls12),
             Security::Tls13 => Some(Version::Tls13),
         }
@@ -123,16 +133,24 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// The most plaintext that a record can hold (RFC 8446 section 5.1).
-pub(super) const MAX_RECORD_BYTES: usize = 16_384;
+/// Which sessions there are to be resumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resumption {
+    /// None: every handshake is a full one.
+    Off,
+    /// By tickets without state at the server (RFC 5077; RFC 8446 section 4.6.1).
+    #[default]
+    Tickets,
+    /// As before, and over TLS 1.3 requests leave with the client's first flight (RFC 8446 section 2.3). The server remembers its
+    /// sessions, so that no early data can be replayed.
+    EarlyData,
+}
 
 /// The settings of one end.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The most plaintext that goes into one record. The default is the protocol's maximum, 16,384, as in
-    /// browsers, Apache and nginx (`ssl_buffer_size`); a receiver can use nothing of a record before its
-    /// last byte is there, so servers tuned for latency begin with about 1,400.
-    pub record_bytes: usize,
+    /// How much goes into one record. The default is the protocol's maximum.
+    pub records: Records,
     /// The most plaintext that is taken from HTTP before the transport has taken what was encrypted
     /// earlier. The default is one record: what waits here can no longer be reordered.
     pub buffer_bytes: usize,
@@ -142,6 +160,13 @@ pub struct Settings {
     pub randomness: Randomness,
     /// What a server presents. The default is Ed25519; browsers need [`Identity::Rsa2048`].
     pub identity: Identity,
+    /// The certificates that a server sends.
+    pub chain: Chain,
+    /// The size of the OCSP response that a server staples to them (RFC 6066 section 8), 0 for none. Its content is filler: our clients do
+    /// not ask whether a public test key was revoked.
+    pub staple_bytes: usize,
+    /// Which sessions are resumed.
+    pub resumption: Resumption,
     /// What a server agrees to speak, the preferred first. The default is HTTP/2, then SPDY, then HTTP/1.1: the
     /// client's offer decides. A browser offers both, so an arm of HTTP/1.1 needs a server without
     /// HTTP/2.
@@ -151,20 +176,27 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            record_bytes: MAX_RECORD_BYTES,
+            records: Records::default(),
             buffer_bytes: MAX_RECORD_BYTES,
             start: PLAN_START,
             randomness: Randomness::System,
             identity: Identity::Ed25519,
+            chain: Chain::Whole,
+            staple_bytes: 0,
+            resumption: Resumption::default(),
             protocols: Protocol::OVER_TCP.to_vec(),
         }
     }
 }
 
 impl Settings {
-    /// `record_bytes` as rustls counts: with the record's header of 5 bytes, between 32 and its maximum.
+    /// The size of records as rustls counts: with the record's header of 5 bytes, between 32 and its maximum. Sizes that change are made above it.
     pub(super) fn max_fragment_size(&self) -> Option<usize> {
         const RECORD_HEADER: usize = 5;
-        Some(self.record_bytes.clamp(32, MAX_RECORD_BYTES) + RECORD_HEADER)
+        let bytes = match self.records {
+            Records::Fixed(bytes) => bytes,
+            Records::Dynamic => MAX_RECORD_BYTES,
+        };
+        Some(bytes.clamp(32, MAX_RECORD_BYTES) + RECORD_HEADER)
     }
 }

@@ -14,6 +14,9 @@ use tokio_rustls::TlsStream;
 use world::TcpStream;
 use world::sim::HeldNotes;
 
+use super::early::ServerStream;
+use super::model;
+use super::records::{Records, Sizer};
 use super::settings::Protocol;
 
 /// Clear text or TLS over TCP, either end.
@@ -23,6 +26,10 @@ use super::settings::Protocol;
 /// it was still waiting.
 pub struct Stream {
     transport: Transport,
+    /// Cuts what a server writes where the TLS library cannot be told to.
+    sizer: Sizer,
+    /// The client's handshake is under way, and what it writes meanwhile is early data.
+    is_early: bool,
     /// Read already, to find out what the client speaks; given to the next reads.
     sniffed: Bytes,
     meter: Rc<Meter>,
@@ -33,6 +40,8 @@ pub struct Stream {
 enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    Early(Box<ServerStream>),
+    Modelled(Box<model::Stream>),
 }
 
 /// Counts what HTTP reads and writes on a [`Stream`], before TLS.
@@ -65,23 +74,57 @@ impl Stream {
         Stream::new(Transport::Plain(tcp), sniffed)
     }
 
-    pub(super) fn tls(tls: TlsStream<TcpStream>) -> Stream {
-        let held = tls.get_ref().0.held();
-        let mut stream =
-            Stream { held, ..Stream::new(Transport::Tls(Box::new(tls)), Bytes::new()) };
-        stream.note_held();
-        stream
+    pub(super) fn tls(tls: TlsStream<TcpStream>, records: Records) -> Stream {
+        let is_early = tls.get_ref().1.is_handshaking();
+        let stream = Stream::new(Transport::Tls(Box::new(tls)), Bytes::new());
+        Stream { sizer: Sizer::new(records), is_early, ..stream }.watched()
+    }
+
+    pub(super) fn early(stream: ServerStream, records: Records) -> Stream {
+        let stream = Stream::new(Transport::Early(Box::new(stream)), Bytes::new());
+        Stream { sizer: Sizer::new(records), ..stream }.watched()
+    }
+
+    pub(crate) fn modelled(stream: model::Stream) -> Stream {
+        Stream::new(Transport::Modelled(Box::new(stream)), Bytes::new()).watched()
     }
 
     fn new(transport: Transport, sniffed: Bytes) -> Stream {
-        Stream { transport, sniffed, meter: Rc::default(), held: None }
+        let sizer = Sizer::new(Records::default());
+        Stream { transport, sizer, is_early: false, sniffed, meter: Rc::default(), held: None }
+    }
+
+    /// The same, noting from now on what TLS holds.
+    fn watched(mut self) -> Stream {
+        self.held = self.tcp().held();
+        self.note_held();
+        self
     }
 
     /// Notes the records that TCP has not taken.
     fn note_held(&mut self) {
-        if let (Some(held), Transport::Tls(tls)) = (&self.held, &mut self.transport) {
-            held.tls(unsent_records(tls));
+        let Some(held) = &self.held else { return };
+        match &mut self.transport {
+            Transport::Plain(_) => {}
+            Transport::Tls(tls) => held.tls(unsent_records(tls)),
+            Transport::Early(stream) => held.tls(stream.unsent()),
+            Transport::Modelled(stream) => held.tls(stream.unsent()),
         }
+    }
+
+    /// Waits until the transport has taken all records. While the client is early, TLS would wait for its handshake, too.
+    fn poll_clear(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = self.transport.poll_flush(cx);
+        if flushed.is_pending() && self.is_early && !self.transport.wants_write() {
+            return Poll::Ready(Ok(()));
+        }
+        self.is_early &= flushed.is_pending();
+        flushed
+    }
+
+    /// Whether the client may send, and its handshake is not done: so what was agreed on is not known yet.
+    pub fn is_early(&self) -> bool {
+        self.is_early
     }
 
     /// The transport below.
@@ -89,6 +132,8 @@ impl Stream {
         match &self.transport {
             Transport::Plain(tcp) => tcp,
             Transport::Tls(tls) => tls.get_ref().0,
+            Transport::Early(stream) => stream.tcp(),
+            Transport::Modelled(stream) => stream.tcp(),
         }
     }
 
@@ -110,15 +155,20 @@ impl Stream {
         match &self.transport {
             Transport::Plain(_) => None,
             Transport::Tls(tls) => Protocol::from_alpn(tls.get_ref().1.alpn_protocol()?),
+            Transport::Early(stream) => Protocol::from_alpn(stream.session().alpn_protocol()?),
+            Transport::Modelled(stream) => stream.protocol(),
         }
     }
 
     /// Whether TLS resumed an earlier session.
     pub fn is_resumed(&self) -> bool {
-        match &self.transport {
-            Transport::Plain(_) => false,
-            Transport::Tls(tls) => tls.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed),
-        }
+        let kind = match &self.transport {
+            Transport::Plain(_) => None,
+            Transport::Tls(tls) => tls.get_ref().1.handshake_kind(),
+            Transport::Early(stream) => stream.session().handshake_kind(),
+            Transport::Modelled(stream) => return stream.is_resumed(),
+        };
+        kind == Some(HandshakeKind::Resumed)
     }
 }
 
@@ -141,14 +191,36 @@ impl Transport {
     ) -> Poll<io::Result<usize>> {
         match self {
             Transport::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
-            Transport::Tls(tls) => {
-                if tls.get_ref().1.wants_write() {
-                    ready!(Pin::new(&mut *tls).poll_flush(cx))?;
-                }
-                Pin::new(tls).poll_write_vectored(cx, parts)
-            }
+            Transport::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, parts),
+            Transport::Early(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Transport::Modelled(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
         }
     }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Transport::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Transport::Early(stream) => Pin::new(stream).poll_flush(cx),
+            Transport::Modelled(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    /// Whether records wait for TCP.
+    fn wants_write(&self) -> bool {
+        matches!(self, Transport::Tls(tls) if tls.get_ref().1.wants_write())
+    }
+}
+
+/// The first `limit` bytes of `parts`.
+fn first<'a>(parts: &'a [IoSlice<'a>], limit: usize) -> Vec<IoSlice<'a>> {
+    let mut room = limit;
+    let cut = parts.iter().map(|part| {
+        let taken = &part[..part.len().min(room)];
+        room -= taken.len();
+        IoSlice::new(taken)
+    });
+    cut.filter(|part| !part.is_empty()).collect()
 }
 
 impl AsyncRead for Stream {
@@ -164,9 +236,16 @@ impl AsyncRead for Stream {
             buf.put_slice(&this.sniffed[..n]);
             this.sniffed.advance(n);
         } else {
+            if this.is_early {
+                // Nobody else drives the handshake while a request waits for its answer.
+                ready!(this.transport.poll_flush(cx))?;
+                this.is_early = false;
+            }
             ready!(match &mut this.transport {
                 Transport::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
                 Transport::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+                Transport::Early(stream) => Pin::new(stream).poll_read(cx, buf),
+                Transport::Modelled(stream) => Pin::new(stream).poll_read(cx, buf),
             })?;
         }
         let n = (buf.filled().len() - before) as u64;
@@ -190,7 +269,19 @@ impl AsyncWrite for Stream {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        let written = this.transport.poll_write(cx, parts);
+        if this.transport.wants_write() {
+            ready!(this.poll_clear(cx))?;
+        }
+        let written = if this.sizer.is_dynamic() {
+            let now = world::now();
+            let written = this.transport.poll_write(cx, &first(parts, this.sizer.limit(now)));
+            if written.is_ready() {
+                this.sizer.wrote(now);
+            }
+            written
+        } else {
+            this.transport.poll_write(cx, parts)
+        };
         this.note_held();
         let n = ready!(written)?;
         this.meter.written.set(this.meter.written.get() + n as u64);
@@ -202,10 +293,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = match &mut self.transport {
-            Transport::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        };
+        let flushed = self.poll_clear(cx);
         self.note_held();
         flushed
     }
@@ -214,6 +302,8 @@ impl AsyncWrite for Stream {
         let shut = match &mut self.transport {
             Transport::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Transport::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            Transport::Early(stream) => Pin::new(stream).poll_shutdown(cx),
+            Transport::Modelled(stream) => Pin::new(stream).poll_shutdown(cx),
         };
         self.note_held();
         shut

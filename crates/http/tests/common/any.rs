@@ -56,7 +56,7 @@ pub fn listen<H: Handler>(handler: H, acceptor: Acceptor) -> AnyServer {
 /// Opens a connection.
 pub async fn open(opening: Opening) -> Connection {
     let mut stages = Vec::new();
-    let secured = opening.security.version().is_some();
+    let secured = opening.security.is_secure();
     let connection = client::open(opening, &mut |stage| stages.push(stage)).await.unwrap();
     assert_eq!(stages[0], Stage::Connected);
     assert_eq!(stages.len(), if secured { 2 } else { 1 });

@@ -39,10 +39,10 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
         let named = order.chromium.as_ref().map(|program| program.as_os_str());
         let chromium = Chromium::find(named, None).map_err(|error| error.to_string())?;
-        Ok((ready, topology, chromium))
+        let plan = ready.load_plan(scenario)?;
+        Ok((ready, plan, topology, chromium))
     });
-    let (ready, topology, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
-    let plan = ready.load_plan(scenario);
+    let (ready, plan, topology, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
 
     let Settle { files } = supervisor.receive()?;
     let profile = files.expect("the supervisor gives a browser a place for its files");

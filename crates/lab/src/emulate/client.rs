@@ -26,12 +26,13 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
         let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
-        Ok((ready, topology, tour::browser(scenario)?))
+        let plan = ready.load_plan(scenario)?;
+        Ok((ready, plan, topology, tour::browser(scenario)?))
     });
-    let (ready, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
-    let plan = ready.load_plan(scenario);
+    let (ready, plan, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
     let visitor = Visitor::of(scenario, order.seed, order.client);
-    let sessions = ClientSessions::new(Detail::Records.tls(visitor.source(), "client"));
+    let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
+    let sessions = ClientSessions::new(tls);
     let bodies = order.detail.bodies();
     let browser = browser.with_sessions(sessions);
     let browser = Rc::new(match &bodies {

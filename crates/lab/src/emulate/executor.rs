@@ -132,7 +132,7 @@ impl Emulation {
         if !self.detail.is_watched() {
             return Ok(None);
         }
-        let plan = self.library.ready(scenario)?.load_plan(scenario);
+        let plan = self.library.ready(scenario)?.load_plan(scenario)?;
         let ports: BTreeSet<u16> = plan.arms().iter().map(|arm| arm.port).collect();
         let mtu = self.library.network_of(scenario)?.down_mtu();
         Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))
@@ -149,7 +149,7 @@ impl Emulation {
         let mut supervisor = Channel::new(stream).map_err(|error| told(&error))?;
         supervisor.send(order).map_err(|error| told(&error))?;
         match supervisor.receive().map_err(|error| told(&error))? {
-            Answer::Emulated(emulated) => Ok(emulated),
+            Answer::Emulated(emulated) => Ok(*emulated),
             Answer::Failed(reason) => Err(told(&reason)),
         }
     }

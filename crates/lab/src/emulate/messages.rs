@@ -32,7 +32,7 @@ pub(super) struct Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// What was measured.
-    Emulated(Emulated),
+    Emulated(Box<Emulated>),
     /// Why nothing was.
     Failed(String),
 }

@@ -40,8 +40,8 @@ use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
 pub use self::executor::Emulation;
 use self::messages::{Begin, FromClient, Prepared};
-use crate::scenario::Scenario;
-use crate::tour::{self, Detail, Ready};
+use crate::scenario::{ResolverPlace, Scenario};
+use crate::tour::{self, Detail, Ready, Resolver};
 
 /// What a process of an emulated journey is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,10 +116,16 @@ fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     let hosts = ready.page.hosts.iter().enumerate();
     let extra = hosts.filter_map(|(index, host)| Some((index, tour::extra_delay(scenario, host)?)));
     let shared = Topology::of(network).shared_by(scenario.clients.users());
-    extra.fold(shared, |topology, (index, link)| {
+    let origins = extra.fold(shared, |topology, (index, link)| {
         let [up, down] = tour::link_names(index);
         topology.farther(tour::origin_address(index), &up, link.clone(), &down, link)
-    })
+    });
+    match tour::Resolver::of(scenario, &ready.page) {
+        Some(Resolver { address, place: ResolverPlace::FirstHop, .. }) => {
+            origins.at_first_hop(address.ip())
+        }
+        Some(_) | None => origins,
+    }
 }
 
 /// Tells the supervisor whether this node can begin, and why not.

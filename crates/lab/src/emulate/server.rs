@@ -17,12 +17,15 @@ use crate::tour::{self, Detail, Library, Ready, beside};
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
     let order: Order = supervisor.receive()?;
-    let prepared = Library::default().ready(&order.scenario);
-    let ready = super::tell_prepared(&mut supervisor, prepared)?;
+    let prepared = Library::default().ready(&order.scenario).and_then(|ready| {
+        let plan = ready.load_plan(&order.scenario)?;
+        Ok((ready, plan))
+    });
+    let (ready, plan) = super::tell_prepared(&mut supervisor, prepared)?;
     let begin: Begin = supervisor.receive()?;
     let source = Source::new(order.seed, 0);
     let config = super::world_config(source, &begin, order.detail);
-    let arms = ready.load_plan(&order.scenario).arms().to_vec();
+    let arms = plan.arms().to_vec();
     real::run(config, work(order, &ready, &arms, source, supervisor))?
 }
 
@@ -45,6 +48,9 @@ async fn work(
     }
     if let Some(background) = tour::Background::of(&order.scenario, arms) {
         background.serve(&Detail::Records.tls(source, "server/traffic"))?;
+    }
+    if let Some(resolver) = tour::Resolver::of(&order.scenario, &ready.page) {
+        resolver.start()?;
     }
     supervisor.send(&Listening)?;
     let (questions, mut asked) = mpsc::unbounded_channel();

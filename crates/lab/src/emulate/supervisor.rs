@@ -33,7 +33,7 @@ pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
     let mut owner = Channel::new(stream).map_err(EmulationError::channel)?;
     let order = owner.receive().map_err(EmulationError::owner)?;
     let answer = match emulate(&mut supervisor, program, &order) {
-        Ok(emulated) => Answer::Emulated(emulated),
+        Ok(emulated) => Answer::Emulated(Box::new(emulated)),
         Err(error) => Answer::Failed(error.to_string()),
     };
     owner.send(&answer).map_err(EmulationError::owner)

@@ -12,6 +12,8 @@ pub trait Catalogue {
     fn device(&self, name: &str) -> Result<Option<String>, Refusal>;
     /// Checks that the browser policy is known.
     fn browser(&self, name: &str) -> Result<(), Refusal>;
+    /// Checks that the mapping of priorities is known. One from a file has the digest of its contents.
+    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal>;
 }
 
 /// Why a name is refused.

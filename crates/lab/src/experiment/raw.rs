@@ -28,6 +28,7 @@ pub struct RawExperiment {
     beside: Varied,
     start_spacing: Varied,
     traffic: Varied,
+    dns: Varied,
     #[serde(default)]
     page: RawPage,
     #[serde(default)]
@@ -52,6 +53,7 @@ pub struct RawGrid {
     pub beside: Varied,
     pub start_spacing: Varied,
     pub traffic: Varied,
+    pub dns: Varied,
     pub page: RawPage,
     pub network: RawNetwork,
     pub stack: RawStack,
@@ -72,6 +74,7 @@ impl RawExperiment {
             beside,
             start_spacing,
             traffic,
+            dns,
             page,
             network,
             stack,
@@ -88,6 +91,7 @@ impl RawExperiment {
             beside,
             start_spacing,
             traffic,
+            dns,
             page,
             network,
             stack,
@@ -117,6 +121,7 @@ pub struct RawStack {
     pub connections_per_host: Varied,
     pub connections_total: Varied,
     pub pipeline_depth: Varied,
+    pub security: Varied,
     pub multiplexing: Varied,
     pub h3_discovery: Varied,
     pub udp: Varied,
@@ -145,6 +150,7 @@ pub struct RawClient {
     pub view: Varied,
     pub request_heads: Varied,
     pub block: Varied,
+    pub priorities: Varied,
 }
 
 /// `[server]`
@@ -156,4 +162,7 @@ pub struct RawServer {
     pub service_time: Varied,
     pub keep_alive: Varied,
     pub hosting: Varied,
+    pub scheduler: Varied,
+    pub frame: Varied,
+    pub unsent: Varied,
 }

@@ -16,8 +16,8 @@ use super::raw::{
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, Scenario, Spacing,
-    Tcp, Transport,
+    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, PrioritiesRef,
+    Resolution, Scenario, Security, Serving, Spacing, Tcp, Transport, Unsent,
 };
 
 /// The experiment format that this version reads.
@@ -85,6 +85,7 @@ pub(crate) fn cells(
     grid.vary("world", &raw.world, choice("world"), |s, v| s.world = v)?;
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
+    grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, knobs("transport.quic"), |s, v| {
@@ -98,6 +99,7 @@ pub(crate) fn cells(
     grid.vary("server.keep_alive", keep_alive, knobs("server.keep_alive"), |s, v| {
         s.keep_alive = v;
     })?;
+    vary_order(&mut grid, raw, catalogue)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
     check_worlds(source, raw, &cells)?;
@@ -109,9 +111,15 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
     let Some(message) = cells.iter().find_map(Scenario::contradiction) else { return Ok(()) };
     let refusal = Refusal { message: message.to_owned(), hint: None };
     let typed = [
+        ("server.scheduler", &raw.server.scheduler),
+        ("server.frame", &raw.server.frame),
+        ("server.unsent", &raw.server.unsent),
+        ("client.priorities", &raw.client.priorities),
         ("transport.quic", &raw.transport.quic),
         ("server.keep_alive", &raw.server.keep_alive),
         ("server.hosting", &raw.server.hosting),
+        ("stack.security", &raw.stack.security),
+        ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
         ("stack.h3_discovery", &raw.stack.h3_discovery),
         ("stack.udp", &raw.stack.udp),
@@ -189,6 +197,8 @@ fn is_usual(key: &str) -> bool {
 fn vary_stack(grid: &mut Grid<'_>, raw: &RawStack) -> Result<(), ExperimentError> {
     let count = |key| integer(key, 1..=10_000);
     grid.vary("stack.tls", &raw.tls, choice("stack.tls"), |s, v| s.stack.tls = v)?;
+    let turned = knobs::<Security>("stack.security");
+    grid.vary("stack.security", &raw.security, turned, |s, v| s.security = v)?;
     grid.vary(
         "stack.connections_per_host",
         &raw.connections_per_host,
@@ -333,6 +343,37 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
     grid.vary("server.service_time", &raw.service_time, nanoseconds, |s, v| {
         s.server.service_time_ns = v;
     })
+}
+
+/// In which order responses come: what the client asks for, and what servers make of it.
+fn vary_order(
+    grid: &mut Grid<'_>,
+    raw: &RawGrid,
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    let priorities = |scalar: &Scalar| {
+        let name = text("client.priorities")(scalar)?;
+        let refused = |refusal| Problem::Refused { key: "client.priorities".into(), refusal };
+        let digest = catalogue.priorities(&name).map_err(refused)?;
+        Ok(PrioritiesRef { name, digest })
+    };
+    let frame = |scalar: &Scalar| {
+        let key = "server.frame";
+        Serving::parse_frame(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    let unsent = |scalar: &Scalar| {
+        let key = "server.unsent";
+        Unsent::parse(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    let RawGrid { client, server, .. } = raw;
+    grid.vary("client.priorities", &client.priorities, priorities, |s, v| {
+        s.priorities = Some(v);
+    })?;
+    grid.vary("server.scheduler", &server.scheduler, choice("server.scheduler"), |s, v| {
+        s.serving.scheduler = Some(v);
+    })?;
+    grid.vary("server.frame", &server.frame, frame, |s, v| s.serving.frame_bytes = Some(v))?;
+    grid.vary("server.unsent", &server.unsent, unsent, |s, v| s.serving.unsent = Some(v))
 }
 
 /// Every network of the grid, whole.

@@ -42,6 +42,10 @@ impl Catalogue for Names {
     fn browser(&self, name: &str) -> Result<(), Refusal> {
         known("browser", name, &["chrome"])
     }
+
+    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal> {
+        known("mapping", name, &["chrome", "equal"]).map(|()| None)
+    }
 }
 
 fn read(text: &str) -> Result<Plan, ExperimentError> {

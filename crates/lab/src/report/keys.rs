@@ -1,6 +1,6 @@
 //! A scenario as named properties: what is fixed, what varies, and what is being compared.
 
-use crate::scenario::{Scenario, Tls};
+use crate::scenario::{Scenario, Scheduler, Tls};
 
 use super::number::plain;
 
@@ -43,7 +43,8 @@ struct Keys(Vec<Key>);
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
         let Scenario { page, network, client, clients, server, .. } = scenario;
-        let Scenario { nuisance, world, release, traffic, keep_alive, hosting, .. } = scenario;
+        let Scenario { nuisance, world, release, traffic, resolution, keep_alive, hosting, .. } =
+            scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -95,18 +96,24 @@ impl Keys {
         self.name("release", role, release.name(), format!("{release} packets"));
         let traffic = traffic.to_string();
         self.name("background traffic", role, &traffic, format!("traffic {traffic}"));
+        let dns = resolution.to_string();
+        self.name("DNS", role, &dns, format!("DNS {dns}"));
     }
 
     fn arms(&mut self, scenario: &Scenario) {
-        let Scenario { stack, transport, quic, multiplexing, .. } = scenario;
+        let Scenario { stack, transport, quic, multiplexing, security, .. } = scenario;
         let role = Role::Arm;
         self.name("protocol", role, stack.protocol.name(), stack.protocol.to_string());
         let tls = match stack.tls {
             Tls::None => "no TLS",
+            Tls::Tls10 => "TLS 1.0 (modelled)",
             Tls::Tls12 => "TLS 1.2",
             Tls::Tls13 => "TLS 1.3",
         };
         self.name("security", role, tls, tls.to_owned());
+        let knobs =
+            if security.is_usual() { "as its version".to_owned() } else { security.to_string() };
+        self.name("TLS settings", role, &knobs, format!("TLS {knobs}"));
         let policy = |limit: Option<u32>| limit.map_or("policy".to_owned(), |n| n.to_string());
         let per_host = policy(stack.connections_per_host);
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
@@ -128,6 +135,21 @@ impl Keys {
             false => multiplexing.to_string(),
         };
         self.name("multiplexing", role, &knobs, format!("multiplexing {knobs}"));
+        self.order(scenario);
+    }
+
+    /// In which order responses come.
+    fn order(&mut self, scenario: &Scenario) {
+        let Scenario { serving, priorities, .. } = scenario;
+        let role = Role::Arm;
+        let mapping = priorities.as_ref().map_or("the page's own", |it| it.name.as_str());
+        self.name("priorities", role, mapping, format!("priorities {mapping}"));
+        let scheduler = serving.scheduler.map_or("protocol's", Scheduler::name);
+        self.name("scheduler", role, scheduler, scheduler.to_owned());
+        let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
+        self.name("DATA frames", role, &frame, format!("frames {frame}"));
+        let unsent = serving.unsent.map_or("usual".to_owned(), |limit| limit.to_string());
+        self.name("unsent in TCP", role, &unsent, format!("unsent {unsent}"));
     }
 
     /// A property whose value is a name.

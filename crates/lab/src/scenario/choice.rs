@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_typing_error_is_told_from_a_name_of_the_future() {
         let error = "tls31".parse::<Tls>().unwrap_err();
-        assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls12, tls13");
+        assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls10, tls12, tls13");
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
         assert_eq!("cart".parse(), Ok(Vehicle::Cart));
         let error = "rocket".parse::<Vehicle>().unwrap_err();

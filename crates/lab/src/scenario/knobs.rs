@@ -89,6 +89,22 @@ impl KnobProblem {
     }
 }
 
+/// One of a set of names.
+pub(super) fn one_of<T: Copy>(
+    value: &str,
+    names: &[(&'static str, T)],
+    expected: &'static str,
+) -> Result<T, KnobProblem> {
+    let named = names.iter().find(|(name, _)| *name == value);
+    named.map(|(_, known)| *known).ok_or(KnobProblem::Expected(expected))
+}
+
+/// The name of one of them.
+pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
+    let named = names.iter().find(|(_, known)| known == value);
+    named.expect("every choice has a name").0
+}
+
 /// `on` or `off`.
 pub(super) fn on_or_off(value: &str) -> Result<bool, KnobProblem> {
     match value {

@@ -39,6 +39,7 @@ impl QuicCongestion {
 }
 
 const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic or cc=newreno";
+const NO_MIGRATION: &str = "a connection cannot migrate here: a simulated or emulated client has one address all its life; leave `migration` out";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
 
 impl Quic {
@@ -65,6 +66,7 @@ impl Knobs for Quic {
                 self.initial_window_packets = Some(packets);
             }
             ("0rtt", _) => self.early_data = Some(knobs::on_or_off(value)?),
+            ("migration", _) => return Err(KnobProblem::Refused(NO_MIGRATION)),
             ("pacing", _) => return Err(KnobProblem::Refused(ALWAYS_PACED)),
             _ => return Err(KnobProblem::Unknown),
         }
@@ -120,6 +122,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_refused_by_name() {
         assert!(refusal("cc=bbr").contains("BBR"));
+        assert!(refusal("migration=on").contains("one address"));
         assert!(refusal("pacing=off").contains("quinn always paces"));
         assert_eq!(
             refusal("cc=vegas"),

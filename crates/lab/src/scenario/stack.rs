@@ -41,6 +41,16 @@ impl Protocol {
         matches!(self, Protocol::H1 | Protocol::H1Pipelined | Protocol::Recorded)
     }
 
+    /// Whether it is a version of SPDY.
+    pub const fn is_spdy(self) -> bool {
+        matches!(self, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
+    }
+
+    /// Whether it is HTTP/1, which does not multiplex.
+    pub const fn is_h1(self) -> bool {
+        matches!(self, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined)
+    }
+
     /// Whether it runs over QUIC rather than TCP.
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
@@ -57,14 +67,14 @@ choice! {
     pub enum Tls, "tls" {
         /// Clear text.
         None = "none",
+        /// TLS 1.0 (RFC 2246), modelled: two round trips.
+        Tls10 = "tls10",
         /// TLS 1.2 (RFC 5246): two round trips.
         Tls12 = "tls12",
         /// TLS 1.3 (RFC 8446): one round trip.
         Tls13 = "tls13",
     }
-    not_yet {
-        "tls10": "the TLS library has no version before 1.2, and its flights are not modelled here",
-    }
+    not_yet {}
 }
 
 /// Protocol, security and connection policy.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::choice::choice;
 use super::{
     BackgroundTraffic, Client, Clients, Discovery, Hosting, KeepAlive, Multiplexing, NetworkSpec,
-    Origins, Program, Protocol, Quic, RequestHeads, Server, Stack, Tls, Transport,
+    Origins, PrioritiesRef, Program, Protocol, Quic, RequestHeads, Resolution, Scheduler, Security,
+    Server, Serving, Stack, Tls, Transport,
 };
 
 choice! {
@@ -107,6 +108,12 @@ pub struct Scenario {
     /// On how many machines. Left out of the text where each host has its own.
     #[serde(default, skip_serializing_if = "Hosting::is_apart")]
     pub hosting: Hosting,
+    /// By what the client prefers one object to another; `None` is the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<PrioritiesRef>,
+    /// How servers send. Left out of the text where nothing is set.
+    #[serde(default, skip_serializing_if = "Serving::is_usual")]
+    pub serving: Serving,
     /// Whether repetitions vary.
     pub nuisance: Nuisance,
     /// Which clock.
@@ -117,6 +124,12 @@ pub struct Scenario {
     /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
     #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
     pub traffic: BackgroundTraffic,
+    /// What is turned in TLS. Left out of the text where nothing is, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Security::is_usual")]
+    pub security: Security,
+    /// How names become addresses. Left out of the text where a hosts file says it, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
+    pub resolution: Resolution,
 }
 
 impl Scenario {
@@ -137,10 +150,14 @@ impl Scenario {
             server: Server::default(),
             keep_alive: KeepAlive::default(),
             hosting: Hosting::Apart,
+            priorities: None,
+            serving: Serving::default(),
             nuisance: Nuisance::On,
             world: World::Sim,
             release: Release::Single,
             traffic: BackgroundTraffic::default(),
+            security: Security::default(),
+            resolution: Resolution::default(),
         }
     }
 
@@ -203,6 +220,18 @@ impl Scenario {
                 "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)",
             );
         }
+        if let Some(contradiction) = self.order_contradiction() {
+            return Some(contradiction);
+        }
+        let program = self.client.program;
+        if let Some(why) = self.security.contradiction(protocol, self.stack.tls, program) {
+            return Some(why);
+        }
+        if chromium && !self.resolution.is_by_hosts() {
+            return Some(
+                "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`",
+            );
+        }
         match (self.world, protocol, self.stack.tls) {
             (World::Sim, ..) if self.release != Release::Single => Some(
                 "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
@@ -223,6 +252,45 @@ impl Scenario {
             }
             (_, Protocol::H1Pipelined, _) if chromium => Some(
                 "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
+            ),
+            _ => None,
+        }
+    }
+
+    /// Why its responses cannot be sent in the order that is asked for.
+    fn order_contradiction(&self) -> Option<&'static str> {
+        let protocol = self.stack.protocol;
+        let (is_spdy, is_h1) = (protocol.is_spdy(), protocol.is_h1());
+        let Serving { scheduler, frame_bytes, unsent } = self.serving;
+        let program = self.client.program;
+        match scheduler {
+            Some(_) if is_h1 => Some(
+                "HTTP/1 answers in the order of requests: a scheduler needs a protocol that multiplexes (spdy, h2)",
+            ),
+            Some(_) if protocol == Protocol::Recorded => {
+                Some("hosts of several protocols have no scheduler in common: name one protocol")
+            }
+            Some(Scheduler::Tree | Scheduler::Rfc9218) if is_spdy => Some(
+                "SPDY says three bits of a request's priority: scheduler strict reads them; tree and rfc9218 need h2",
+            ),
+            Some(Scheduler::Tree) if protocol.is_quic() => {
+                Some("HTTP/3 has no tree of dependencies (RFC 9114 appendix A.2.3): use rfc9218")
+            }
+            Some(Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
+                if !is_spdy && self.priorities.is_none() && program == Program::Loader =>
+            {
+                Some(
+                    "the scheduler reads priorities that the client does not send: add priorities (chrome, safari, equal or a file)",
+                )
+            }
+            _ if frame_bytes.is_some() && (is_h1 || protocol.is_quic()) => {
+                Some("frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")
+            }
+            _ if unsent.is_some() && protocol.is_quic() => Some(
+                "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
+            ),
+            _ if self.priorities.is_some() && program == Program::Chromium => Some(
+                "Chromium has its own priorities: leave the mapping out, or use the client `loader`",
             ),
             _ => None,
         }

@@ -73,13 +73,14 @@ impl Simulator {
         }
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
-        let load_plan = ready.load_plan(scenario);
+        let load_plan = ready.load_plan(scenario)?;
         let Stage { mut plan, clients, meters } =
             Stage::set(scenario, &ready, load_plan.arms(), &network, seed, detail);
         let visitors = Visitor::all(scenario, seed);
         let (mut tours, mut kept) = (Vec::new(), Vec::new());
         for visitor in &visitors {
-            let sessions = ClientSessions::new(detail.tls(visitor.source(), "client"));
+            let tls = tour::client_tls(scenario, detail.tls(visitor.source(), "client"));
+            let sessions = ClientSessions::new(tls);
             let mut browser = tour::browser(scenario)?.with_sessions(sessions);
             if let Some(bodies) = detail.bodies() {
                 browser = browser.with_bodies(Rc::clone(&bodies));

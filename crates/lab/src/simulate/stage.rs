@@ -12,10 +12,10 @@ use proxy::{Meters, origin};
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 
-use crate::scenario::{Nuisance, Scenario};
+use crate::scenario::{Nuisance, ResolverPlace, Scenario};
 use crate::tour::{
-    self, DOWN, Detail, Ready, TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names,
-    origin_address,
+    self, DOWN, Detail, Ready, Resolver, TRAFFIC_SERVER, UP, Visitor, beside, extra_delay,
+    link_names, origin_address,
 };
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
@@ -92,6 +92,12 @@ impl Stage {
                 background.serve(&tls).expect("a fresh node's ports are free");
             });
         }
+        if let Some(resolver) = Resolver::of(scenario, &ready.page) {
+            let server = shared.resolver(&mut plan, &resolver, &nodes);
+            plan.spawn(server, async move {
+                resolver.start().expect("a fresh node's ports are free");
+            });
+        }
         let mut clients = nodes.clone();
         if beside.is_some()
             && let Some(node) = clients.pop()
@@ -117,15 +123,37 @@ impl Shared {
         clients: &[NodeId],
         farther: Option<([String; 2], LinkConfig)>,
     ) -> NodeId {
-        let server = plan.node(address, Arc::clone(&self.server_tcp));
         let (mut there, mut back) = (self.ups.clone(), self.downs.clone());
         if let Some(([up, down], extra)) = farther {
             there.push(plan.link(&up, extra.clone()));
             back.insert(0, plan.link(&down, extra));
         }
+        self.server_behind(plan, address, clients, [&there, &back])
+    }
+
+    /// The resolver, at its place.
+    fn resolver(&self, plan: &mut Plan, resolver: &Resolver, clients: &[NodeId]) -> NodeId {
+        let (there, back) = match resolver.place {
+            ResolverPlace::FarEnd => (&self.ups[..], &self.downs[..]),
+            ResolverPlace::FirstHop => {
+                (&self.ups[..1], &self.downs[self.downs.len().saturating_sub(1)..])
+            }
+        };
+        self.server_behind(plan, resolver.address.ip(), clients, [there, back])
+    }
+
+    /// A server at `address`: links lead there, and back.
+    fn server_behind(
+        &self,
+        plan: &mut Plan,
+        address: IpAddr,
+        clients: &[NodeId],
+        [there, back]: [&[LinkId]; 2],
+    ) -> NodeId {
+        let server = plan.node(address, Arc::clone(&self.server_tcp));
         for client in clients {
-            plan.route(*client, server, &there);
-            plan.route(server, *client, &back);
+            plan.route(*client, server, there);
+            plan.route(server, *client, back);
         }
         server
     }

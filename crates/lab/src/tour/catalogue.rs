@@ -1,6 +1,6 @@
 //! Which pages, networks, devices and browsers there are.
 
-use browser::{Device, Policy};
+use browser::{Device, Policy, Priorities};
 use net::Network;
 
 use super::Library;
@@ -38,6 +38,20 @@ impl Catalogue for Library {
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
     }
+
+    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal> {
+        let known = Priorities::all();
+        Priorities::open(name).map(|_| priorities_digest(name)).map_err(|error| Refusal {
+            message: error.to_string(),
+            hint: did_you_mean(name, known.keys().map(String::as_str)),
+        })
+    }
+}
+
+/// The digest of the file that holds a mapping of priorities; `None` of a named one.
+pub fn priorities_digest(spec: &str) -> Option<String> {
+    // A mapping's name is not a file's, even if there is one of that name.
+    spec.ends_with(".toml").then(|| file_digest(spec)).flatten()
 }
 
 /// The digest of the file that `spec` names a page in; `None` for a page that its name determines.

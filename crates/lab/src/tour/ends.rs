@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Arm, Browser, Device, Policy};
+use browser::{Arm, Browser, Device, Policy, Priorities};
 use chance::{Source, Stream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
@@ -19,7 +19,7 @@ use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
 use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::Ready;
-use super::{multiplexing, quic};
+use super::{multiplexing, quic, resolution, security, serving};
 use crate::scenario::{H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -70,12 +70,15 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         H3Discovery::Straight => browser::H3Discovery::Straight,
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
     };
+    let priorities = serving::priorities(scenario)?;
     let knobs = &scenario.multiplexing;
     Ok(browser
         .with_h2(multiplexing::h2_client(knobs))
         .with_spdy(multiplexing::spdy_client(knobs))
+        .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
         .with_h3(quic::client(scenario))
-        .with_discovery(discovery))
+        .with_discovery(discovery)
+        .with_naming(resolution::naming(scenario)))
 }
 
 /// Private addresses, one a host.
@@ -97,7 +100,7 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
 
 /// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all.
 pub(crate) fn origins<'a>(
-    scenario: &Scenario,
+    scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
@@ -118,8 +121,10 @@ pub(crate) fn origins<'a>(
         Hosting::Apart => arms,
         Hosting::Together => &arms[..1],
     };
+    let sending = scenario.serving;
     machines.iter().enumerate().map(move |(index, arm)| {
-        let mut tls = detail.tls(source, &format!("server/{index}"));
+        let mut tls =
+            security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
         if program == Program::Chromium {
             // It knows no Ed25519, and offers all that it speaks.
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
@@ -129,6 +134,7 @@ pub(crate) fn origins<'a>(
             acceptor.h1 = Rc::new(Core::new(keeping(keep_alive), Wheel::new()));
         }
         (acceptor.h2, acceptor.spdy) = (h2, spdy);
+        serving::set(&mut acceptor, sending);
         if let Protocol::Spdy(version) = arm.protocol {
             acceptor.spdy_in_clear = version;
         }

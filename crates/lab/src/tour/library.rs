@@ -25,7 +25,14 @@ impl Library {
         self.page(&scenario.page.spec)?;
         Catalogue::network(self, &scenario.network)?;
         self.device(&scenario.client.device)?;
-        self.browser(&scenario.client.browser)
+        self.browser(&scenario.client.browser)?;
+        if let Some(priorities) = &scenario.priorities {
+            self.priorities(&priorities.name)?;
+        }
+        let refuse = |message: String| Refusal { message, hint: None };
+        let priorities = super::serving::priorities(scenario).map_err(refuse)?;
+        let contradiction = priorities.and_then(|it| super::serving::contradiction(scenario, &it));
+        contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))
     }
 
     /// The network of a scenario, as it is simulated and emulated.

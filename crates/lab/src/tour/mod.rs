@@ -17,6 +17,9 @@ mod observed;
 mod proof;
 mod quic;
 mod ready;
+mod resolution;
+mod security;
+mod serving;
 mod visitor;
 
 use std::io;
@@ -33,7 +36,7 @@ use record::VisitRecord;
 
 pub(crate) use self::account::{Account, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
-pub use self::catalogue::{device_digest, network_digest, page_digest};
+pub use self::catalogue::{device_digest, network_digest, page_digest, priorities_digest};
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
     varied,
@@ -43,6 +46,8 @@ pub(crate) use self::limits::Limits;
 pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Packets, Traffic};
 pub(crate) use self::ready::Ready;
+pub(crate) use self::resolution::Resolver;
+pub(crate) use self::security::client_tls;
 pub(crate) use self::visitor::{Visitor, radio_name};
 use crate::scenario::{Hosting, Scenario, Tcp, View};
 
@@ -68,11 +73,16 @@ pub(crate) fn tour(
     let view = scenario.client.view;
     let first_visit = scenario.clients.first_visit(view, visitor.number);
     let background = Background::of(scenario, plan.arms());
+    let is_acquainted = scenario.security.is_acquainted();
     async move {
         if let Some(background) = background {
             background.send(visitor.address(), browser.sessions())?;
         }
         visitor.wait().await;
+        if is_acquainted {
+            browser.acquaint(&plan).await;
+            world::sleep(security::SINCE_ACQUAINTANCE).await;
+        }
         let cache = Rc::new(Cache::default());
         let mut records = Vec::new();
         let cold = visit(&browser, &cache, &plan, &witness, visitor, View::Cold).await;
@@ -131,6 +141,8 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(tcp.into_iter().flatten());
     notes.extend(scenario.discovery.note());
     notes.extend(scenario.traffic.note());
+    notes.extend(security::notes(scenario));
+    notes.extend(resolution::note(scenario));
     notes.extend(company(scenario, network));
     notes.dedup();
     notes

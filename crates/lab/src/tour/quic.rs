@@ -4,7 +4,8 @@ use congestion::Algorithm;
 use http_stack::h3::settings::{Client, Congestion, Quinn, Server, Transport};
 use tcp::Config;
 
-use crate::scenario::{Protocol, Quic, QuicCongestion, Scenario};
+use super::serving;
+use crate::scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), which initial windows count.
 const PACKET_BYTES: u64 = 1_200;
@@ -12,12 +13,18 @@ const PACKET_BYTES: u64 = 1_200;
 /// The client's end.
 pub(super) fn client(scenario: &Scenario) -> Client {
     let client = Client::over(transport(scenario, scenario.transport.client.config()));
-    Client { early_data: scenario.quic.early_data.unwrap_or(client.early_data), ..client }
+    let as_resumed = match scenario.security.resume {
+        None => client.early_data,
+        Some(resume) => resume == Resume::EarlyData,
+    };
+    Client { early_data: scenario.quic.early_data.unwrap_or(as_resumed), ..client }
 }
 
 /// The servers' end.
 pub(super) fn server(scenario: &Scenario) -> Server {
-    Server::over(transport(scenario, scenario.transport.server.config()))
+    let server = Server::over(transport(scenario, scenario.transport.server.config()));
+    let scheduler = scenario.serving.scheduler.map_or(server.scheduler, serving::scheduler);
+    Server { scheduler, ..server }
 }
 
 /// One end: the arm, and what is turned in it.

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, Heads, LoadPlan, Typical};
+use browser::{Arm, Asking, Heads, LoadPlan, Typical};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
 use page::{Host, Page};
 use proxy::Site;
 
-use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Tls};
+use super::security;
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
@@ -89,25 +90,27 @@ impl Ready {
     }
 
     /// The page as this scenario's client loads it.
-    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Arc<LoadPlan> {
-        let (arms, heads) = (self.arms(scenario), heads(scenario));
+    ///
+    /// # Errors
+    /// If its priorities cannot be read.
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
+        let arms = self.arms(scenario);
+        let priorities = super::serving::priorities(scenario)?;
+        let asking = Asking { heads: heads(scenario), priorities };
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && *plan.heads() == heads)
+        if let Some(plan) =
+            plans.iter().find(|plan| plan.arms() == arms && *plan.manner() == asking)
         {
-            return Arc::clone(plan);
+            return Ok(Arc::clone(plan));
         }
-        let plan = Arc::new(LoadPlan::with_heads(Arc::clone(&self.page), arms, heads));
+        let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking));
         plans.push(Arc::clone(&plan));
-        plan
+        Ok(plan)
     }
 
     /// How each host is spoken to.
     fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
-        let security = match scenario.stack.tls {
-            Tls::None => Security::None,
-            Tls::Tls12 => Security::Tls12,
-            Tls::Tls13 => Security::Tls13,
-        };
+        let security = security::security(scenario);
         let hosts = self.page.hosts.iter();
         hosts
             .map(|host| Arm {

@@ -108,8 +108,8 @@ fn repaired(mut event: Value) -> Value {
     let Some(data) = event["data"].as_object_mut() else { return event };
     for name in ROUND_TRIPS {
         if let Some(seconds) = data.get(name).and_then(Value::as_f64) {
-            // A float of single precision: no more than its digits are known.
-            data.insert(name.to_owned(), json!((seconds * 1e9).round() / 1e6));
+            // A float of single precision: microseconds are as much as it knows.
+            data.insert(name.to_owned(), json!((seconds * 1e6).round() / 1e3));
         }
     }
     if data.get("ssthresh").and_then(Value::as_u64) == Some(u64::MAX) {

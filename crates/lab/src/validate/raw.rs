@@ -57,6 +57,7 @@ pub struct RawPart {
     pub chromium_loads: Typed,
     pub nuisance: Varied,
     pub traffic: Varied,
+    pub dns: Varied,
     #[serde(default)]
     pub page: RawPage,
     #[serde(default)]
@@ -74,8 +75,9 @@ pub struct RawPart {
 impl RawPart {
     /// What of it spans the grid; the world is not for a part to say.
     pub fn into_grid(self) -> RawGrid {
-        let RawPart { nuisance, traffic, page, network, stack, transport, client, server, .. } =
-            self;
+        let RawPart {
+            nuisance, traffic, dns, page, network, stack, transport, client, server, ..
+        } = self;
         RawGrid {
             nuisance,
             world: None,
@@ -84,6 +86,7 @@ impl RawPart {
             beside: None,
             start_spacing: None,
             traffic,
+            dns,
             page,
             network,
             stack,

@@ -35,7 +35,7 @@ pub fn page_load_time(
 fn round_trips(page: &Page, stack: &Stack, connections: usize) -> usize {
     let handshakes = 1 + match stack.tls {
         Tls::None => 0,
-        Tls::Tls12 => 2,
+        Tls::Tls10 | Tls::Tls12 => 2,
         Tls::Tls13 => 1,
     };
     let mut known = BTreeSet::new();

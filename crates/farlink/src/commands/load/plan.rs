@@ -7,8 +7,8 @@ use std::str::FromStr;
 use lab::experiment::Catalogue;
 use lab::scenario::{
     BackgroundTraffic, ChoiceError, Clients, Discovery, KeepAlive, KnobError, Multiplexing,
-    NetworkSpec, Nuisance, PageRef, Protocol, Quic, Scenario, Spacing, Tls, TrafficError,
-    Transport, Udp,
+    NetworkSpec, Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving,
+    Spacing, Tls, TrafficError, Transport, Udp, Unsent,
 };
 use lab::{Order, Plan};
 
@@ -34,6 +34,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let levels: Vec<Tls> = choices("--tls", &load.how.tls)?;
     let quic: Quic = knobs("--quic", load.how.quic.as_deref())?;
     let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
+    let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
     let discovery = discovery(&load.how.discovery)?;
     let keep_alive: KeepAlive = knobs("--keep-alive", load.how.keep_alive.keep_alive.as_deref())?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
@@ -44,6 +45,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if protocol.is_quic() {
             scenario.quic = quic.clone();
             scenario.discovery = discovery;
+        }
+        if *tls != Tls::None {
+            scenario.security = security.clone();
         }
         if protocol.is_multiplexed() {
             scenario.multiplexing = multiplexing.clone();
@@ -63,6 +67,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
             "--keep-alive turns nothing: no arm keeps connections of HTTP/1.1",
         )
         .hint("add --protocol h1 or h1-pipelined".to_owned()));
+    }
+    if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
+        return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
+            .hint("add --tls tls12 or tls13".to_owned()));
     }
     if load.how.multiplexing.is_some() && !protocols.iter().any(|one| one.is_multiplexed()) {
         return Err(Failure::bad_input("--multiplexing turns nothing: no arm is h2 or SPDY")
@@ -107,6 +115,10 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.view = choice(&how.view)?;
     scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
+    let dns = &how.handshake.dns;
+    scenario.resolution = dns
+        .parse()
+        .map_err(|error: KnobError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -115,6 +127,8 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let service = units::parse::duration(&how.service_time)
         .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;
     scenario.server.service_time_ns = u64::try_from(service.as_nanos()).unwrap_or(u64::MAX);
+    scenario.priorities = how.order.priorities.as_deref().map(priorities);
+    scenario.serving = serving(&how.order)?;
     if how.no_nuisance {
         scenario.nuisance = Nuisance::Off;
     }
@@ -172,6 +186,23 @@ fn knobs<K: FromStr<Err = KnobError>>(option: &str, typed: Option<&str>) -> Resu
 fn discovery(asked: &args::Discovery) -> Result<Discovery, Failure> {
     let udp = if asked.block_udp { Udp::Blocked } else { Udp::Open };
     Ok(Discovery { h3: choice(&asked.h3_discovery)?, udp })
+}
+
+/// A mapping of resource types to priorities; whether there is such is seen when the scenario is prepared.
+fn priorities(name: &str) -> PrioritiesRef {
+    PrioritiesRef { name: name.to_owned(), digest: lab::tour::priorities_digest(name) }
+}
+
+/// How servers send.
+fn serving(order: &args::Order) -> Result<Serving, Failure> {
+    let bad = |option: &str, error: String| Failure::bad_input(format!("{option}: {error}"));
+    let frame = order.frame.as_deref().map(Serving::parse_frame).transpose();
+    let unsent = order.unsent.as_deref().map(Unsent::parse).transpose();
+    Ok(Serving {
+        scheduler: order.scheduler.as_deref().map(choice).transpose()?,
+        frame_bytes: frame.map_err(|error| bad("--frame", error))?,
+        unsent: unsent.map_err(|error| bad("--unsent", error))?,
+    })
 }
 
 /// A list of names, none of them twice.

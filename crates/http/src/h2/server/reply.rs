@@ -11,7 +11,7 @@ use http::header::{CONTENT_LENGTH, HeaderValue};
 
 use crate::Reply;
 use crate::h2::backlog::{Backlog, Waiting};
-use crate::h2::schedule::Served;
+use crate::schedule::Served;
 
 /// A stream whose request has arrived.
 pub(super) struct Exchange {
@@ -58,13 +58,13 @@ impl Sending {
             // What was asked for would else be granted when it is not this stream's turn.
             self.stream.reserve_capacity(0);
             let given_up = self.stream.poll_reset(cx).is_ready();
-            return if given_up { Served::Done } else { Served::Blocked };
+            return if given_up { Served::Done(0) } else { Served::Blocked };
         }
         let piece = self.left.hand_over(granted);
         let last = self.left.is_empty();
         match self.stream.send_data(piece, last) {
-            Ok(()) if !last => Served::Chunk,
-            _ => Served::Done,
+            Ok(()) if !last => Served::Chunk(granted),
+            _ => Served::Done(granted),
         }
     }
 }

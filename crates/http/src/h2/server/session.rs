@@ -17,8 +17,8 @@ use crate::h2::backlog::Backlog;
 use crate::h2::flow::{Flow, FlowMeter};
 use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
-use crate::h2::schedule::{Schedule, Served};
 use crate::h2::settings;
+use crate::schedule::{Schedule, Served, Signal, Urgency};
 use crate::{Answer, Handler, Reply, RequestHead, Transport};
 
 /// A request whose body is still arriving.
@@ -46,7 +46,7 @@ pub(super) struct Session<'a, S, H> {
     arriving: Vec<Arriving>,
     pending: Vec<Pending>,
     sending: BTreeMap<u32, Sending>,
-    schedule: Schedule,
+    schedule: Box<dyn Schedule>,
 }
 
 impl<'a, S, H> Session<'a, S, H>
@@ -60,7 +60,11 @@ where
         settings: &settings::Server,
         meter: &'a FlowMeter,
     ) -> Result<Self, ::h2::Error> {
-        let observer = Rc::new(RefCell::new(Observer::of_server()));
+        let mut observer = Observer::of_server();
+        if settings.scheduler.reads_signals() {
+            observer = observer.with_signals();
+        }
+        let observer = Rc::new(RefCell::new(observer));
         let backlog = Backlog::new(stream.held(), &observer);
         let stream = Gathered::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
@@ -77,7 +81,7 @@ where
             arriving: Vec::new(),
             pending: Vec::new(),
             sending: BTreeMap::new(),
-            schedule: Schedule::new(settings.policy),
+            schedule: settings.scheduler.schedule(),
         })
     }
 
@@ -89,9 +93,13 @@ where
                 match accepted {
                     None => return Poll::Ready(Ok(())),
                     Some(Err(error)) => return Poll::Ready(Err(error)),
-                    Some(Ok((request, respond))) => self.accept(request, respond),
+                    Some(Ok((request, respond))) => {
+                        self.heed_signals();
+                        self.accept(request, respond);
+                    }
                 }
             }
+            self.heed_signals();
             let mut moved = self.poll_arriving(cx);
             moved |= self.poll_pending(cx);
             moved |= self.hand_over(cx);
@@ -116,8 +124,19 @@ where
         self.meter.enter(world::now(), Flow::Idle);
     }
 
+    /// Tells the schedule what the client has said since the last time.
+    fn heed_signals(&mut self) {
+        for (stream, signal) in self.observer.borrow_mut().take_signals() {
+            self.schedule.signal(stream, signal);
+        }
+    }
+
     fn accept(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
         let (head, body) = request.into_parts();
+        if let Some(field) = head.headers.get("priority") {
+            let urgency = Urgency::parse(field.as_bytes());
+            self.schedule.signal(respond.stream_id().as_u32(), Signal::Field(urgency));
+        }
         let arriving = Arriving { head, body, body_bytes: 0, respond };
         if arriving.body.is_end_stream() {
             self.ask(arriving);
@@ -194,10 +213,10 @@ where
             Flow::Idle
         } else {
             let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
-            let moved = self.schedule.serve_one(|id| {
+            let moved = self.schedule.serve_one(&mut |id| {
                 let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
                 let served = stream.send(cx, chunk);
-                if served == Served::Done {
+                if matches!(served, Served::Done(_)) {
                     sending.remove(&id);
                 }
                 served

@@ -1,0 +1,66 @@
+//! Where a browser gets addresses from: a hosts map, or DNS.
+
+use std::net::IpAddr;
+
+use http_stack::dns::{self, Resolver};
+
+/// How a browser finds the addresses of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// By the world's hosts map, at once.
+    #[default]
+    Hosts,
+    /// By DNS.
+    Dns {
+        /// Whom it asks, and how.
+        settings: dns::Settings,
+        /// What it asks in advance.
+        prefetch: Prefetch,
+    },
+}
+
+/// What a browser asks DNS in advance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefetch {
+    /// Nothing: a name is asked for when a connection is to be opened.
+    #[default]
+    Nothing,
+    /// The hosts that the document names, when its head has come: as if each had a `dns-prefetch` link in the page's head (W3C Resource Hints,
+    /// section 2.1).
+    Named,
+}
+
+/// What a running browser knows of names. It begins with nothing.
+pub(crate) enum Names {
+    Hosts,
+    Dns(Resolver, Prefetch),
+}
+
+impl Names {
+    pub(crate) fn new(naming: Naming) -> Names {
+        match naming {
+            Naming::Hosts => Names::Hosts,
+            Naming::Dns { settings, prefetch } => Names::Dns(Resolver::new(settings), prefetch),
+        }
+    }
+
+    /// The address of `host`.
+    ///
+    /// # Errors
+    /// One sentence, if there is none.
+    pub(crate) async fn address(&self, host: &str) -> Result<IpAddr, String> {
+        match self {
+            Names::Hosts => world::resolve(host).map_err(|error| error.to_string()),
+            Names::Dns(resolver, _) => {
+                resolver.resolve(host).await.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// The document's head has come, and with it the names of these hosts.
+    pub(crate) fn see<'a>(&self, hosts: impl Iterator<Item = &'a str>) {
+        if let Names::Dns(resolver, Prefetch::Named) = self {
+            hosts.for_each(|host| resolver.prefetch(host));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Mappings of resource types to priorities: what a browser asks for first, and how it says so. Data, in `data/priorities.toml`
+//! or a user's file of the same form.
+
+use std::collections::BTreeMap;
+
+use http_stack::h2::Shape;
+use http_stack::schedule::Urgency;
+use http_stack::{Precedence, Priority};
+use page::Kind;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::named::{Table, UnknownName};
+
+/// How a browser prefers resources of one type to those of another.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Priorities {
+    /// One line for people.
+    pub summary: String,
+    /// The tree that HTTP/2's streams make; none says nothing.
+    tree: Option<Tree>,
+    /// Whether requests have a `priority` field, where their protocol has a place for it.
+    field: bool,
+    document: Row,
+    stylesheet: Row,
+    script: Row,
+    font: Row,
+    data: Row,
+    image: Row,
+    media: Row,
+    other: Row,
+}
+
+/// What resources of one type are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    level: Level,
+    spdy: Option<u8>,
+    weight: Option<u16>,
+    urgency: Option<u8>,
+    #[serde(default)]
+    incremental: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Highest,
+    High,
+    Medium,
+    Low,
+    Lowest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Tree {
+    Chain,
+    Flat,
+}
+
+/// Why a mapping cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PrioritiesError {
+    /// There is none of that name.
+    #[error("{0}; a file's name ends in `.toml`")]
+    Unknown(#[from] UnknownName),
+    /// The file cannot be read.
+    #[error("the priorities in `{path}` cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The file holds something else.
+    #[error(
+        "`{path}` holds no priorities: {why}; write one mapping, as in docs/priorities.md, with a row for each resource type"
+    )]
+    Malformed {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+static TABLE: Table<Priorities> = Table::new("mapping", include_str!("../data/priorities.toml"));
+
+impl Priorities {
+    /// The mapping called `spec`, or the one in the file of that name if it ends in `.toml`.
+    ///
+    /// # Errors
+    /// If there is none of that name, or the file holds none.
+    pub fn open(spec: &str) -> Result<Priorities, PrioritiesError> {
+        if !spec.ends_with(".toml") {
+            return Ok(TABLE.find(spec)?);
+        }
+        let path = || spec.to_owned();
+        let text = std::fs::read_to_string(spec).map_err(|error| PrioritiesError::Unreadable {
+            path: path(),
+            why: error.to_string(),
+        })?;
+        Priorities::parse(&text).map_err(|why| PrioritiesError::Malformed { path: path(), why })
+    }
+
+    /// The one mapping that `text` holds.
+    fn parse(text: &str) -> Result<Priorities, String> {
+        let mut all: BTreeMap<String, Priorities> =
+            toml::from_str(text).map_err(|error| error.to_string())?;
+        match (all.pop_first(), all.len()) {
+            (Some((_, priorities)), 0) => priorities.checked(),
+            (None, _) => Err("it holds none".to_owned()),
+            (Some(_), others) => Err(format!("it holds {}", others + 1)),
+        }
+    }
+
+    /// All mappings by name.
+    pub fn all() -> &'static BTreeMap<String, Priorities> {
+        TABLE.all()
+    }
+
+    fn checked(self) -> Result<Priorities, String> {
+        for (name, row) in self.rows() {
+            let wrong = |key: &str, range: &str| Err(format!("{name}.{key} is not {range}"));
+            if row.spdy.is_some_and(|bits| bits > 7) {
+                return wrong("spdy", "0 to 7");
+            }
+            if row.weight.is_some_and(|weight| !(1..=256).contains(&weight)) {
+                return wrong("weight", "1 to 256");
+            }
+            if row.urgency.is_some_and(|urgency| urgency > Urgency::LEAST) {
+                return wrong("urgency", "0 to 7");
+            }
+        }
+        Ok(self)
+    }
+
+    fn rows(&self) -> [(&'static str, &Row); 8] {
+        [
+            ("document", &self.document),
+            ("stylesheet", &self.stylesheet),
+            ("script", &self.script),
+            ("font", &self.font),
+            ("data", &self.data),
+            ("image", &self.image),
+            ("media", &self.media),
+            ("other", &self.other),
+        ]
+    }
+
+    fn row(&self, kind: Kind) -> &Row {
+        match kind {
+            Kind::Document | Kind::Redirect => &self.document,
+            Kind::Stylesheet => &self.stylesheet,
+            Kind::Script => &self.script,
+            Kind::Font => &self.font,
+            Kind::Data => &self.data,
+            Kind::Image => &self.image,
+            Kind::Media => &self.media,
+            Kind::Other => &self.other,
+        }
+    }
+
+    /// How HTTP/2's streams are said to depend on each other, if that is said.
+    pub fn tree(&self) -> Option<Shape> {
+        self.tree.map(|tree| match tree {
+            Tree::Chain => Shape::Chain,
+            Tree::Flat => Shape::Flat,
+        })
+    }
+
+    /// Whether requests have a `priority` field.
+    pub fn has_field(&self) -> bool {
+        self.field
+    }
+
+    /// How a resource of this type is preferred.
+    pub(crate) fn precedence(&self, kind: Kind) -> Precedence {
+        let row = self.row(kind);
+        let usual = Precedence::from(Priority::from(row.level));
+        Precedence {
+            spdy: row.spdy.unwrap_or(usual.spdy),
+            weight: row.weight.unwrap_or(usual.weight),
+            ..usual
+        }
+    }
+
+    /// The field of a request for a resource of this type; `None` if it says nothing.
+    pub(crate) fn field(&self, kind: Kind) -> Option<String> {
+        let row = self.row(kind);
+        let urgency = Urgency {
+            level: row.urgency.unwrap_or(row.level as u8),
+            is_incremental: row.incremental,
+        };
+        Some(urgency.to_string()).filter(|text| self.field && !text.is_empty())
+    }
+}
+
+impl From<Level> for Priority {
+    fn from(level: Level) -> Priority {
+        match level {
+            Level::Highest => Priority::Highest,
+            Level::High => Priority::High,
+            Level::Medium => Priority::Medium,
+            Level::Low => Priority::Low,
+            Level::Lowest => Priority::Lowest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_reads_and_every_row_is_sound() {
+        assert!(Priorities::all().len() >= 4);
+        for (name, priorities) in Priorities::all() {
+            assert!(priorities.clone().checked().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn chrome_says_what_chrome_says() {
+        let chrome = Priorities::open("chrome").unwrap();
+        let said = |kind| (chrome.precedence(kind), chrome.field(kind));
+        let highest = Precedence { level: Priority::Highest, spdy: 0, weight: 256 };
+        assert_eq!(said(Kind::Document), (highest, Some("u=0, i".to_owned())));
+        assert_eq!(said(Kind::Stylesheet), (highest, Some("u=0".to_owned())));
+        let low = Precedence { level: Priority::Low, spdy: 3, weight: 147 };
+        assert_eq!(said(Kind::Image), (low, Some("i".to_owned())));
+        let then = Priorities::open("chrome-2013").unwrap();
+        assert_eq!((then.precedence(Kind::Stylesheet).spdy, then.field(Kind::Image)), (1, None));
+    }
+
+    const ROWS: &str = r#"
+        [mine]
+        summary = "mine"
+        field = true
+        document = { level = "highest" }
+        stylesheet = { level = "high", spdy = 7, weight = 1, urgency = 7 }
+        script = { level = "high" }
+        font = { level = "high" }
+        data = { level = "high" }
+        image = { level = "lowest" }
+        media = { level = "lowest" }
+        other = { level = "lowest" }
+    "#;
+
+    #[test]
+    fn a_file_is_checked() {
+        let mine = Priorities::parse(ROWS).unwrap();
+        let sheet = mine.precedence(Kind::Stylesheet);
+        assert_eq!(sheet, Precedence { level: Priority::High, spdy: 7, weight: 1 });
+        assert_eq!((mine.field(Kind::Stylesheet), mine.tree()), (Some("u=7".to_owned()), None));
+        let wrong = |from, to| Priorities::parse(&ROWS.replace(from, to)).unwrap_err();
+        assert_eq!(wrong("weight = 1", "weight = 0"), "stylesheet.weight is not 1 to 256");
+        assert_eq!(wrong("spdy = 7", "spdy = 8"), "stylesheet.spdy is not 0 to 7");
+        assert!(wrong("other =", "others =").contains("others"));
+        let error = Priorities::open("opera").unwrap_err().to_string();
+        assert!(error.contains("chrome-2013") && error.contains(".toml"), "{error}");
+        assert!(Priorities::open("/no/such.toml").unwrap_err().to_string().contains("no/such"));
+    }
+}

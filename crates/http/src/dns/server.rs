@@ -1,0 +1,84 @@
+//! The recursive resolver: knows all names of a page, and takes its time for those that its cache does not hold.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use simple_dns::TYPE;
+use units::Time;
+use world::UdpSocket;
+
+use super::message::{Asked, MOST_BYTES, answer, read_question};
+
+/// Names and their addresses.
+pub type Zone = BTreeMap<String, IpAddr>;
+
+/// A recursive resolver.
+#[derive(Clone, Debug)]
+pub struct Recursive {
+    /// What there is.
+    pub zone: Zone,
+    /// What every answer takes.
+    pub think: Duration,
+    /// How probable it is that a name's records are in its cache when it is first asked for them.
+    pub hit_ratio: f64,
+    /// What it takes to ask for those that are not.
+    pub miss: Duration,
+}
+
+impl Recursive {
+    /// Takes the port; from then on questions are not lost.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    pub fn bind(self, address: SocketAddr) -> io::Result<Listening> {
+        let popular = self.zone.keys().filter(|name| self.is_popular(name));
+        let kinds = [TYPE::A, TYPE::AAAA].map(u16::from);
+        let held = popular.flat_map(|name| kinds.map(|kind| ((name.clone(), kind), Time::ZERO)));
+        let held = held.collect();
+        Ok(Listening { socket: Rc::new(UdpSocket::bind(address)?), server: self, held })
+    }
+
+    /// Whether somebody else has asked for `name` of late.
+    fn is_popular(&self, name: &str) -> bool {
+        world::stream(&format!("dns/cache/{name}")).happens(self.hit_ratio)
+    }
+}
+
+/// A resolver's port.
+pub struct Listening {
+    socket: Rc<UdpSocket>,
+    server: Recursive,
+    /// The records that it holds, and since when: from the beginning, or as soon as they could be had once they were asked for.
+    held: BTreeMap<(String, u16), Time>,
+}
+
+impl Listening {
+    /// Answers until the socket fails.
+    pub async fn serve(mut self) {
+        let mut datagram = [0; MOST_BYTES];
+        while let Ok((bytes, from)) = self.socket.recv_from(&mut datagram).await {
+            // What is no question gets no answer.
+            if let Some(asked) = read_question(&datagram[..bytes]) {
+                let key = (asked.name.clone(), u16::from(asked.kind));
+                let had = world::now() + self.server.miss;
+                let since = *self.held.entry(key).or_insert(had);
+                self.answer(&asked, from, since);
+            }
+        }
+    }
+
+    fn answer(&self, asked: &Asked, to: SocketAddr, since: Time) {
+        let address = self.server.zone.get(&asked.name).copied();
+        let Ok(reply) = answer(asked, address) else { return };
+        let ready = since.max(world::now()) + self.server.think;
+        let socket = Rc::clone(&self.socket);
+        world::spawn(async move {
+            world::sleep_until(ready).await;
+            // An answer that does not leave is lost like any other.
+            let _ = socket.send_to(&reply, to).await;
+        });
+    }
+}

@@ -1,0 +1,88 @@
+//! How a browser says in HTTP/2 what its requests depend on (RFC 7540 section 5.3): no I/O.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::Precedence;
+use crate::schedule::Dependency;
+
+/// The tree that requests make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Each depends, exclusively, on the last of those before it that weigh no less: a list in the order of urgency. Chrome
+    /// (`net/spdy/http2_priority_dependencies.cc`).
+    Chain,
+    /// None depends on another: all share, by their weights. Safari.
+    Flat,
+}
+
+/// A connection's requests that are under way.
+#[derive(Debug)]
+pub(super) struct Dependencies {
+    shape: Shape,
+    /// By weight, the greatest first, each in the order of their opening.
+    live: BTreeMap<Reverse<u16>, Vec<u32>>,
+}
+
+impl Dependencies {
+    pub(super) fn new(shape: Shape) -> Dependencies {
+        Dependencies { shape, live: BTreeMap::new() }
+    }
+
+    /// What the request on the new stream `stream` depends on.
+    pub(super) fn open(&mut self, stream: u32, precedence: Precedence) -> Dependency {
+        let weight = precedence.weight.clamp(1, 256);
+        let (parent, is_exclusive) = match self.shape {
+            Shape::Chain => (self.last_before(weight), true),
+            Shape::Flat => (0, false),
+        };
+        self.live.entry(Reverse(weight)).or_default().push(stream);
+        Dependency { parent, weight, is_exclusive }
+    }
+
+    /// The request on `stream` is over.
+    pub(super) fn close(&mut self, stream: u32) {
+        for streams in self.live.values_mut() {
+            streams.retain(|live| *live != stream);
+        }
+        self.live.retain(|_, streams| !streams.is_empty());
+    }
+
+    /// The stream that one of this weight comes behind; 0 if it is the first.
+    fn last_before(&self, weight: u16) -> u32 {
+        let before = self.live.range(..=Reverse(weight)).next_back();
+        before.and_then(|(_, streams)| streams.last()).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Priority;
+
+    #[test]
+    fn chromes_requests_make_a_list() {
+        let mut dependencies = Dependencies::new(Shape::Chain);
+        let mut open = |stream, level: Priority| {
+            let Dependency { parent, weight, is_exclusive } =
+                dependencies.open(stream, level.into());
+            (parent, weight, is_exclusive)
+        };
+        assert_eq!(open(1, Priority::Highest), (0, 256, true));
+        assert_eq!(open(3, Priority::Low), (1, 147, true));
+        assert_eq!(open(5, Priority::Low), (3, 147, true));
+        assert_eq!(open(7, Priority::High), (1, 220, true));
+        dependencies.close(1);
+        let mut open = |stream, level: Priority| dependencies.open(stream, level.into()).parent;
+        assert_eq!(open(9, Priority::Highest), 0);
+        assert_eq!(open(11, Priority::Lowest), 5);
+    }
+
+    #[test]
+    fn safaris_share() {
+        let mut dependencies = Dependencies::new(Shape::Flat);
+        dependencies.open(1, Priority::Highest.into());
+        let second = dependencies.open(3, Priority::Medium.into());
+        assert_eq!(second, Dependency { parent: 0, weight: 183, is_exclusive: false });
+    }
+}

@@ -1,0 +1,206 @@
+//! Says in HEADERS what h2 does not: what a request depends on (RFC 7540 section 6.2).
+//!
+//! h2 writes frames without it, so they are completed on their way to the transport. Frames that would become too long
+//! keep silent, which means the default.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::h2::frame::{FrameHead, Frames, HEADERS, PREFACE, PRIORITY_FLAG};
+use crate::h2::settings::FRAME_BYTES;
+use crate::schedule::{Dependency, dependency};
+
+/// What is to be said of streams whose HEADERS have not been written.
+pub(super) type Unsaid = Rc<RefCell<BTreeMap<u32, Dependency>>>;
+
+/// A client's stream to whose HEADERS dependencies are added.
+pub(super) struct Prioritised<S> {
+    stream: S,
+    completing: Option<Completing>,
+}
+
+/// Frames on their way.
+struct Completing {
+    unsaid: Unsaid,
+    frames: Frames,
+    /// The beginning of a frame's head.
+    head: BytesMut,
+    /// What is complete and the stream has not taken.
+    out: BytesMut,
+}
+
+impl<S> Prioritised<S> {
+    /// Adds what is `unsaid`; if that is nothing ever, it lets everything pass.
+    pub(super) fn new(stream: S, unsaid: Option<&Unsaid>) -> Prioritised<S> {
+        let completing = unsaid.map(|unsaid| Completing {
+            unsaid: Rc::clone(unsaid),
+            // h2 writes the preface by itself.
+            frames: Frames::of_server(),
+            head: BytesMut::new(),
+            out: BytesMut::new(),
+        });
+        Prioritised { stream, completing }
+    }
+}
+
+impl Completing {
+    fn take(&mut self, mut bytes: &[u8]) {
+        loop {
+            let is_payload = self.frames.current().is_some();
+            let (taken, ended) = self.frames.step(bytes);
+            let part = if is_payload { &mut self.out } else { &mut self.head };
+            part.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+            match self.frames.current() {
+                Some(frame) if !is_payload => self.pass_head(frame),
+                _ if taken == 0 && ended.is_none() => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// The head of `frame` is whole.
+    fn pass_head(&mut self, frame: FrameHead) {
+        let said = self.unsaid.borrow_mut().remove(&frame.stream).filter(|_| frame.kind == HEADERS);
+        let longer = frame.length + dependency::WIRE_BYTES as u32;
+        match said.filter(|_| longer <= FRAME_BYTES) {
+            None => self.out.extend_from_slice(&self.head),
+            Some(dependency) => {
+                let completed =
+                    FrameHead { length: longer, flags: frame.flags | PRIORITY_FLAG, ..frame };
+                self.out.extend_from_slice(&completed.encode());
+                self.out.extend_from_slice(&dependency.encode());
+            }
+        }
+        self.head.clear();
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Prioritised<S> {
+    /// Ready when the stream has taken all that is complete.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(Completing { out, .. }) = &mut self.completing else { return Poll::Ready(Ok(())) };
+        while !out.is_empty() {
+            let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, out))?;
+            if taken == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            out.advance(taken);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Prioritised<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Prioritised<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if data == PREFACE {
+            return Pin::new(&mut self.stream).poll_write(cx, data);
+        }
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_drain(cx))?;
+        let Some(completing) = &mut self.completing else {
+            return Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        };
+        parts.iter().for_each(|part| completing.take(part));
+        // What does not go now goes before the next write or with a flush.
+        if let Poll::Ready(drained) = self.poll_drain(cx) {
+            drained?;
+        }
+        Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::h2::frame::DATA;
+
+    fn frame(kind: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+        let head = FrameHead { length: payload.len() as u32, kind, flags: 4, stream };
+        [&head.encode(), payload].concat()
+    }
+
+    /// What comes out when `bytes` are cut at `cuts`.
+    fn completed(bytes: &[u8], cuts: &[usize], unsaid: &[(u32, Dependency)]) -> Vec<u8> {
+        let unsaid: Unsaid = Rc::new(RefCell::new(unsaid.iter().copied().collect()));
+        let mut stream = Prioritised::new((), Some(&unsaid));
+        let completing = stream.completing.as_mut().expect("there is something to say");
+        let mut cuts = cuts.to_vec();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        cuts.windows(2).for_each(|cut| completing.take(&bytes[cut[0]..cut[1]]));
+        completing.out.to_vec()
+    }
+
+    const SAID: Dependency = Dependency { parent: 3, weight: 220, is_exclusive: true };
+
+    proptest! {
+        #[test]
+        fn heads_are_completed_however_they_are_cut(cuts in prop::collection::vec(0usize..75, 0..9)) {
+            let frames = [
+                frame(4, 0, &[0; 12]),
+                frame(HEADERS, 5, b"head"),
+                frame(DATA, 5, b""),
+                frame(HEADERS, 7, b"x"),
+                frame(DATA, 7, b"rest"),
+            ];
+            let bytes = frames.concat();
+            prop_assume!(cuts.iter().all(|cut| *cut <= bytes.len()));
+            let said = [&[0x80, 0, 0, 3, 219][..], b"head"].concat();
+            let mut longer = frame(HEADERS, 5, &said);
+            longer[4] |= PRIORITY_FLAG;
+            let expected = [&frames[0], &longer, &frames[2], &frames[3], &frames[4]].map(|f| f.clone());
+            prop_assert_eq!(completed(&bytes, &cuts, &[(5, SAID)]), expected.concat());
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_full_keeps_silent() {
+        let full = frame(HEADERS, 5, &vec![0; FRAME_BYTES as usize]);
+        assert_eq!(completed(&full, &[], &[(5, SAID)]), full);
+    }
+}

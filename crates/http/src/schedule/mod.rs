@@ -1,0 +1,153 @@
+//! Which response sends next: no I/O, no clock.
+//!
+//! A server has one schedule a connection. It knows the streams that have something to send and what the client said of
+//! them, and is asked for one chunk at a time, so that a more urgent response need not wait for what was queued. SPDY's own
+//! schedule is the `spdy` crate's: [`Scheduler::spdy`] says which of its policies is meant.
+
+pub mod dependency;
+mod tree;
+mod turns;
+mod urgency;
+mod urgent;
+
+use std::fmt;
+
+pub use self::dependency::Dependency;
+use self::tree::Tree;
+use self::turns::{Order, Turns};
+pub use self::urgency::Urgency;
+use self::urgent::{Heed, Urgent};
+
+/// How a server's responses share a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scheduler {
+    /// One after the other, in the order of their responses.
+    Fifo,
+    /// A chunk each, in turn, in the order of their responses: what servers do with streams of equal weight.
+    #[default]
+    RoundRobin,
+    /// The most urgent of eight levels first - SPDY's three bits, or RFC 9218's urgency - and those of one level in turn.
+    Strict,
+    /// By RFC 7540's tree of dependencies and weights (section 5.3).
+    Tree,
+    /// By RFC 9218's urgency, and in turn or one after the other as `i` says (section 10).
+    Rfc9218,
+}
+
+impl Scheduler {
+    /// SPDY's policy of this name; `None` if its three bits cannot say what this one reads.
+    pub fn spdy(self) -> Option<::spdy::Policy> {
+        match self {
+            Scheduler::Fifo => Some(::spdy::Policy::InOrder),
+            Scheduler::RoundRobin => Some(::spdy::Policy::RoundRobin),
+            Scheduler::Strict => Some(::spdy::Policy::Priority),
+            Scheduler::Tree | Scheduler::Rfc9218 => None,
+        }
+    }
+
+    /// A schedule of HTTP/2's streams, without any yet.
+    pub fn schedule(self) -> Box<dyn Schedule> {
+        match self {
+            Scheduler::Fifo => Box::new(Turns::new(Order::Whole)),
+            Scheduler::RoundRobin => Box::new(Turns::new(Order::Chunks)),
+            Scheduler::Strict => Box::new(Urgent::new(Heed::Urgency)),
+            Scheduler::Tree => Box::new(Tree::default()),
+            Scheduler::Rfc9218 => Box::new(Urgent::new(Heed::Everything)),
+        }
+    }
+
+    /// Whether it heeds what clients say of their requests.
+    pub fn reads_signals(self) -> bool {
+        matches!(self, Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
+    }
+}
+
+/// What came of serving a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// It sent so many bytes and has more.
+    Chunk(usize),
+    /// It sent so many bytes, its last, or was given up.
+    Done(usize),
+    /// Its window or the connection's is closed.
+    Blocked,
+}
+
+/// What a client said of a stream's precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// In a HEADERS or PRIORITY frame (RFC 7540 section 5.3.2).
+    Dependency(Dependency),
+    /// In the request's `priority` field (RFC 9218 section 5).
+    Field(Urgency),
+    /// In a PRIORITY_UPDATE frame, which overrides the field (section 7).
+    Update(Urgency),
+}
+
+/// The streams with something to send.
+pub trait Schedule: fmt::Debug {
+    /// `stream` has something to send.
+    fn add(&mut self, stream: u32);
+
+    /// Whether no stream has anything to send.
+    fn is_empty(&self) -> bool;
+
+    /// Serves the stream whose turn it is; if it is blocked, the next. False if all are blocked.
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool;
+
+    /// The client said this of a stream, which may be open, or to come.
+    fn signal(&mut self, _stream: u32, _signal: Signal) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Serves streams of so many chunks of 100 bytes until nothing moves; gives the order.
+    pub(super) fn order(schedule: &mut dyn Schedule, chunks: &[(u32, usize)]) -> Vec<u32> {
+        order_of(schedule, chunks, &[])
+    }
+
+    /// The same with some of them blocked.
+    pub(super) fn order_of(
+        schedule: &mut dyn Schedule,
+        chunks: &[(u32, usize)],
+        blocked: &[u32],
+    ) -> Vec<u32> {
+        let mut left: std::collections::BTreeMap<u32, usize> = chunks.iter().copied().collect();
+        chunks.iter().for_each(|(stream, _)| schedule.add(*stream));
+        let mut order = Vec::new();
+        while schedule.serve_one(&mut |stream| {
+            if blocked.contains(&stream) {
+                return Served::Blocked;
+            }
+            order.push(stream);
+            let left = left.get_mut(&stream).expect("only what was added is served");
+            *left -= 1;
+            if *left == 0 { Served::Done(100) } else { Served::Chunk(100) }
+        }) {}
+        assert_eq!(schedule.is_empty(), blocked.is_empty());
+        order
+    }
+
+    #[test]
+    fn every_scheduler_serves_every_stream_once_without_signals() {
+        for scheduler in [
+            Scheduler::Fifo,
+            Scheduler::RoundRobin,
+            Scheduler::Strict,
+            Scheduler::Tree,
+            Scheduler::Rfc9218,
+        ] {
+            let mut served = order(&mut *scheduler.schedule(), &[(1, 2), (3, 2), (5, 1)]);
+            served.sort_unstable();
+            assert_eq!(served, [1, 1, 3, 3, 5], "{scheduler:?}");
+        }
+    }
+
+    #[test]
+    fn what_spdy_cannot_say_it_cannot_schedule_by() {
+        assert_eq!(Scheduler::Strict.spdy(), Some(::spdy::Policy::Priority));
+        assert_eq!([Scheduler::Tree, Scheduler::Rfc9218].map(Scheduler::spdy), [None, None]);
+    }
+}

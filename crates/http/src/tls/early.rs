@@ -1,0 +1,197 @@
+//! A server's end of TLS 1.3 that takes early data and answers it at once.
+//!
+//! Requests that came with the client's first flight (RFC 8446 section 2.3) are read before the handshake is done, and responses leave behind the
+//! server's Finished without waiting for the client's. tokio-rustls hands out a server's stream only after the handshake, so this one drives
+//! rustls itself.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use rustls::{ServerConfig, ServerConnection};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use world::TcpStream;
+
+/// A connection whose handshake may still be under way.
+pub(super) struct ServerStream {
+    tcp: TcpStream,
+    session: ServerConnection,
+}
+
+/// Answers the client's hello; what follows comes as it is read.
+///
+/// # Errors
+/// If the transport fails, or the client says what it must not.
+pub(super) async fn accept(
+    tcp: TcpStream,
+    config: Arc<ServerConfig>,
+    buffer_bytes: Option<usize>,
+) -> io::Result<ServerStream> {
+    let mut session = ServerConnection::new(config).map_err(io::Error::other)?;
+    session.set_buffer_limit(buffer_bytes);
+    let mut stream = ServerStream { tcp, session };
+    std::future::poll_fn(|cx| stream.poll_hello(cx)).await?;
+    Ok(stream)
+}
+
+impl ServerStream {
+    pub(super) fn tcp(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    pub(super) fn session(&self) -> &ServerConnection {
+        &self.session
+    }
+
+    /// Bytes of records that the transport has not taken.
+    pub(super) fn unsent(&mut self) -> u64 {
+        // After an error nothing but an alert is sent.
+        self.session.process_new_packets().map_or(0, |state| state.tls_bytes_to_write() as u64)
+    }
+
+    fn poll_hello(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.session.wants_write() {
+            if ready!(self.poll_take(cx))? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        self.poll_drain(cx)
+    }
+
+    /// Takes in what the transport has; gives how many bytes that were.
+    fn poll_take(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let taken = self.session.read_tls(&mut Polled { tcp: &mut self.tcp, cx });
+        let taken = match taken {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+            taken => taken?,
+        };
+        if let Err(error) = self.session.process_new_packets() {
+            // An alert says why, if it gets through.
+            let _ = self.poll_drain(cx);
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
+        }
+        Poll::Ready(Ok(taken))
+    }
+
+    /// Hands all records to the transport.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut Polled { tcp: &mut self.tcp, cx }) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => drop(written?),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// What there is to be read already; `None` if there is nothing.
+    fn ready(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Some(mut early) = self.session.early_data() {
+            match early.read(buf)? {
+                0 => {}
+                read => return Ok(Some(read)),
+            }
+        }
+        match self.session.reader().read(buf) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            read => read.map(Some),
+        }
+    }
+}
+
+impl AsyncRead for ServerStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        loop {
+            if let Some(read) = this.ready(buf.initialize_unfilled())? {
+                buf.advance(read);
+                return Poll::Ready(Ok(()));
+            }
+            ready!(this.poll_take(cx))?;
+            // Tickets leave as soon as the client's Finished has come.
+            if let Poll::Ready(Err(error)) = this.poll_drain(cx) {
+                return Poll::Ready(Err(error));
+            }
+        }
+    }
+}
+
+impl AsyncWrite for ServerStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        ready!(this.poll_drain(cx))?;
+        let written = this.session.writer().write_vectored(parts)?;
+        match this.poll_drain(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ => Poll::Ready(Ok(written)),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.session.send_close_notify();
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
+
+/// The transport as rustls wants it: what is not ready would block.
+struct Polled<'a, 'b> {
+    tcp: &'a mut TcpStream,
+    cx: &'a mut Context<'b>,
+}
+
+fn now_or_never<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
+    match poll {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+    }
+}
+
+impl Read for Polled<'_, '_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let mut buf = ReadBuf::new(buf);
+        now_or_never(Pin::new(&mut *self.tcp).poll_read(self.cx, &mut buf))?;
+        Ok(buf.filled().len())
+    }
+}
+
+impl Write for Polled<'_, '_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        now_or_never(Pin::new(&mut *self.tcp).poll_write(self.cx, data))
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        now_or_never(Pin::new(&mut *self.tcp).poll_write_vectored(self.cx, parts))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        now_or_never(Pin::new(&mut *self.tcp).poll_flush(self.cx))
+    }
+}

@@ -1,0 +1,63 @@
+//! TLS of eras that rustls does not speak, as flights of the right sizes and round trips: TLS 1.0 as a browser and Apache spoke it in 2013, and
+//! False Start (RFC 7918) over it or over TLS 1.2.
+//!
+//! **Nothing is encrypted and nobody is authenticated.** What a model gets right is what a network sees: which end speaks when, how many bytes
+//! each message has, and the framing of every record - header, MAC, padding, and the split of each of the client's writes into a byte and the rest
+//! that browsers have made since the BEAST attack. It leaves out the time that cryptography takes.
+//!
+//! Both ends say who they are in their hello's random bytes, and refuse a peer that does not: a model never speaks to anybody's TLS, nor
+//! anybody's TLS to a model. It is chosen as [`Security::Modelled`](super::Security::Modelled) alone, which no reader of a server's configuration
+//! yields; the proxy has no way to it.
+//!
+//! Sources of the sizes: RFC 2246 (TLS 1.0), RFC 5246 (1.2), RFC 5077 (tickets), RFC 4492 (ECDHE), RFC 5288 (GCM), RFC 7301 (ALPN), the draft of NPN
+//! (agl-tls-nextprotoneg-04); captures of Chrome 26 with Apache 2.2 have a client's hello of 180 to 300 bytes and a server's of 80 to 100.
+
+mod flight;
+mod handshake;
+mod hello;
+mod record;
+mod sessions;
+mod stream;
+
+pub(crate) use handshake::{accept, connect};
+pub(crate) use sessions::Sessions;
+pub(crate) use stream::Stream;
+
+/// Which TLS is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Modelled {
+    /// Its version.
+    pub version: Version,
+    /// When the client sends its first request.
+    pub start: Start,
+}
+
+/// The version that is modelled, with the cipher suite of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// TLS 1.0 with `TLS_RSA_WITH_AES_128_CBC_SHA`.
+    Tls10,
+    /// TLS 1.2 with `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
+    Tls12,
+}
+
+/// When a client sends its first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Start {
+    /// When the server's Finished has come.
+    Patient,
+    /// With its own Finished: False Start, a round trip earlier in a full handshake (RFC 7918 section 2).
+    False,
+}
+
+impl Modelled {
+    /// What it is called in results.
+    pub fn name(self) -> &'static str {
+        match (self.version, self.start) {
+            (Version::Tls10, Start::Patient) => "modelled tls10",
+            (Version::Tls10, Start::False) => "modelled tls10 with False Start",
+            (Version::Tls12, Start::Patient) => "modelled tls12",
+            (Version::Tls12, Start::False) => "modelled tls12 with False Start",
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Records: the framing of each version, and no cryptography.
+//!
+//! ```text
+//! TLS 1.0  | type 1 | version 2 | length 2 | content | MAC 20 | padding | padding length 1 |   to a multiple of 16 (RFC 2246 section 6.2.3.2)
+//! TLS 1.2  | type 1 | version 2 | length 2 | nonce 8 | content | tag 16 |                      (RFC 5288 section 3)
+//! ```
+
+use std::io;
+
+use super::Version;
+
+/// What is in a record (RFC 5246 section 6.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    ChangeCipherSpec = 20,
+    Alert = 21,
+    Handshake = 22,
+    Application = 23,
+}
+
+/// Whether records are as long as encrypted ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// Before ChangeCipherSpec.
+    Clear,
+    /// After it.
+    Sealed(Version),
+}
+
+pub(super) const HEADER_BYTES: usize = 5;
+/// A record's body may not be longer (RFC 5246 section 6.2.3).
+const MOST_BODY_BYTES: usize = 16_384 + 2_048;
+const MAC_BYTES: usize = 20;
+const BLOCK_BYTES: usize = 16;
+const NONCE_BYTES: usize = 8;
+const TAG_BYTES: usize = 16;
+
+/// The length of a record's body with so much content.
+fn body_bytes(protection: Protection, content: usize) -> usize {
+    match protection {
+        Protection::Clear => content,
+        Protection::Sealed(Version::Tls10) => {
+            (content + MAC_BYTES + 1).next_multiple_of(BLOCK_BYTES)
+        }
+        Protection::Sealed(Version::Tls12) => NONCE_BYTES + content + TAG_BYTES,
+    }
+}
+
+/// Appends a record that holds `parts`, one after the other.
+pub(super) fn write<'a>(
+    out: &mut Vec<u8>,
+    version: Version,
+    protection: Protection,
+    content: Content,
+    parts: impl Iterator<Item = &'a [u8]> + Clone,
+) {
+    let content_bytes = parts.clone().map(<[u8]>::len).sum();
+    let body = body_bytes(protection, content_bytes);
+    let length = u16::try_from(body).expect("a record's content is limited by who cuts it");
+    let minor = match version {
+        Version::Tls10 => 1,
+        Version::Tls12 => 3,
+    };
+    out.extend([content as u8, 3, minor]);
+    out.extend(length.to_be_bytes());
+    let end = out.len() + body;
+    if protection == Protection::Sealed(Version::Tls12) {
+        out.extend([0; NONCE_BYTES]);
+    }
+    parts.for_each(|part| out.extend_from_slice(part));
+    match protection {
+        Protection::Sealed(Version::Tls10) => {
+            let padding = body - content_bytes - MAC_BYTES - 1;
+            out.extend([0; MAC_BYTES]);
+            out.resize(end, padding as u8);
+        }
+        Protection::Sealed(Version::Tls12) | Protection::Clear => out.resize(end, 0),
+    }
+}
+
+/// A record's header: what is in it, and how long its body is.
+pub(super) fn header(bytes: [u8; HEADER_BYTES]) -> io::Result<(Content, usize)> {
+    let [kind, major, _, high, low] = bytes;
+    let content = match kind {
+        20 => Content::ChangeCipherSpec,
+        21 => Content::Alert,
+        22 => Content::Handshake,
+        23 => Content::Application,
+        other => return Err(invalid(format!("a record of the unknown type {other}"))),
+    };
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    if major != 3 || length > MOST_BODY_BYTES {
+        return Err(invalid(format!("no record: version {major}, {length} bytes")));
+    }
+    Ok((content, length))
+}
+
+/// The content of a record's body.
+pub(super) fn content(body: &[u8], protection: Protection) -> io::Result<&[u8]> {
+    let content = match protection {
+        Protection::Clear => Some(body),
+        Protection::Sealed(Version::Tls10) => body.split_last().and_then(|(padding, rest)| {
+            let content = rest.len().checked_sub(usize::from(*padding) + MAC_BYTES)?;
+            rest.get(..content)
+        }),
+        Protection::Sealed(Version::Tls12) => {
+            body.len().checked_sub(TAG_BYTES).and_then(|end| body.get(NONCE_BYTES..end))
+        }
+    };
+    content.ok_or_else(|| invalid(format!("a body of {} bytes holds no content", body.len())))
+}
+
+pub(super) fn invalid(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("modelled TLS: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sealed(version: Version, content: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let parts = std::iter::once(content);
+        write(&mut out, version, Protection::Sealed(version), Content::Application, parts);
+        out
+    }
+
+    #[test]
+    fn records_are_as_long_as_those_of_the_era() {
+        // AES-CBC with SHA-1: one byte and its MAC fill two blocks; GCM adds 29 bytes to any content.
+        assert_eq!(sealed(Version::Tls10, b"x").len(), 5 + 32);
+        assert_eq!(sealed(Version::Tls10, &[0; 16]).len(), 5 + 48);
+        assert_eq!(sealed(Version::Tls10, &[0; 1_000]).len(), 5 + 1_024);
+        assert_eq!(sealed(Version::Tls12, &[0; 1_000]).len(), 1_029);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_framed_is_read_back(bytes in proptest::collection::vec(any::<u8>(), 0..600), old: bool) {
+            let version = if old { Version::Tls10 } else { Version::Tls12 };
+            let record = sealed(version, &bytes);
+            let (kind, length) = header(record[..5].try_into().unwrap()).unwrap();
+            prop_assert_eq!((kind, length), (Content::Application, record.len() - 5));
+            prop_assert_eq!(content(&record[5..], Protection::Sealed(version)).unwrap(), &bytes[..]);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 5..80), old: bool) {
+            let version = if old { Version::Tls10 } else { Version::Tls12 };
+            let _ = header(bytes[..5].try_into().unwrap());
+            let _ = content(&bytes[5..], Protection::Sealed(version));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A connection behind its handshake: what HTTP writes, in records, and back.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use world::TcpStream;
+
+use super::hello::ServerHello;
+use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
+use super::{Sessions, Version};
+use crate::tls::records::{MAX_RECORD_BYTES, Records, Sizer};
+use crate::tls::settings::Protocol;
+
+/// Which end it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Client,
+    Server,
+}
+
+/// A warning that the connection is closed (RFC 5246 section 7.2.1).
+const CLOSE_NOTIFY: [u8; 2] = [1, 0];
+
+/// Modelled TLS over TCP, either end. As in [`crate::tls::Stream`] nothing becomes a record before the transport took all records made earlier.
+pub(crate) struct Stream {
+    tcp: TcpStream,
+    version: Version,
+    side: Side,
+    protocol: Option<Protocol>,
+    resumed: bool,
+    sizer: Sizer,
+    /// Where the session goes when the server's Finished comes, which a False Start does not wait for.
+    unfinished: Option<(Sessions, String)>,
+    incoming: Protection,
+    inbox: BytesMut,
+    plain: Bytes,
+    /// Records that the transport has not taken.
+    out: BytesMut,
+}
+
+impl Stream {
+    pub(super) fn new(
+        tcp: TcpStream,
+        version: Version,
+        side: Side,
+        answer: ServerHello,
+        records: Records,
+    ) -> Stream {
+        Stream {
+            tcp,
+            version,
+            side,
+            protocol: answer.protocol,
+            resumed: answer.resumes,
+            sizer: Sizer::new(records),
+            unfinished: None,
+            incoming: Protection::Sealed(version),
+            inbox: BytesMut::new(),
+            plain: Bytes::new(),
+            out: BytesMut::new(),
+        }
+    }
+
+    /// The same when the server has still to send its ticket, ChangeCipherSpec and Finished.
+    pub(super) fn before_the_servers_finished(self, sessions: Sessions, host: &str) -> Stream {
+        let unfinished = Some((sessions, host.to_owned()));
+        Stream { unfinished, incoming: Protection::Clear, ..self }
+    }
+
+    pub(crate) fn tcp(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        self.protocol
+    }
+
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// Bytes of records that the transport has not taken.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.out.len() as u64
+    }
+
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.out.is_empty() {
+            let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &self.out))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.out.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn push(&mut self, content: Content, data: &[u8]) {
+        let mut record = Vec::with_capacity(data.len() + 64);
+        let protection = Protection::Sealed(self.version);
+        record::write(&mut record, self.version, protection, content, std::iter::once(data));
+        self.out.extend_from_slice(&record);
+    }
+
+    /// Makes records of `data`. A client of TLS 1.0 splits off the first byte, so that nobody can choose what the rest is
+    /// chained to (Chrome 16, Firefox 10: CVE-2011-3389); Apache's OpenSSL was told not to (`SSL_OP_ALL`).
+    fn push_application(&mut self, data: &[u8]) {
+        let now = world::now();
+        let splits = self.version == Version::Tls10 && self.side == Side::Client && data.len() > 1;
+        let (first, mut rest) = data.split_at(usize::from(splits));
+        if splits {
+            self.push(Content::Application, first);
+        }
+        while !rest.is_empty() {
+            let (record, later) = rest.split_at(self.sizer.limit(now).min(rest.len()));
+            self.push(Content::Application, record);
+            self.sizer.wrote(now);
+            rest = later;
+        }
+    }
+
+    /// Takes one record from the inbox, if a whole one is there.
+    fn take_record(&mut self) -> io::Result<Option<(Content, Bytes)>> {
+        let Some(header) = self.inbox.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        let (content, length) = record::header(*header)?;
+        if self.inbox.len() < HEADER_BYTES + length {
+            return Ok(None);
+        }
+        self.inbox.advance(HEADER_BYTES);
+        let body = self.inbox.split_to(length).freeze();
+        let inner = match content {
+            Content::ChangeCipherSpec => body,
+            _ => body.slice_ref(record::content(&body, self.incoming)?),
+        };
+        Ok(Some((content, inner)))
+    }
+
+    /// Acts upon the records that have come until one has data; false once the other end has closed.
+    fn take_records(&mut self) -> io::Result<bool> {
+        while self.plain.is_empty() {
+            match self.take_record()? {
+                None => return Ok(true),
+                Some((Content::Alert, _)) => return Ok(false),
+                Some((Content::Application, data)) if self.unfinished.is_none() => {
+                    self.plain = data;
+                }
+                Some((Content::ChangeCipherSpec, _)) if self.unfinished.is_some() => {
+                    self.incoming = Protection::Sealed(self.version);
+                }
+                Some((Content::Handshake, _)) => match self.incoming {
+                    // The ticket; its Finished is behind ChangeCipherSpec.
+                    Protection::Clear => {}
+                    Protection::Sealed(_) => self.finish()?,
+                },
+                Some((content, _)) => {
+                    return Err(invalid(format!("{content:?} came at the wrong time")));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let unfinished = self.unfinished.take();
+        let (sessions, host) =
+            unfinished.ok_or_else(|| invalid("a second Finished came".to_owned()))?;
+        sessions.keep(&host);
+        Ok(())
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        loop {
+            if !this.take_records()? {
+                return Poll::Ready(Ok(()));
+            }
+            if !this.plain.is_empty() {
+                let bytes = this.plain.len().min(buf.remaining());
+                buf.put_slice(&this.plain.split_to(bytes));
+                return Poll::Ready(Ok(()));
+            }
+            let mut chunk = [0; MAX_RECORD_BYTES];
+            let mut chunk = ReadBuf::new(&mut chunk);
+            ready!(Pin::new(&mut this.tcp).poll_read(cx, &mut chunk))?;
+            if chunk.filled().is_empty() {
+                let cut = !this.inbox.is_empty();
+                let end = if cut { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) };
+                return Poll::Ready(end);
+            }
+            this.inbox.extend_from_slice(chunk.filled());
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        ready!(this.poll_drain(cx))?;
+        let mut data = Vec::with_capacity(MAX_RECORD_BYTES);
+        for part in parts {
+            let room = MAX_RECORD_BYTES - data.len();
+            data.extend_from_slice(&part[..part.len().min(room)]);
+        }
+        this.push_application(&data);
+        match this.poll_drain(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ => Poll::Ready(Ok(data.len())),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.unfinished.is_none() {
+            self.push(Content::Alert, &CLOSE_NOTIFY);
+        }
+        ready!(self.poll_drain(cx))?;
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}

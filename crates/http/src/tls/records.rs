@@ -1,0 +1,106 @@
+//! How much plaintext a server puts into one record.
+//!
+//! A receiver can use nothing of a record before its last byte is there. A large record therefore waits for several packets, and a small one
+//! costs its header and tag (29 bytes in TLS 1.2, 22 in 1.3) more often.
+
+use std::time::Duration;
+
+use units::Time;
+
+/// The most plaintext that a record can hold (RFC 8446 section 5.1).
+pub(super) const MAX_RECORD_BYTES: usize = 16_384;
+
+/// A server's rule for the size of its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Records {
+    /// At most so many bytes of plaintext in each, 16,384 at most: the protocol's maximum is the default of Apache and nginx
+    /// (`ssl_buffer_size`).
+    Fixed(usize),
+    /// Small ones first, each of which fits one packet, then larger ones, then the largest; small ones again after a pause. Cloudflare's
+    /// patch of nginx with its defaults (`ssl_dyn_rec_size_lo` 1369, `_hi` 4229, `_threshold` 40 records, `_timeout` 1 s).
+    Dynamic,
+}
+
+impl Default for Records {
+    fn default() -> Records {
+        Records::Fixed(MAX_RECORD_BYTES)
+    }
+}
+
+const SMALL_BYTES: usize = 1369;
+const MEDIUM_BYTES: usize = 4229;
+/// So many records of each of the two sizes before the next larger one.
+const THRESHOLD: u32 = 40;
+/// After a pause of this length the window may have shrunk, and it begins anew.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The records of one connection so far.
+#[derive(Debug)]
+pub(super) struct Sizer {
+    rule: Records,
+    records: u32,
+    last: Time,
+}
+
+impl Sizer {
+    pub(super) fn new(rule: Records) -> Sizer {
+        Sizer { rule, records: 0, last: Time::ZERO }
+    }
+
+    /// Whether sizes change within a connection, so that the TLS library cannot be told one.
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.rule == Records::Dynamic
+    }
+
+    /// What the next record may hold.
+    pub(super) fn limit(&mut self, now: Time) -> usize {
+        match self.rule {
+            Records::Fixed(bytes) => bytes.clamp(1, MAX_RECORD_BYTES),
+            Records::Dynamic => {
+                if now > self.last + PAUSE {
+                    self.records = 0;
+                }
+                match self.records {
+                    0..THRESHOLD => SMALL_BYTES,
+                    _ if self.records < 2 * THRESHOLD => MEDIUM_BYTES,
+                    _ => MAX_RECORD_BYTES,
+                }
+            }
+        }
+    }
+
+    /// A record was written.
+    pub(super) fn wrote(&mut self, now: Time) {
+        self.records = self.records.saturating_add(1);
+        self.last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_grow_and_begin_anew_after_a_pause() {
+        let mut sizer = Sizer::new(Records::Dynamic);
+        let mut now = Time::from_millis(5_000);
+        let mut sizes = Vec::new();
+        for _ in 0..90 {
+            sizes.push(sizer.limit(now));
+            sizer.wrote(now);
+            now += Duration::from_millis(1);
+        }
+        assert!(sizes[..40].iter().all(|size| *size == 1369));
+        assert!(sizes[40..80].iter().all(|size| *size == 4229));
+        assert!(sizes[80..].iter().all(|size| *size == 16_384));
+        assert_eq!(sizer.limit(now + Duration::from_millis(900)), 16_384);
+        assert_eq!(sizer.limit(now + Duration::from_millis(1_100)), 1369);
+    }
+
+    #[test]
+    fn a_fixed_size_stays() {
+        let mut sizer = Sizer::new(Records::Fixed(4096));
+        assert_eq!(sizer.limit(Time::ZERO), 4096);
+        assert_eq!(Sizer::new(Records::Fixed(1 << 20)).limit(Time::ZERO), MAX_RECORD_BYTES);
+    }
+}

@@ -1,0 +1,116 @@
+//! DNS over simulated links: what a lookup costs, what is asked once, what is lost.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use farlink_http::dns::{LookupError, PORT, Questions, Recursive, Resolver, Retry, Settings};
+use net::{LinkConfig, LossModel, QueueLimit};
+use units::{BitsPerSec, Time};
+use world::sim::Plan;
+
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53)), PORT);
+const FOUND: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1));
+
+/// Half of an RTT of 100 ms.
+fn link(loss: f64) -> LinkConfig {
+    let link =
+        LinkConfig::new(BitsPerSec::UNLIMITED, Duration::from_millis(50), QueueLimit::Packets(100));
+    LinkConfig { loss: LossModel::Random(loss), ..link }
+}
+
+/// Runs `ask` on the client, in front of a resolver that knows `www.example.test`.
+fn with_resolver<T: 'static, F: Future<Output = T> + 'static>(
+    loss: f64,
+    retry: Retry,
+    hit_ratio: f64,
+    ask: impl FnOnce(Resolver) -> F + 'static,
+) -> T {
+    let mut plan = Plan::new(chance::Source::new(7, 0));
+    let tcp = Arc::new(tcp::Config::default());
+    let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
+    let (up, down) = (plan.link("up", link(loss)), plan.link("down", link(0.0)));
+    plan.route(client, server, &[up]);
+    plan.route(server, client, &[down]);
+    plan.spawn(server, async move {
+        let zone = [("www.example.test".to_owned(), FOUND)].into();
+        let (think, miss) = (Duration::from_millis(1), Duration::from_millis(200));
+        Recursive { zone, think, hit_ratio, miss }.bind(SERVER).unwrap().serve().await;
+    });
+    let settings = Settings { server: SERVER, questions: Questions::AAndAaaa, retry };
+    let asked = async move { ask(Resolver::new(settings)).await };
+    plan.run(client, asked).unwrap()
+}
+
+fn millis() -> u64 {
+    world::now().since(Time::ZERO).as_millis() as u64
+}
+
+#[test]
+fn a_lookup_takes_a_round_trip_and_the_next_none() {
+    with_resolver(0.0, Retry::Chrome, 1.0, |resolver| async move {
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(millis(), 101);
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(resolver.resolve("10.9.8.7").await, Ok("10.9.8.7".parse().unwrap()));
+        assert_eq!(millis(), 101);
+        // Answers hold for five minutes.
+        world::sleep(Duration::from_secs(301)).await;
+        let before = millis();
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(millis() - before, 101);
+    });
+}
+
+#[test]
+fn what_the_resolver_does_not_hold_takes_longer_once() {
+    with_resolver(0.0, Retry::Chrome, 0.0, |resolver| async move {
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(millis(), 301);
+        world::sleep(Duration::from_secs(301)).await;
+        let before = millis();
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(millis() - before, 101);
+    });
+}
+
+#[test]
+fn two_who_ask_share_a_lookup_also_one_in_advance() {
+    with_resolver(0.0, Retry::Chrome, 1.0, |resolver| async move {
+        resolver.prefetch("www.example.test");
+        world::sleep(Duration::from_millis(60)).await;
+        let other = resolver.clone();
+        let beside = world::spawn(async move { other.resolve("www.example.test").await });
+        assert_eq!(resolver.resolve("www.example.test").await, Ok(FOUND));
+        assert_eq!(beside.await, Ok(FOUND));
+        assert_eq!(millis(), 101);
+    });
+}
+
+#[test]
+fn a_name_that_is_not_there_is_said_to_be_unknown() {
+    with_resolver(0.0, Retry::Chrome, 1.0, |resolver| async move {
+        let host = "nowhere.example.test".to_owned();
+        assert_eq!(resolver.resolve(&host).await, Err(LookupError::Unknown { host }));
+        let error = resolver.resolve(&"x".repeat(300)).await.unwrap_err();
+        assert!(matches!(error, LookupError::NotAName { .. }), "{error}");
+    });
+}
+
+#[test]
+fn lost_questions_are_asked_again() {
+    for (retry, seconds) in [(Retry::Chrome, 13), (Retry::Glibc, 10)] {
+        with_resolver(1.0, retry, 1.0, move |resolver| async move {
+            let error = resolver.resolve("www.example.test").await.unwrap_err();
+            assert!(matches!(error, LookupError::Unanswered { .. }), "{error}");
+            assert_eq!(millis(), seconds * 1_000);
+        });
+    }
+    // With a half of them lost, the first that arrives is answered.
+    let at = with_resolver(0.5, Retry::Chrome, 1.0, |resolver| async move {
+        resolver.resolve("www.example.test").await.unwrap();
+        millis()
+    });
+    assert!(at == 101 || at > 1_000, "{at}");
+}

@@ -1,0 +1,110 @@
+//! How servers send what they have: in which order, in which pieces.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::choice;
+
+choice! {
+    /// Which response sends next on a connection that several share.
+    pub enum Scheduler, "scheduler" {
+        /// One after the other, in the order of their responses.
+        Fifo = "fifo",
+        /// A piece of each, in turn.
+        RoundRobin = "round-robin",
+        /// The most urgent of eight levels first, equal ones in turn: SPDY's three bits, RFC 9218's urgency.
+        Strict = "strict",
+        /// By RFC 7540's tree of dependencies and weights.
+        Tree = "tree",
+        /// By RFC 9218: urgency, and in turn or not as `i` says.
+        Rfc9218 = "rfc9218",
+    }
+    not_yet {}
+}
+
+/// What is set at the servers' end of a connection; what is not set is as the protocol's server has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Which response sends next.
+    pub scheduler: Option<Scheduler>,
+    /// The most payload of one DATA frame, in bytes.
+    pub frame_bytes: Option<u32>,
+    /// How much may lie unsent in TCP before it takes more (`TCP_NOTSENT_LOWAT`).
+    pub unsent: Option<Unsent>,
+}
+
+/// A limit of what lies unsent in TCP, where it can no longer be reordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsent {
+    /// So many bytes.
+    Bytes(u32),
+    /// As many as the send buffer takes: Linux's default.
+    Unlimited,
+}
+
+impl Serving {
+    /// The sizes that a DATA frame may be limited to: a frame of the size that every peer takes (RFC 9113 section 4.2) at most.
+    pub const FRAME_BYTES: std::ops::RangeInclusive<u32> = 256..=16_384;
+
+    /// The limits that may be set for what lies unsent.
+    pub const UNSENT_BYTES: std::ops::RangeInclusive<u32> = 1_024..=(1 << 30);
+
+    /// Whether nothing is set.
+    pub fn is_usual(&self) -> bool {
+        *self == Serving::default()
+    }
+
+    /// The size of frames, as it is typed: `4KB`.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn parse_frame(text: &str) -> Result<u32, String> {
+        size(text, &Serving::FRAME_BYTES)
+    }
+}
+
+impl Unsent {
+    /// `16KB`, or `unlimited`.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn parse(text: &str) -> Result<Unsent, String> {
+        match text.trim() {
+            "unlimited" => Ok(Unsent::Unlimited),
+            text => match size(text, &Serving::UNSENT_BYTES) {
+                Ok(bytes) => Ok(Unsent::Bytes(bytes)),
+                Err(error) => Err(format!("{error}, or `unlimited`")),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Unsent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unsent::Bytes(bytes) => write!(f, "{bytes} B"),
+            Unsent::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+fn size(text: &str, range: &std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+    let bytes = units::parse::size_bytes(text).map_err(|error| error.to_string())?;
+    u32::try_from(bytes).ok().filter(|bytes| range.contains(bytes)).ok_or_else(|| {
+        format!("`{text}` is not from {} to {} bytes: write 4KB", range.start(), range.end())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_checked() {
+        assert_eq!(Serving::parse_frame("4KiB"), Ok(4_096));
+        assert!(Serving::parse_frame("1MB").unwrap_err().contains("256 to 16384"));
+        assert_eq!(Unsent::parse("unlimited"), Ok(Unsent::Unlimited));
+        assert_eq!(Unsent::parse("128KB"), Ok(Unsent::Bytes(128_000)));
+        assert!(Unsent::parse("0").unwrap_err().ends_with("or `unlimited`"));
+    }
+}

@@ -1,0 +1,76 @@
+//! What a scenario says of DNS, as the client and the resolver are told it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use browser::{Naming, Prefetch};
+use http_stack::dns::{PORT, Questions, Recursive, Retry, Settings};
+use page::Page;
+
+use crate::scenario::{Dns, Records, ResolverPlace, RetryRule, Scenario};
+
+/// Where the resolver is. No page has so many hosts that one of them would have this address.
+const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53));
+
+/// The resolver of a scenario that has one.
+pub(crate) struct Resolver {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Where that is in the network.
+    pub(crate) place: ResolverPlace,
+    /// What it does there.
+    pub(crate) server: Recursive,
+}
+
+impl Resolver {
+    /// That of a scenario with this page, if names are resolved by DNS.
+    pub(crate) fn of(scenario: &Scenario, page: &Page) -> Option<Resolver> {
+        let dns = scenario.resolution.dns()?;
+        let server = Recursive {
+            zone: super::hosts(page, scenario.hosting)
+                .map(|(name, at)| (name.to_ascii_lowercase(), at))
+                .collect(),
+            think: Duration::from_nanos(dns.think_ns),
+            hit_ratio: dns.hit_ratio,
+            miss: Duration::from_nanos(dns.miss_ns),
+        };
+        Some(Resolver { address: SocketAddr::new(RESOLVER, PORT), place: dns.at, server })
+    }
+
+    /// Answers from then on.
+    ///
+    /// # Errors
+    /// If it cannot listen.
+    pub(crate) fn start(self) -> std::io::Result<()> {
+        world::spawn(self.server.bind(self.address)?.serve());
+        Ok(())
+    }
+}
+
+/// How the scenario's client finds addresses.
+pub(super) fn naming(scenario: &Scenario) -> Naming {
+    let Some(Dns { ask, retry, prefetch, .. }) = scenario.resolution.dns() else {
+        return Naming::Hosts;
+    };
+    let questions = match ask {
+        Records::A => Questions::A,
+        Records::AAndAaaa => Questions::AAndAaaa,
+    };
+    let retry = match retry {
+        RetryRule::Chrome => Retry::Chrome,
+        RetryRule::Glibc => Retry::Glibc,
+    };
+    let server = SocketAddr::new(RESOLVER, PORT);
+    let prefetch = if *prefetch { Prefetch::Named } else { Prefetch::Nothing };
+    Naming::Dns { settings: Settings { server, questions, retry }, prefetch }
+}
+
+/// What a reader of results must know of it.
+pub(super) fn note(scenario: &Scenario) -> Option<String> {
+    let dns = scenario.resolution.dns()?;
+    let (think, miss) = (Duration::from_nanos(dns.think_ns), Duration::from_nanos(dns.miss_ns));
+    Some(format!(
+        "names are resolved by DNS; the resolver is a model: {think:?} an answer, {miss:?} more for the {}% of names that are not in its cache",
+        (1.0 - dns.hit_ratio) * 100.0
+    ))
+}

@@ -1,0 +1,56 @@
+//! What a scenario says of priorities and of how servers send, as HTTP is told it.
+
+use browser::Priorities;
+use http_stack::server::Acceptor;
+
+use crate::scenario::{Scenario, Scheduler, Serving, Unsent};
+
+/// The client's mapping of resource types to priorities, if it has one.
+pub(super) fn priorities(scenario: &Scenario) -> Result<Option<Priorities>, String> {
+    let Some(priorities) = &scenario.priorities else { return Ok(None) };
+    Priorities::open(&priorities.name).map(Some).map_err(|error| error.to_string())
+}
+
+/// Why the servers cannot send by what this mapping says.
+pub(super) fn contradiction(scenario: &Scenario, priorities: &Priorities) -> Option<&'static str> {
+    let is_spdy = scenario.stack.protocol.is_spdy();
+    match scenario.serving.scheduler? {
+        Scheduler::Tree if priorities.tree().is_none() => {
+            Some("this mapping says nothing of HTTP/2's tree, which scheduler tree reads")
+        }
+        Scheduler::Strict | Scheduler::Rfc9218 if !is_spdy && !priorities.has_field() => Some(
+            "with this mapping requests have no `priority` field, which schedulers strict and rfc9218 read in HTTP/2",
+        ),
+        _ => None,
+    }
+}
+
+/// Sets an acceptor as the scenario says.
+pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
+    if let Some(scheduler) = serving.scheduler.map(scheduler) {
+        acceptor.h2.scheduler = scheduler;
+        if let Some(policy) = scheduler.spdy() {
+            acceptor.spdy.policy = policy;
+        }
+    }
+    if let Some(bytes) = serving.frame_bytes {
+        acceptor.h2.chunk_bytes = bytes as usize;
+        acceptor.spdy.chunk_bytes = bytes as usize;
+    }
+    match serving.unsent {
+        Some(Unsent::Bytes(bytes)) => acceptor.notsent_lowat_bytes = Some(bytes),
+        Some(Unsent::Unlimited) => acceptor.notsent_lowat_bytes = None,
+        None => {}
+    }
+}
+
+/// The scheduler of this name.
+pub(super) fn scheduler(scheduler: Scheduler) -> http_stack::Scheduler {
+    match scheduler {
+        Scheduler::Fifo => http_stack::Scheduler::Fifo,
+        Scheduler::RoundRobin => http_stack::Scheduler::RoundRobin,
+        Scheduler::Strict => http_stack::Scheduler::Strict,
+        Scheduler::Tree => http_stack::Scheduler::Tree,
+        Scheduler::Rfc9218 => http_stack::Scheduler::Rfc9218,
+    }
+}
