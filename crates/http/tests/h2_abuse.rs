@@ -162,7 +162,7 @@ fn a_header_block_that_inflates_is_refused() {
         client.send(&head).await;
         client.send(&frame(PING, 0, 0, &[9; 8])).await;
         // 431, and the connection goes on.
-        let mut seen = Vec::new();
+        let mut seen: Vec<u8> = Vec::new();
         while !seen.windows(8).any(|eight| eight == [9; 8]) {
             let mut piece = [0; 1_000];
             let size = client.0.read(&mut piece).await.unwrap();
