@@ -9,7 +9,7 @@ pub struct ConnectionRecord {
     pub host: String,
     /// What was spoken on it: `h1`, `h2`, ...
     pub protocol: String,
-    /// `none`, `tls12`, `tls13`.
+    /// `none`, `tls12`, `tls13`, or what is modelled: `modelled tls10`.
     pub tls: String,
     /// When the first SYN left.
     pub opened_at_ns: u64,

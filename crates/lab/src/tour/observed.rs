@@ -77,7 +77,7 @@ pub(crate) struct Traffic {
 pub struct ArrivedBody {
     /// Whose: the client's number.
     pub(crate) client: u32,
-    /// Navigation start of its visit.
+    /// When the load that it belongs to began.
     pub(crate) visit_ns: u64,
     /// Index in the page.
     pub object: u32,
@@ -222,8 +222,9 @@ impl<'a> ObservedVisit<'a> {
 
     /// The bodies that arrived, in the page's order. Farlink's own loader alone tells of them.
     pub fn bodies(&self) -> Vec<&'a ArrivedBody> {
+        // In real time a load begins a little after its visit.
         let its = |body: &&ArrivedBody| {
-            (body.client, body.visit_ns) == (self.client, self.record.started_at_ns)
+            body.client == self.client && self.includes(Time::from_nanos(body.visit_ns))
         };
         let mut bodies: Vec<_> = self.journey.traffic.bodies.iter().filter(its).collect();
         bodies.sort_by_key(|body| body.object);
