@@ -24,6 +24,7 @@ mod policy;
 mod pool;
 mod priorities;
 mod thread;
+mod throttle;
 mod timeline;
 
 pub use alternatives::H3Discovery;
@@ -35,5 +36,5 @@ pub use loader::{Browser, ConnectionUse, Session, Visited};
 pub use named::UnknownName;
 pub use names::{Naming, Prefetch};
 pub use plan::{Arm, Asking, LoadPlan};
-pub use policy::Policy;
+pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
 pub use priorities::{Priorities, PrioritiesError};

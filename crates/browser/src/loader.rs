@@ -208,6 +208,9 @@ impl Visited {
     fn take_connections(&mut self, used: Vec<Used>) {
         let mut position = vec![None; used.len()];
         for (id, used) in used.into_iter().enumerate() {
+            if used.is_void {
+                continue;
+            }
             let carried = self.objects.iter().any(|o| o.connection == Some(id as u32));
             if carried || used.opened.started >= self.started {
                 position[id] = Some(self.connections.len() as u32);

@@ -28,6 +28,13 @@ pub struct Arm {
     pub blocked: bool,
 }
 
+impl Arm {
+    /// Whether one connection can carry any number of requests at once.
+    pub(crate) fn multiplexes(&self) -> bool {
+        matches!(self.protocol, Protocol::H2 | Protocol::Spdy(_) | Protocol::H3)
+    }
+}
+
 /// A page ready to be loaded.
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,

@@ -23,7 +23,7 @@ fn check(page: &Page, protocol: Protocol, visited: &Visited) {
         let ended = record.discovered_at_ns + record.phases.total_ns();
         assert!((ended..ended + 50_000_000).contains(&record.done_at_ns), "{record:?}");
     }
-    let limit = if protocol == Protocol::H1 { 6 } else { 1 };
+    let limit = if matches!(protocol, Protocol::H10 | Protocol::H1) { 6 } else { 1 };
     for host in &page.hosts {
         let most = most_at_once(visited, |name| name == host.name);
         assert!((1..=limit).contains(&most), "{most} connections to {}", host.name);

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use farlink_browser::Visited;
+use farlink_browser::{Binding, Policy, Visited};
 use http_stack::client::Protocol::{self, H1, H2};
 use http_stack::tls::Security;
 use page::{After, Estimate, Kind, Page, Priority};
@@ -310,4 +310,68 @@ fn phases_in_clear_text_have_no_tls() {
         assert!(visited.objects.iter().all(|o| o.phases.tls_ns == 0), "{name}");
         assert!(visited.objects[0].phases.connect_ns >= 100_000_000);
     }
+}
+
+#[test]
+fn a_request_may_be_bound_to_the_connection_that_was_opened_for_it() {
+    // Two images behind a document: the one takes its connection, for the other one is opened, which takes three round trips with TLS. Meanwhile
+    // the first image has come.
+    let page = page("synthetic:2x2KB");
+    let load = |binding| {
+        let policy = Policy { binding, ..policy(6, 256) };
+        let stage = Stage::serving(&page, NETWORK, H1, Security::Tls12);
+        let visited = stage.visit(browser(policy, device("zero")));
+        assert!(all_came(&visited));
+        let requests: Vec<u32> = visited.connections.iter().map(|c| c.requests).collect();
+        (requests, visited.plt.unwrap())
+    };
+    let ((late, late_plt), (early, early_plt)) = (load(Binding::Late), load(Binding::Early));
+    assert_eq!((late, early), (vec![3, 0], vec![2, 1]));
+    assert!(early_plt > late_plt + RTT, "{early_plt:?} {late_plt:?}");
+}
+
+#[test]
+fn requests_that_are_dealt_out_do_not_mind_which_connection_is_busy() {
+    let page = page("synthetic:11x2KB");
+    for (binding, most) in [(Binding::Early, 4), (Binding::Late, 8)] {
+        let policy = Policy { binding, multiplexed_per_host: 3, ..policy(6, 256) };
+        let visited = stage(&page, H2).visit(browser(policy, device("zero")));
+        assert!(all_came(&visited));
+        let requests: Vec<u32> = visited.connections.iter().map(|c| c.requests).collect();
+        assert_eq!(requests.iter().sum::<u32>(), 12);
+        assert_eq!(requests.len(), 3, "{binding:?}");
+        assert!(requests.iter().all(|n| *n <= most), "{binding:?}: {requests:?}");
+    }
+}
+
+/// The most of these that were under way at once.
+fn most_under_way<'a>(objects: impl Iterator<Item = &'a ObjectRecord>) -> usize {
+    let spans: Vec<(u64, u64)> = objects.map(|object| (taken(object), ended(object))).collect();
+    let at = |when: u64| spans.iter().filter(|(from, to)| (*from..*to).contains(&when)).count();
+    spans.iter().map(|(from, _)| at(*from)).max().unwrap_or(0)
+}
+
+#[test]
+fn images_are_held_back_where_hosts_know_no_priorities() {
+    let mut page = page("synthetic:40x2KB@5hosts");
+    // A style sheet that takes its time.
+    page.objects[1].kind = Kind::Stylesheet;
+    page.objects[1].priority = Priority::High;
+    page.objects[1].think = Estimate::measured(RTT * 5);
+    let load = |name: &str, protocol| {
+        let policy = Policy::named(name).unwrap();
+        let visited = stage(&page, protocol).visit(browser(policy, device("zero")));
+        assert!(all_came(&visited));
+        let sheet = ended(&visited.objects[1]);
+        let images = visited.objects[2..].iter();
+        let before = images.clone().filter(|image| taken(image) < sheet).count();
+        (before, most_under_way(images.filter(|image| taken(image) >= sheet)))
+    };
+    let (before, most) = load("chrome-38", H1);
+    assert!(before <= 5, "one after the other: {before}");
+    assert_eq!(most, 10);
+    let (before, most) = load("chrome", H1);
+    assert_eq!((before, most), (39, 0));
+    let (before, _) = load("chrome-38", H2);
+    assert_eq!(before, 39);
 }

@@ -2,6 +2,8 @@
 
 mod discovery;
 mod handshake;
+mod hosting;
+mod keep_alive;
 mod order;
 
 use std::ffi::OsString;
@@ -13,6 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use self::discovery::Discovery;
 pub use self::handshake::Handshake;
+pub use self::hosting::Hosting;
+pub use self::keep_alive::KeepAlive;
 pub use self::order::Order;
 
 /// The store that is meant where none is named.
@@ -228,7 +232,7 @@ pub struct How {
     #[command(flatten)]
     pub discovery: Discovery,
 
-    /// Connections to one host at a time (default: the browser's).
+    /// Connections to one host at a time, whatever the protocol (default: the browser's).
     #[arg(long, value_name = "N", help_heading = "Stack")]
     pub connections_per_host: Option<u32>,
 
@@ -253,7 +257,7 @@ pub struct How {
     #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
     pub traffic: Vec<String>,
 
-    /// The browser's policy: chrome, chrome-2013, safari-ios9.
+    /// The browser's policy: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md).
     #[arg(long, default_value = "chrome", help_heading = "Client")]
     pub browser: String,
 
@@ -281,6 +285,12 @@ pub struct How {
     /// What a server takes for a request beyond the page's own think time: 5ms.
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
+
+    #[command(flatten)]
+    pub hosting: Hosting,
+
+    #[command(flatten)]
+    pub keep_alive: KeepAlive,
 
     #[command(flatten)]
     pub order: Order,

@@ -23,7 +23,6 @@ const SETTINGS: u8 = 4;
 const PUSH_PROMISE: u8 = 5;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -110,10 +109,10 @@ fn resets_that_we_are_made_to_send_end_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
         let mut bytes = Vec::new();
+        // `:status` in a request is an error of its stream alone.
+        let malformed = [&REQUEST[..], &[0x88]].concat();
         for stream in (1..6_000).step_by(2) {
-            bytes.extend(frame(HEADERS, END_HEADERS, stream, &REQUEST));
-            // A window that moves by nothing is an error of its stream alone.
-            bytes.extend(frame(WINDOW_UPDATE, 0, stream, &[0; 4]));
+            bytes.extend(frame(HEADERS, END_STREAM | END_HEADERS, stream, &malformed));
         }
         client.send(&bytes).await;
         assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
@@ -138,11 +137,11 @@ fn a_header_block_without_end_ends_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
         let mut bytes = frame(HEADERS, 0, 1, &REQUEST);
-        // `x: yyy...`, never indexed; each in a frame of its own.
-        let mut field = vec![0x10, 1, b'x', 0x7f, 0x80, 0x7e];
-        field.resize(6 + 127 + 126 * 128, b'y');
+        // `x: yyy...`, 15,900 of them, never indexed; each in a frame of its own.
+        let mut field = vec![0x10, 1, b'x', 0x7f, 0x9d, 0x7b];
+        field.resize(6 + 15_900, b'y');
         for _ in 0..1_000 {
-            bytes.extend(frame(CONTINUATION, 0, 1, &field[..16_000]));
+            bytes.extend(frame(CONTINUATION, 0, 1, &field));
         }
         client.send(&bytes).await;
         assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
@@ -150,7 +149,7 @@ fn a_header_block_without_end_ends_the_connection() {
 }
 
 #[test]
-fn a_header_block_that_inflates_is_refused() {
+fn a_header_block_that_inflates_ends_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
         // A field of 4,000 bytes into the dynamic table, then 10,000 times one byte that stands for it.
@@ -160,16 +159,7 @@ fn a_header_block_that_inflates_is_refused() {
         block.extend([0xbe; 10_000]);
         let head = frame(HEADERS, END_STREAM | END_HEADERS, 1, &block);
         client.send(&head).await;
-        client.send(&frame(PING, 0, 0, &[9; 8])).await;
-        // 431, and the connection goes on.
-        let mut seen: Vec<u8> = Vec::new();
-        while !seen.windows(8).any(|eight| eight == [9; 8]) {
-            let mut piece = [0; 1_000];
-            let size = client.0.read(&mut piece).await.unwrap();
-            assert!(size > 0, "the connection was ended");
-            seen.extend(&piece[..size]);
-        }
-        assert!(seen.len() < 1_000);
+        assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
     });
 }
 

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn everything_in_the_catalogue_opens() {
         let catalogue = catalogue();
-        assert_eq!(catalogue.len(), 2 + 5 + 40);
+        assert_eq!(catalogue.len(), 2 + 6 + 40);
         for listed in catalogue {
             assert_eq!(open(&listed.name).unwrap().name, listed.name);
         }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod behind;
 mod connection;
 mod detail;
 mod emulated;
@@ -16,6 +17,7 @@ mod paint;
 mod radio;
 mod visit;
 
+pub use behind::waited_behind;
 pub use connection::ConnectionRecord;
 pub use detail::{RadioChange, SentAgain};
 pub use emulated::EmulationRecord;

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::Failure;
+use http_stack::tls::Security;
+use http_stack::{Failure, Priority};
 use page::{Kind, Object};
 use record::ObjectRecord;
 use tokio::sync::Notify;
@@ -13,8 +14,9 @@ use units::Time;
 
 use super::Session;
 use super::arrival::Arrival;
-use crate::plan::{LoadPlan, Reveal};
+use crate::plan::{Arm, LoadPlan, Reveal};
 use crate::pool::{Company, Found, Wish};
+use crate::throttle::{Ask, Throttle};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
@@ -25,6 +27,8 @@ pub(super) struct Load {
     /// Whether the browser's cache held each object when the visit began. What a page asks for twice
     /// in one visit was asked for twice when it was recorded.
     cached: Vec<bool>,
+    /// Who holds requests back, if the policy has it so.
+    throttle: Option<Rc<Throttle>>,
     /// A factor on each object's compute: the nuisance model's.
     compute_factors: Vec<f64>,
     /// Objects not finished: those that the load event waits for, and all.
@@ -76,6 +80,7 @@ impl Load {
             blocking: Cell::new(page.objects.iter().filter(|o| o.blocks_load).count()),
             remaining: Cell::new(page.objects.len()),
             loaded: Cell::new(None),
+            throttle: session.browser.policy.delayable.map(|limits| Rc::new(Throttle::new(limits))),
             finished: Notify::new(),
             started: now,
             session,
@@ -176,6 +181,13 @@ impl Load {
             return Ok(Arrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();
+        let _pass = match &self.throttle {
+            Some(throttle) => {
+                let level = self.plan.precedences[object].level;
+                Some(throttle.pass(ask(spec, level, arm)).await)
+            }
+            None => None,
+        };
         for attempt in 1.. {
             match self.attempt(object, &host).await? {
                 Ok(done) => return Ok(done),
@@ -199,7 +211,7 @@ impl Load {
         let precedence = self.plan.precedences[object];
         let wish = Wish { priority: precedence.level, company: company(spec) };
         let found = pool.find(host, self.plan.arm(object), wish).await?;
-        let Found { origin, arm, mut lease } = found;
+        let Found { arm, mut lease } = found;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
             t.opened = lease.opened;
@@ -207,19 +219,19 @@ impl Load {
             t.protocol = arm.protocol.name();
         });
         let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
-        let mut arrival = Arrival::new(self, object, origin.secure);
+        let mut arrival = Arrival::new(self, object, arm.security != Security::None);
         let request = &self.plan.requests[object];
         match lease.connection.fetch(request, precedence, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
-                pool.give_back(&origin, lease);
+                pool.give_back(lease);
                 if spec.cacheable {
                     self.session.cache.keep(&spec.url);
                 }
                 Ok(Ok(done))
             }
             Err(failure) => {
-                pool.discard(&origin, lease);
+                pool.discard(lease);
                 Ok(Err((failure, connection)))
             }
         }
@@ -309,4 +321,10 @@ fn company(object: &Object) -> Company {
         _ if is_safe => Company::Welcome,
         _ => Company::Unwelcome,
     }
+}
+
+/// What decides whether a request is held back.
+fn ask(object: &Object, priority: Priority, arm: Arm) -> Ask {
+    let (host, kind) = (object.host.0, object.kind);
+    Ask { host, kind, priority, is_told_priorities: arm.multiplexes() }
 }

@@ -1,7 +1,8 @@
 //! Whether a server pipelines, as a browser learns it by host.
 //!
 //! Source: Chromium 26 `net/http/http_pipelined_host_impl.cc`: one request at a time until the first response shows HTTP/1.1 with a connection
-//! that persists; any failure on a pipelined connection, or one that does not persist, is held against the host for good.
+//! that persists; any failure on a pipelined connection, or one that does not persist, is held against the host for good. What fails the first request of
+//! a connection, with nothing behind it, is not pipelining.
 
 /// What is known of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -45,9 +45,8 @@ pub(crate) struct Wish {
     pub(crate) company: Company,
 }
 
-/// A connection for a request, and which it is.
+/// A connection for a request, and how it is spoken.
 pub(crate) struct Found {
-    pub(crate) origin: Origin,
     pub(crate) arm: Arm,
     pub(crate) lease: Lease,
 }
@@ -85,14 +84,17 @@ impl Pool {
     }
 
     async fn take(self: &Rc<Self>, host: &str, arm: Arm, wish: Wish) -> Result<Found, String> {
-        let origin = Origin::new(host, arm);
+        let origin = Rc::new(Origin::new(host, arm));
         let lease = self.lease(&origin, arm, wish.priority, wish.company).await?;
-        Ok(Found { origin, arm, lease })
+        Ok(Found { arm, lease })
     }
 
     /// Whether a shared connection is open.
     fn has_session(&self, origin: &Origin) -> bool {
-        self.inner.borrow().groups.get(origin).is_some_and(|group| group.has_session())
+        let inner = self.inner.borrow();
+        let Some(group) = inner.groups.get(origin) else { return false };
+        let joined = group.joined.as_ref().and_then(|host| inner.groups.get(host));
+        joined.unwrap_or(group).has_session()
     }
 
     async fn race(
@@ -134,7 +136,7 @@ impl Pool {
                 Ok(first) => {
                     finished.close();
                     while let Ok(Ok(second)) = finished.try_recv() {
-                        self.give_back(&second.origin, second.lease);
+                        self.give_back(second.lease);
                     }
                     return Ok(first);
                 }
@@ -147,7 +149,7 @@ impl Pool {
     /// Reports what a runner has found; if nobody wants it any more it goes back to the others.
     fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<Found, String>) {
         if let Err(mpsc::error::SendError(Ok(late))) = finish.send(found) {
-            self.give_back(&late.origin, late.lease);
+            self.give_back(late.lease);
         }
     }
 

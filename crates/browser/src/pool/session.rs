@@ -1,6 +1,12 @@
 //! A connection that requests share.
 
+use std::time::Duration;
+
+use units::Time;
+
 use super::Lease;
+use super::group::Waiter;
+use crate::policy::IdleTimeouts;
 
 /// Whether a request bears others beside it on a pipelined connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +23,13 @@ pub(super) struct Session {
     pub(super) sharing: usize,
     /// One of them must be alone.
     is_taken: bool,
+    /// Since when there has been no request on it, if there is none.
+    since: Time,
 }
 
 impl Session {
-    pub(super) fn new(lease: Lease) -> Session {
-        Session { lease, sharing: 0, is_taken: false }
+    pub(super) fn new(lease: Lease, now: Time) -> Session {
+        Session { lease, sharing: 0, is_taken: false, since: now }
     }
 
     /// Whether a request may go on it: any request if it multiplexes, else up to `depth` at once.
@@ -38,12 +46,30 @@ impl Session {
         let connection = self.lease.connection.share()?;
         self.sharing += 1;
         self.is_taken = company == Company::Unwelcome;
-        Some(Lease { connection, id: self.lease.id, opened: self.lease.opened.take() })
+        let origin = self.lease.origin.clone();
+        Some(Lease { connection, id: self.lease.id, opened: self.lease.opened.take(), origin })
+    }
+
+    /// Lends it to one who waits. One that has given up is passed over.
+    pub(super) fn serve(&mut self, waiter: Waiter, company: Company) {
+        let (opened, since) = (self.lease.opened, self.since);
+        let Some(lease) = self.lend(company) else { return };
+        if waiter.grant.send(Ok(lease)).is_err() {
+            self.leave(since);
+            self.lease.opened = opened;
+        }
     }
 
     /// A request on it has ended.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave(&mut self, now: Time) {
         self.sharing -= 1;
         self.is_taken = false;
+        self.since = now;
+    }
+
+    /// When nobody will have used it for too long, if nobody does.
+    pub(super) fn expiry(&self, timeouts: &IdleTimeouts) -> Option<Time> {
+        let limit = timeouts.multiplexed_s.filter(|_| self.sharing == 0)?;
+        Some(self.since + Duration::from_secs(limit))
     }
 }

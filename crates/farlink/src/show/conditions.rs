@@ -101,6 +101,9 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(server.origins == Origins::Recorded, "recorded origins".to_owned());
     tell(server.workers.is_some(), format!("{} workers a host", limit(server.workers)));
     tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
+    tell(!scenario.hosting.is_apart(), "one machine".to_owned());
+    let keep_alive = scenario.keep_alive;
+    tell(!keep_alive.is_usual(), format!("keep-alive {keep_alive}"));
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());

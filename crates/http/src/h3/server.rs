@@ -8,7 +8,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ::h3::error::{ConnectionError, StreamError};
 use ::h3::server::{RequestResolver, RequestStream};
@@ -132,7 +131,6 @@ impl Incoming {
         let (connection, complete) = connecting
             .into_0rtt()
             .expect("a server can send as soon as it has a client's first flight");
-        hear_out(&connection).await;
         let local = SocketAddr::new(
             connection.local_ip().unwrap_or(self.address.ip()),
             self.address.port(),
@@ -152,15 +150,6 @@ impl Incoming {
             Err(error) if !error.is_h3_no_error() => Err(error.into()),
             _ => Ok(()),
         }
-    }
-}
-
-/// Waits until the whole ClientHello has come, which may take several packets: today's browsers' has 1.8 KB. Before that the
-/// client's limits are unknown, and quinn never wakes who waits for a stream without a limit known. Nor does it tell when
-/// they are, so this looks again and again; a ClientHello of one packet is there at once.
-async fn hear_out(connection: &quinn::Connection) {
-    while connection.handshake_data().is_none() && connection.close_reason().is_none() {
-        world::sleep(Duration::from_millis(1)).await;
     }
 }
 

@@ -83,11 +83,14 @@ impl Progress for Told {
     }
 }
 
+/// What came of a request.
+type Answered = (Told, Result<(), Failure>);
+
 /// The whole responses to all requests, in order; what breaks ends them.
 fn responses(input: &[u8], cut: usize, heads: u8) -> Vec<Told> {
     let server = Said(input.chunks(cut.max(1)).map(<[u8]>::to_vec).collect());
     let pipeline = Pipeline::new(server, SETTINGS);
-    let mut pending: Vec<Pin<Box<dyn Future<Output = (Told, Result<(), Failure>)>>>> = Vec::new();
+    let mut pending: Vec<Pin<Box<dyn Future<Output = Answered>>>> = Vec::new();
     for at in 0..REQUESTS {
         let method = if heads >> at & 1 == 1 { "HEAD" } else { "GET" };
         let request = Request::builder()

@@ -24,7 +24,7 @@ use super::NodeError;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
-use crate::scenario::{Scenario, View};
+use crate::scenario::{Hosting, Scenario, View};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
     VISIT_LIMIT, Visitor, Witness,
@@ -126,10 +126,10 @@ fn launch(
     plan: &LoadPlan,
     watched: bool,
 ) -> Launch {
-    let over_quic =
-        tour::hosts(page).zip(plan.arms()).filter(|(_, arm)| arm.protocol == Protocol::H3);
+    let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
+    let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
     let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
-    let hosts = tour::hosts(page).zip(plan.arms());
+    let hosts = hosts();
     Launch {
         chromium,
         profile,

@@ -44,7 +44,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     supervisor.send(&Prepared::Ready)?;
     let begin: Begin = supervisor.receive()?;
     let mut config = super::world_config(visitor.source(), &begin, order.detail);
-    config.hosts = tour::hosts(&ready.page).collect();
+    config.hosts = tour::hosts(&ready.page, scenario.hosting).collect();
     if order.client == scenario.clients.count {
         let at = tour::beside::address(&ready.page);
         // It has no end but the sandbox's.

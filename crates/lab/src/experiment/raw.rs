@@ -160,6 +160,8 @@ pub struct RawServer {
     pub origins: Varied,
     pub workers: Varied,
     pub service_time: Varied,
+    pub keep_alive: Varied,
+    pub hosting: Varied,
     pub scheduler: Varied,
     pub frame: Varied,
     pub unsent: Varied,

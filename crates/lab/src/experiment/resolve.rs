@@ -95,6 +95,10 @@ pub(crate) fn cells(
     grid.vary("stack.multiplexing", multiplexing, knobs("stack.multiplexing"), |s, v| {
         s.multiplexing = v;
     })?;
+    let keep_alive = &raw.server.keep_alive;
+    grid.vary("server.keep_alive", keep_alive, knobs("server.keep_alive"), |s, v| {
+        s.keep_alive = v;
+    })?;
     vary_order(&mut grid, raw, catalogue)?;
     let mut cells = grid.into_cells();
     check_networks(source, &raw.network, &mut cells, catalogue)?;
@@ -112,6 +116,8 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("server.unsent", &raw.server.unsent),
         ("client.priorities", &raw.client.priorities),
         ("transport.quic", &raw.transport.quic),
+        ("server.keep_alive", &raw.server.keep_alive),
+        ("server.hosting", &raw.server.hosting),
         ("stack.security", &raw.stack.security),
         ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
@@ -330,6 +336,7 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
     grid.vary("server.origins", &raw.origins, choice("server.origins"), |s, v| {
         s.server.origins = v;
     })?;
+    grid.vary("server.hosting", &raw.hosting, choice("server.hosting"), |s, v| s.hosting = v)?;
     grid.vary("server.workers", &raw.workers, integer("server.workers", 1..=1_000_000), |s, v| {
         s.server.workers = Some(v as u32);
     })?;

@@ -83,12 +83,13 @@ fn har_page(visit: &HarVisit<'_>) -> HarPage {
 
 /// The entries in the order in which the requests were wanted, as readers of HARs expect.
 fn entries(visit: &HarVisit<'_>) -> Vec<Entry> {
-    let mut objects: Vec<&ObjectRecord> = visit.record.objects.iter().collect();
-    objects.sort_by_key(|o| (o.discovered_at_ns, o.object));
-    objects.into_iter().map(|object| entry(visit, object)).collect()
+    let behind = record::waited_behind(&visit.record.objects);
+    let mut objects: Vec<(&ObjectRecord, u64)> = visit.record.objects.iter().zip(behind).collect();
+    objects.sort_by_key(|(o, _)| (o.discovered_at_ns, o.object));
+    objects.into_iter().map(|(object, behind)| entry(visit, object, behind)).collect()
 }
 
-fn entry(visit: &HarVisit<'_>, object: &ObjectRecord) -> Entry {
+fn entry(visit: &HarVisit<'_>, object: &ObjectRecord, behind_ns: u64) -> Entry {
     let is_cached = object.protocol == "cache";
     Entry {
         pageref: page_id(visit.record),
@@ -97,7 +98,7 @@ fn entry(visit: &HarVisit<'_>, object: &ObjectRecord) -> Entry {
         request: request(object),
         response: response(visit, object),
         cache: Cache {},
-        timings: timings(object),
+        timings: timings(object, behind_ns),
         connection: object.connection.map(|id| id.to_string()),
         priority: object.priority.clone(),
         resource_type: object.kind.to_lowercase(),
@@ -155,7 +156,7 @@ fn redirect_target(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<String
     visit.page?.objects.iter().find(waits).map(|o| o.url.clone())
 }
 
-fn timings(object: &ObjectRecord) -> Timings {
+fn timings(object: &ObjectRecord, behind_ns: u64) -> Timings {
     let Phases { blocked_ns, dns_ns, connect_ns, tls_ns, send_ns, wait_ns, receive_ns } =
         object.phases;
     let connected = connect_ns + tls_ns > 0;
@@ -168,6 +169,7 @@ fn timings(object: &ObjectRecord) -> Timings {
         send: ms(send_ns),
         wait: ms(wait_ns),
         receive: ms(receive_ns),
+        behind: (behind_ns > 0).then(|| ms(behind_ns)),
     }
 }
 
@@ -187,6 +189,7 @@ fn date(at_ns: u64) -> String {
 
 fn http_version(protocol: &str) -> &'static str {
     match protocol {
+        "h1.0" => "HTTP/1.0",
         "h1" | "h1-pipelined" => "HTTP/1.1",
         "h2" => "HTTP/2",
         "h3" => "HTTP/3",

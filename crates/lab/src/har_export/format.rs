@@ -134,4 +134,7 @@ pub(super) struct Timings {
     pub send: f64,
     pub wait: f64,
     pub receive: f64,
+    /// Of `wait`, what a response spent behind others on a pipelined connection.
+    #[serde(rename = "_behind", skip_serializing_if = "Option::is_none")]
+    pub behind: Option<f64>,
 }

@@ -43,7 +43,8 @@ struct Keys(Vec<Key>);
 impl Keys {
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
         let Scenario { page, network, client, clients, server, .. } = scenario;
-        let Scenario { nuisance, world, release, traffic, resolution, .. } = scenario;
+        let Scenario { nuisance, world, release, traffic, resolution, keep_alive, hosting, .. } =
+            scenario;
         let role = Role::Condition;
         self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
@@ -84,6 +85,12 @@ impl Keys {
         let workers = server.workers.map_or("unlimited".to_owned(), |n| n.to_string());
         self.name("server workers", role, &workers, format!("{workers} workers"));
         self.quantity("service time", Some(server.service_time_ns as f64 / 1e6), "ms");
+        self.name("hosting", role, hosting.name(), format!("hosts {hosting}"));
+        let kept = match keep_alive.is_usual() {
+            true => "usual".to_owned(),
+            false => keep_alive.to_string(),
+        };
+        self.name("keep-alive", role, &kept, format!("keep-alive {kept}"));
         self.name("nuisance", role, nuisance.name(), format!("nuisance {nuisance}"));
         self.name("world", role, world.name(), world.to_string());
         self.name("release", role, release.name(), format!("{release} packets"));

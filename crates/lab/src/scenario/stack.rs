@@ -36,6 +36,11 @@ choice! {
 }
 
 impl Protocol {
+    /// Whether requests follow each other on connections of HTTP/1.1, at some hosts at least.
+    pub const fn keeps_alive(self) -> bool {
+        matches!(self, Protocol::H1 | Protocol::H1Pipelined | Protocol::Recorded)
+    }
+
     /// Whether it is a version of SPDY.
     pub const fn is_spdy(self) -> bool {
         matches!(self, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
@@ -43,7 +48,7 @@ impl Protocol {
 
     /// Whether it is HTTP/1, which does not multiplex.
     pub const fn is_h1(self) -> bool {
-        matches!(self, Protocol::H1 | Protocol::H1Pipelined)
+        matches!(self, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined)
     }
 
     /// Whether it runs over QUIC rather than TCP.

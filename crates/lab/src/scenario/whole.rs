@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, Discovery, Multiplexing, NetworkSpec, PrioritiesRef,
-    Program, Protocol, Quic, RequestHeads, Resolution, Scheduler, Security, Server, Serving, Stack,
-    Tls, Transport,
+    BackgroundTraffic, Client, Clients, Discovery, Hosting, KeepAlive, Multiplexing, NetworkSpec,
+    Origins, PrioritiesRef, Program, Protocol, Quic, RequestHeads, Resolution, Scheduler, Security,
+    Server, Serving, Stack, Tls, Transport,
 };
 
 choice! {
@@ -102,6 +102,12 @@ pub struct Scenario {
     pub clients: Clients,
     /// Who serves it.
     pub server: Server,
+    /// How long servers keep connections of HTTP/1.1. Left out of the text where nothing is said of it.
+    #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
+    pub keep_alive: KeepAlive,
+    /// On how many machines. Left out of the text where each host has its own.
+    #[serde(default, skip_serializing_if = "Hosting::is_apart")]
+    pub hosting: Hosting,
     /// By what the client prefers one object to another; `None` is the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priorities: Option<PrioritiesRef>,
@@ -142,6 +148,8 @@ impl Scenario {
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
+            keep_alive: KeepAlive::default(),
+            hosting: Hosting::Apart,
             priorities: None,
             serving: Serving::default(),
             nuisance: Nuisance::On,
@@ -170,6 +178,23 @@ impl Scenario {
         if !protocol.is_quic() && !self.quic.is_usual() {
             return Some(
                 "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
+            );
+        }
+        if !self.hosting.is_apart() {
+            if chromium {
+                return Some(
+                    "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)",
+                );
+            }
+            if self.server.origins == Origins::Recorded {
+                return Some(
+                    "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`",
+                );
+            }
+        }
+        if !protocol.keeps_alive() && !self.keep_alive.is_usual() {
+            return Some(
+                "keep-alive is HTTP/1.1's: h1.0 keeps no connection, what multiplexes keeps its own for good; use it with h1 or h1-pipelined",
             );
         }
         if let Some(contradiction) = self.multiplexing.contradiction(protocol) {
@@ -319,6 +344,18 @@ mod tests {
         scenario.client.program = Program::Chromium;
         scenario.world = World::Emu;
         assert!(scenario.contradiction().unwrap().contains("several clients"));
+    }
+
+    #[test]
+    fn how_long_servers_keep_connections_is_a_part_of_the_text() {
+        let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
+        scenario.keep_alive = "idle=5s".parse().unwrap();
+        assert!(scenario.contradiction().unwrap().contains("keep-alive is HTTP/1.1's"));
+        scenario.stack.protocol = Protocol::H1;
+        assert_eq!(scenario.contradiction(), None);
+        let text = scenario.canonical();
+        assert!(text.contains(r#"},"keep_alive":"idle=5s","nuisance""#), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
     }
 
     #[test]

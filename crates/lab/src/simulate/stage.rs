@@ -73,11 +73,13 @@ impl Stage {
         let shared = Shared { ups, downs, server_tcp };
         let meters = Meters::default();
         let origins = tour::origins(scenario, ready, arms, source, detail);
+        for (name, address) in tour::hosts(&ready.page, scenario.hosting) {
+            plan.host(&name, address);
+        }
         for (index, (host, (listen, origin))) in ready.page.hosts.iter().zip(origins).enumerate() {
             let address = origin_address(index);
             let farther = extra_delay(scenario, host).map(|extra| (link_names(index), extra));
             let server = shared.server(&mut plan, address, &nodes, farther);
-            plan.host(&host.name, address);
             let meters = meters.clone();
             plan.spawn(server, async move {
                 origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");

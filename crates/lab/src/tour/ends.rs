@@ -7,17 +7,20 @@ use std::time::Duration;
 
 use browser::{Arm, Browser, Device, Policy, Priorities};
 use chance::{Source, Stream};
+use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
 use http_stack::tls::{Identity, Protocol};
+use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
-use proxy::{Listen, Origin, UdpPort, Workers};
+use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
 
+use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::Ready;
 use super::{multiplexing, quic, resolution, security, serving};
-use crate::scenario::{H3Discovery, Nuisance, Origins, Program, Scenario, Udp};
+use crate::scenario::{H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -53,6 +56,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     let stack = &scenario.stack;
     if let Some(limit) = stack.connections_per_host {
         policy.connections_per_host = limit as usize;
+        policy.multiplexed_per_host = limit as usize;
     }
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
@@ -94,14 +98,14 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
     ["up", "down"].map(|way| format!("origin/{host}/{way}"))
 }
 
-/// The origin servers, each with where and how it listens, in the order of the page's hosts.
+/// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all.
 pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
     detail: Detail,
-) -> impl Iterator<Item = (Listen, Rc<Origin>)> + 'a {
+) -> impl Iterator<Item = (Listen, Rc<Machine>)> + 'a {
     let factors: Rc<[f64]> = factors(scenario, ready, source.stream("origin/think")).into();
     let workers = Workers {
         count: scenario.server.workers.map(|count| count as usize),
@@ -112,8 +116,13 @@ pub(crate) fn origins<'a>(
     let spdy = multiplexing::spdy_server(&scenario.multiplexing);
     let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
+    let (keep_alive, hosting) = (scenario.keep_alive, scenario.hosting);
+    let machines = match hosting {
+        Hosting::Apart => arms,
+        Hosting::Together => &arms[..1],
+    };
     let sending = scenario.serving;
-    arms.iter().enumerate().map(move |(index, arm)| {
+    machines.iter().enumerate().map(move |(index, arm)| {
         let mut tls =
             security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
         if program == Program::Chromium {
@@ -121,6 +130,9 @@ pub(crate) fn origins<'a>(
             (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
         }
         let mut acceptor = Acceptor::with_tls(arm.security, &tls);
+        if !keep_alive.is_usual() {
+            acceptor.h1 = Rc::new(Core::new(keeping(keep_alive), Wheel::new()));
+        }
         (acceptor.h2, acceptor.spdy) = (h2, spdy);
         serving::set(&mut acceptor, sending);
         if let Protocol::Spdy(version) = arm.protocol {
@@ -135,9 +147,24 @@ pub(crate) fn origins<'a>(
                 _ => UdpPort::Closed,
             },
         };
-        let site = Arc::clone(&site);
-        (listen, Rc::new(Origin::new(site, index, workers, Rc::clone(&factors))))
+        let machine = match hosting {
+            Hosting::Apart => {
+                let site = Arc::clone(&site);
+                Machine::Host(Origin::new(site, index, workers, Rc::clone(&factors)))
+            }
+            Hosting::Together => {
+                Machine::Hosts(VirtualHosts::new(&ready.page, &site, workers, &factors))
+            }
+        };
+        (listen, Rc::new(machine))
     })
+}
+
+/// How HTTP/1.1's connections are kept.
+fn keeping(keep_alive: KeepAlive) -> Settings {
+    let usual = Settings::default();
+    let idle_timeout = keep_alive.idle.unwrap_or(usual.idle_timeout);
+    Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 
 /// The nuisance model's factors on each object's time, in the page's order, none of them negative: arms are paired.

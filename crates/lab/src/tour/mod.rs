@@ -10,6 +10,7 @@ mod catalogue;
 mod ends;
 mod library;
 mod limits;
+mod machine;
 mod multiplexing;
 mod networks;
 mod observed;
@@ -48,7 +49,7 @@ pub(crate) use self::ready::Ready;
 pub(crate) use self::resolution::Resolver;
 pub(crate) use self::security::client_tls;
 pub(crate) use self::visitor::{Visitor, radio_name};
-use crate::scenario::{Scenario, Tcp, View};
+use crate::scenario::{Hosting, Scenario, Tcp, View};
 
 /// How long a page may take before its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
@@ -101,8 +102,16 @@ pub(crate) fn tour(
 }
 
 /// Names and addresses of a page's servers.
-pub(crate) fn hosts(page: &Page) -> impl Iterator<Item = (String, IpAddr)> {
-    page.hosts.iter().enumerate().map(|(index, host)| (host.name.clone(), origin_address(index)))
+pub(crate) fn hosts(
+    page: &Page,
+    hosting: Hosting,
+) -> impl Iterator<Item = (String, IpAddr)> + use<'_> {
+    let machine = move |index: usize| match hosting {
+        Hosting::Apart => index,
+        Hosting::Together => 0,
+    };
+    let hosts = page.hosts.iter().enumerate();
+    hosts.map(move |(index, host)| (host.name.clone(), origin_address(machine(index))))
 }
 
 /// How long after the world a journey begins, drawn for it.

@@ -176,8 +176,10 @@ impl Observed {
     ) -> Observed {
         let beside = (!scenario.traffic.is_none())
             .then(|| (super::TRAFFIC_HOST.to_owned(), super::TRAFFIC_SERVER));
-        let hosts = super::hosts(page).chain(beside).map(|(name, address)| (address, name));
-        let hosts = hosts.collect();
+        let hosts = super::hosts(page, scenario.hosting).chain(beside);
+        let hosts: Vec<_> = hosts.map(|(name, address)| (address, name)).collect();
+        // Of several at one address the first gives it its name.
+        let hosts = hosts.into_iter().rev().collect();
         Observed { scenario, seed, result, hosts, traffic }
     }
 

@@ -27,7 +27,9 @@ impl Resolver {
     pub(crate) fn of(scenario: &Scenario, page: &Page) -> Option<Resolver> {
         let dns = scenario.resolution.dns()?;
         let server = Recursive {
-            zone: super::hosts(page).map(|(name, at)| (name.to_ascii_lowercase(), at)).collect(),
+            zone: super::hosts(page, scenario.hosting)
+                .map(|(name, at)| (name.to_ascii_lowercase(), at))
+                .collect(),
             think: Duration::from_nanos(dns.think_ns),
             hit_ratio: dns.hit_ratio,
             miss: Duration::from_nanos(dns.miss_ns),

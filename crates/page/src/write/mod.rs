@@ -147,7 +147,11 @@ mod tests {
             let page = crate::open(&listed.name).unwrap();
             let target = scratch.0.join(listed.name.replace(':', "-"));
             let written = write(&page, &target, Existing::Keep).unwrap();
-            assert_eq!(written.notes, [""; 0], "{}", listed.name);
+            // The study printed its requests' addresses with their middles left out (`/...`): no such file names a page's object.
+            let printed = listed.name == "cardaci2015-wikipedia";
+            let kept = |note: &&String| !(printed && note.starts_with("renamed: "));
+            let notes: Vec<_> = written.notes.iter().filter(kept).collect();
+            assert_eq!(notes, [""; 0], "{}", listed.name);
             assert_eq!((written.files, written.bytes), (listed.requests, listed.body_bytes));
             assert_eq!(files_below(&target).len(), listed.requests + 2);
             let path = target.join(PAGE_FILE);

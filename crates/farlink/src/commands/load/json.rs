@@ -88,6 +88,7 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "requests": record.objects.iter().filter(|o| o.protocol != "cache").count(),
         "requests_failed": record.objects.iter().filter(|o| o.error.is_some()).count(),
         "connections": record.connections.len(),
+        "waited_behind_ms": millis(record::waited_behind(&record.objects).iter().sum()),
         "connections_flow_limited":
             record.connections.iter().filter(|c| c.is_flow_limited()).count(),
         "request_header_bytes": record.objects.iter().map(|o| o.request_header_bytes).sum::<u64>(),

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, Discovery, KnobError, Multiplexing, NetworkSpec,
-    Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving, Spacing, Tls,
-    TrafficError, Transport, Udp, Unsent,
+    BackgroundTraffic, ChoiceError, Clients, Discovery, KeepAlive, KnobError, Multiplexing,
+    NetworkSpec, Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving,
+    Spacing, Tls, TrafficError, Transport, Udp, Unsent,
 };
 use lab::{Order, Plan};
 
@@ -36,6 +36,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
     let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
     let discovery = discovery(&load.how.discovery)?;
+    let keep_alive: KeepAlive = knobs("--keep-alive", load.how.keep_alive.keep_alive.as_deref())?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
         let mut scenario = common.clone();
@@ -51,12 +52,21 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if protocol.is_multiplexed() {
             scenario.multiplexing = multiplexing.clone();
         }
+        if protocol.keeps_alive() {
+            scenario.keep_alive = keep_alive;
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
     if load.how.quic.is_some() && !protocols.iter().any(|protocol| protocol.is_quic()) {
         return Err(Failure::bad_input("--quic turns nothing: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
+    }
+    if !keep_alive.is_usual() && !protocols.iter().any(|protocol| protocol.keeps_alive()) {
+        return Err(Failure::bad_input(
+            "--keep-alive turns nothing: no arm keeps connections of HTTP/1.1",
+        )
+        .hint("add --protocol h1 or h1-pipelined".to_owned()));
     }
     if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
         return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
@@ -112,6 +122,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
+    scenario.hosting = choice(&how.hosting.hosting)?;
     scenario.server.workers = at_least_one("--workers", how.workers)?;
     let service = units::parse::duration(&how.service_time)
         .map_err(|error| Failure::bad_input(format!("--service-time: {error}")))?;

@@ -47,6 +47,7 @@ where
         timer: core.timer(),
         waiting: Waiting::Request,
         pending: None,
+        answered: 0,
     };
     connection.timer.set(core.settings.idle_timeout);
     match connection.run(&*handler).await {
@@ -68,6 +69,8 @@ struct Connection<'c, S> {
     waiting: Waiting,
     /// A request whose body has not all arrived.
     pending: Option<Pending>,
+    /// Requests that were answered.
+    answered: u32,
 }
 
 /// What the client is given time for.
@@ -222,7 +225,10 @@ impl<S: Transport> Connection<'_, S> {
         let head = &reply.head.h1[..];
         // The prepared head ends with an empty line; a field of this connection goes before it.
         let open = &head[..head.len().saturating_sub(2)];
-        match (exchange.version, exchange.persistent) {
+        self.answered += 1;
+        let is_last = self.core.settings.requests.is_some_and(|most| self.answered >= most);
+        let persistent = exchange.persistent && !is_last;
+        match (exchange.version, persistent) {
             (Version::V11, true) => self.outbox.text(head),
             (Version::V10, true) => {
                 // RFC 9112 appendix C.2.2: HTTP/1.0 clients want to be told.
@@ -237,7 +243,7 @@ impl<S: Transport> Connection<'_, S> {
         if !exchange.bodiless && !reply.head.is_bodiless() {
             self.outbox.body(&reply.body);
         }
-        if exchange.persistent { Persistence::Persists } else { Persistence::Closes }
+        if persistent { Persistence::Persists } else { Persistence::Closes }
     }
 
     /// Refuses what the client sent, once what was answered before has left.

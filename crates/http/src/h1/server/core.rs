@@ -17,6 +17,8 @@ pub struct Settings {
     pub read_bytes: usize,
     /// How long a connection may wait for a request, and a peer neither send nor take a byte of a body.
     pub idle_timeout: Duration,
+    /// After so many requests the connection is closed; the last response says so. `None`: any number.
+    pub requests: Option<u32>,
     /// How long a head may take from its first byte to its last, however it trickles.
     pub head_timeout: Duration,
     /// How long the client may take to close after the server did (RFC 9112 section 9.6).
@@ -31,6 +33,7 @@ impl Default for Settings {
             limits: Limits::SERVER,
             read_bytes: 16 * 1024,
             idle_timeout: Duration::from_secs(75),
+            requests: None,
             head_timeout: Duration::from_secs(60),
             linger_timeout: Duration::from_secs(2),
         }

@@ -1,0 +1,219 @@
+//! Opening connections: as many as are wanted and allowed, and one more where the first is slow to come.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use http_stack::client::{self, Connection, Protocol, Stage};
+use http_stack::tls::Security;
+
+use super::group::Group;
+use super::{Inner, Lease, Origin, Pool, Used};
+use crate::plan::Arm;
+use crate::timeline::Opened;
+
+impl Pool {
+    /// Opens what is wanted and has become possible, for the most urgent first.
+    pub(super) fn open_where_waiting(self: &Rc<Self>) {
+        let mut waiting: Vec<_> = {
+            let inner = self.inner.borrow();
+            let short = |(origin, group): (&Rc<Origin>, &Group)| {
+                Some((group.shortage()?, Rc::clone(origin)))
+            };
+            inner.groups.iter().filter_map(short).collect()
+        };
+        waiting.sort();
+        for (_, origin) in waiting {
+            self.open_more(&origin);
+        }
+    }
+
+    /// Opens as many connections to `origin` as are wanted and allowed.
+    pub(super) fn open_more(self: &Rc<Self>, origin: &Rc<Origin>) {
+        loop {
+            let (id, is_first) = {
+                let mut inner = self.inner.borrow_mut();
+                let group = inner.group(origin);
+                if !group.is_short() || group.open >= group.limit {
+                    return;
+                }
+                let full = inner.total >= self.browser.policy.connections_total;
+                if full && !inner.close_an_idle_one() {
+                    return;
+                }
+                let id = inner.begin(origin);
+                let group = inner.group(origin);
+                group.begin(id);
+                (id, group.open == 1)
+            };
+            self.start(origin, id);
+            if is_first {
+                self.back_up(origin, id);
+            }
+        }
+    }
+
+    /// Starts opening the connection `id`.
+    fn start(self: &Rc<Self>, origin: &Rc<Origin>, id: u32) {
+        let (pool, origin) = (Rc::clone(self), Rc::clone(origin));
+        world::spawn(async move { pool.open(origin, id).await });
+    }
+
+    /// Opens a second connection if the first one of a group, `first`, has not reached its host in good time: its SYN may be lost. Whichever is
+    /// there first is used; the other is kept, unless the protocol multiplexes and needs but one.
+    ///
+    /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: tried again later where limits forbid it or the name is not resolved yet; not for QUIC,
+    /// and whether the protocol multiplexes is not known yet, so that the limit is that of HTTP/1.
+    fn back_up(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) {
+        let Some(patience) = self.browser.policy.backup_after() else { return };
+        if self.inner.borrow_mut().group(origin).arm.protocol == Protocol::H3 {
+            return;
+        }
+        let (pool, origin) = (Rc::downgrade(self), Rc::clone(origin));
+        world::spawn(async move {
+            loop {
+                world::sleep(patience).await;
+                let Some(pool) = pool.upgrade() else { return };
+                if pool.try_beside(&origin, first) == Beside::Settled {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn try_beside(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) -> Beside {
+        let id = {
+            let mut inner = self.inner.borrow_mut();
+            if inner.has_connected(first) || !inner.group(origin).is_wanted(first) {
+                return Beside::Settled;
+            }
+            if !inner.is_resolved(first) {
+                return Beside::NotYet;
+            }
+            let policy = &self.browser.policy;
+            let full = inner.total >= policy.connections_total;
+            if full || inner.group(origin).open >= policy.connections_per_host {
+                return Beside::NotYet;
+            }
+            let id = inner.begin(origin);
+            inner.group(origin).begin_for_anybody(id);
+            id
+        };
+        self.start(origin, id);
+        Beside::Settled
+    }
+
+    /// Opens one connection and hands it to whoever waits.
+    async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
+        let arm = self.inner.borrow_mut().group(&origin).arm;
+        let mut opened = Opened { started: world::now(), ..Opened::default() };
+        let address = self.names.address(&origin.host).await;
+        let address = address.map(|ip| SocketAddr::new(ip, arm.port));
+        opened.resolved = world::now();
+        if let Ok(address) = address
+            && self.join(&origin, id, arm, address)
+        {
+            return;
+        }
+        let result = match address {
+            Ok(address) => self.connect(&origin, arm, address, id, &mut opened).await,
+            Err(reason) => Err(reason),
+        };
+        {
+            let mut inner = self.inner.borrow_mut();
+            match result {
+                Ok(connection) => {
+                    let used = &mut inner.used[id as usize];
+                    used.local = connection.local_addr();
+                    used.opened = opened;
+                    let origin = Rc::clone(&origin);
+                    let lease = Lease { connection, id, opened: Some(opened), origin };
+                    inner.arrive(lease);
+                }
+                Err(reason) => {
+                    inner.lose(&origin, id);
+                    inner.group(&origin).fail(id, reason);
+                }
+            }
+        }
+        self.watch_idle(&origin);
+        self.open_where_waiting();
+    }
+
+    async fn connect(
+        &self,
+        origin: &Origin,
+        arm: Arm,
+        address: SocketAddr,
+        id: u32,
+        opened: &mut Opened,
+    ) -> Result<Connection, String> {
+        let opening = self.browser.opening(address, &origin.host, arm);
+        let mut stage = |stage: Stage| match stage {
+            Stage::Connected => {
+                opened.connected = world::now();
+                self.inner.borrow_mut().used[id as usize].has_connected = true;
+            }
+            Stage::Secured => opened.secured = world::now(),
+        };
+        let connection = client::open(opening, &mut stage)
+            .await
+            .map_err(|error| format!("failed to connect to {}: {error}", origin.host))?;
+        let cost = self.browser.device.connection(origin.secure);
+        let done = self.network_thread.queue(world::now(), cost);
+        if done > world::now() {
+            world::sleep_until(done).await;
+        }
+        opened.secured = done;
+        if arm.security == Security::None {
+            opened.connected = done;
+        }
+        Ok(connection)
+    }
+}
+
+/// What became of the attempt to open a second connection.
+#[derive(PartialEq, Eq)]
+enum Beside {
+    /// It is coming, or not needed any more.
+    Settled,
+    /// It is too early, or a limit forbids it.
+    NotYet,
+}
+
+impl Inner {
+    /// Counts a connection as coming.
+    fn begin(&mut self, origin: &Rc<Origin>) -> u32 {
+        self.total += 1;
+        let arm = self.group(origin).arm;
+        let opened = Opened { started: world::now(), ..Opened::default() };
+        self.used.push(Used {
+            host: origin.host.clone(),
+            arm,
+            local: None,
+            opened,
+            address: None,
+            is_void: false,
+            has_connected: false,
+            closed: None,
+            requests: 0,
+        });
+        (self.used.len() - 1) as u32
+    }
+
+    fn is_resolved(&self, id: u32) -> bool {
+        self.used[id as usize].address.is_some()
+    }
+
+    fn has_connected(&self, id: u32) -> bool {
+        let used = &self.used[id as usize];
+        used.has_connected || used.closed.is_some() || used.is_void
+    }
+
+    /// A connection has come. What is of no use is closed.
+    fn arrive(&mut self, lease: Lease) {
+        let origin = Rc::clone(&lease.origin);
+        if let Some(surplus) = self.group(&origin).arrive(lease, world::now()) {
+            self.lose(&origin, surplus.id);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Requests that are held back for the sake of others: Chromium's resource scheduler of 2014.
+//!
+//! Images and the like are *delayable* where their host cannot be told priorities (HTTP/1): at most so many are in flight, of all and of one host,
+//! and before the document's `<body>` hardly any, so that style sheets and scripts of its head have the line to themselves.
+//!
+//! Source: Chromium 38 `content/browser/loader/resource_scheduler.cc`, `ShouldStartRequest`. A page's graph does not say where the body begins:
+//! it is taken to begin when for the first time an image is wanted, or a request ends, and no style sheet or script is in flight.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use http_stack::Priority;
+use page::Kind;
+use tokio::sync::oneshot;
+
+use crate::policy::Delayable;
+
+/// What is known of a request before it is started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) host: u32,
+    pub(crate) kind: Kind,
+    pub(crate) priority: Priority,
+    /// Whether the host orders responses by priority itself: it is told them, and nothing is held back from it.
+    pub(crate) is_told_priorities: bool,
+}
+
+impl Ask {
+    /// Chromium: below `net::LOW`.
+    fn is_delayable(&self) -> bool {
+        self.priority > Priority::Medium && !self.is_told_priorities
+    }
+
+    /// Whether the parser or rendering waits for it.
+    fn is_of_head(&self) -> bool {
+        matches!(self.kind, Kind::Stylesheet | Kind::Script) && !self.is_delayable()
+    }
+}
+
+/// The requests of one tab.
+pub(crate) struct Throttle(RefCell<State>);
+
+struct State {
+    limits: Delayable,
+    delayable: usize,
+    others: usize,
+    /// Of the others, style sheets and scripts.
+    of_head: usize,
+    by_host: BTreeMap<u32, usize>,
+    has_body: bool,
+    asked: u64,
+    /// Who is held back, the most urgent and then the longest waiting first.
+    held: BTreeMap<(Priority, u64), (Ask, oneshot::Sender<()>)>,
+}
+
+/// Whether a delayable request may start.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Starts,
+    /// Its host has enough to do.
+    HostIsBusy,
+    /// None may.
+    Held,
+}
+
+/// A request that was let through. It is over when this is dropped.
+pub(crate) struct Pass {
+    throttle: Rc<Throttle>,
+    ask: Ask,
+}
+
+impl Throttle {
+    pub(crate) fn new(limits: Delayable) -> Throttle {
+        Throttle(RefCell::new(State {
+            limits,
+            delayable: 0,
+            others: 0,
+            of_head: 0,
+            by_host: BTreeMap::new(),
+            has_body: false,
+            asked: 0,
+            held: BTreeMap::new(),
+        }))
+    }
+
+    /// Waits until the request may start.
+    pub(crate) async fn pass(self: &Rc<Self>, ask: Ask) -> Pass {
+        let held = self.0.borrow_mut().ask(ask);
+        if let Some(let_through) = held {
+            let_through.await.expect("a tab does not go before its requests");
+        }
+        Pass { throttle: Rc::clone(self), ask }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.throttle.0.borrow_mut().end(self.ask);
+    }
+}
+
+impl State {
+    /// Starts a request, or holds it back until what it gets is told.
+    fn ask(&mut self, ask: Ask) -> Option<oneshot::Receiver<()>> {
+        self.asked += 1;
+        if ask.is_delayable() {
+            self.has_body |= self.of_head == 0;
+        }
+        if !ask.is_delayable() || self.verdict(ask) == Verdict::Starts {
+            self.start(ask);
+            return None;
+        }
+        let (tell, told) = oneshot::channel();
+        self.held.insert((ask.priority, self.asked), (ask, tell));
+        Some(told)
+    }
+
+    fn verdict(&self, ask: Ask) -> Verdict {
+        let at_host = self.by_host.get(&ask.host).copied().unwrap_or_default();
+        if self.delayable >= self.limits.in_all {
+            return Verdict::Held;
+        }
+        if at_host >= self.limits.per_host {
+            return Verdict::HostIsBusy;
+        }
+        // Beside the document one other request is enough.
+        let is_crowded = self.others > 1 || self.delayable >= self.limits.in_head;
+        if !self.has_body && is_crowded { Verdict::Held } else { Verdict::Starts }
+    }
+
+    fn start(&mut self, ask: Ask) {
+        *self.by_host.entry(ask.host).or_default() += 1;
+        self.of_head += usize::from(ask.is_of_head());
+        match ask.is_delayable() {
+            true => self.delayable += 1,
+            false => self.others += 1,
+        }
+    }
+
+    fn end(&mut self, ask: Ask) {
+        if let Some(count) = self.by_host.get_mut(&ask.host) {
+            *count -= 1;
+        }
+        self.of_head -= usize::from(ask.is_of_head());
+        match ask.is_delayable() {
+            true => self.delayable -= 1,
+            false => self.others -= 1,
+        }
+        self.has_body |= self.of_head == 0 && ask.is_of_head();
+        self.start_held();
+    }
+
+    /// Starts who may, the most urgent first.
+    fn start_held(&mut self) {
+        let turns: Vec<_> = self.held.keys().copied().collect();
+        for turn in turns {
+            match self.verdict(self.held[&turn].0) {
+                Verdict::Held => return,
+                Verdict::HostIsBusy => {}
+                Verdict::Starts => {
+                    let (ask, tell) = self.held.remove(&turn).expect("it was there");
+                    // Who has given up is passed over.
+                    if tell.send(()).is_ok() {
+                        self.start(ask);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Delayable = Delayable { in_all: 10, per_host: 6, in_head: 1 };
+
+    fn ask(host: u32, kind: Kind, priority: Priority) -> Ask {
+        Ask { host, kind, priority, is_told_priorities: false }
+    }
+
+    fn image(host: u32) -> Ask {
+        ask(host, Kind::Image, Priority::Low)
+    }
+
+    type Told = oneshot::Receiver<()>;
+
+    /// How many of so many images start at once, and those that do not.
+    fn starting(state: &mut State, hosts: u32, images: u32) -> (usize, Vec<Told>) {
+        let before = state.delayable;
+        let held = (0..images).filter_map(|index| state.ask(image(index % hosts))).collect();
+        (state.delayable - before, held)
+    }
+
+    fn state() -> State {
+        Throttle::new(LIMITS).0.into_inner()
+    }
+
+    #[test]
+    fn images_are_limited_by_host_and_in_all() {
+        assert_eq!(starting(&mut state(), 1, 20).0, 6);
+        assert_eq!(starting(&mut state(), 2, 20).0, 10);
+        let mut state = state();
+        let told = Ask { is_told_priorities: true, ..image(0) };
+        for _ in 0..30 {
+            assert!(state.ask(told).is_none());
+        }
+        assert_eq!((state.delayable, state.others), (0, 30));
+    }
+
+    #[test]
+    fn the_head_comes_first() {
+        let mut state = state();
+        let document = ask(0, Kind::Document, Priority::Highest);
+        let sheet = ask(0, Kind::Stylesheet, Priority::High);
+        let script = ask(0, Kind::Script, Priority::Medium);
+        for asked in [document, sheet, script] {
+            assert!(state.ask(asked).is_none());
+        }
+        let (started, _held) = starting(&mut state, 1, 4);
+        assert_eq!(started, 0, "the document and two more are in flight");
+        state.end(sheet);
+        assert_eq!(state.delayable, 0, "and one more");
+        state.end(document);
+        assert_eq!(state.delayable, 1, "beside a script alone");
+        state.end(script);
+        assert_eq!(state.delayable, 4, "the body has begun");
+        assert!(state.ask(script).is_none());
+        assert_eq!(starting(&mut state, 2, 1).0, 1, "a late script holds back nobody");
+    }
+
+    #[test]
+    fn who_is_held_back_starts_when_another_has_ended() {
+        let mut state = state();
+        let (started, mut held) = starting(&mut state, 1, 9);
+        assert_eq!((started, held.len()), (6, 3));
+        // The first of those has given up.
+        drop(held.remove(0));
+        state.end(image(0));
+        assert_eq!((state.delayable, state.held.len()), (6, 1));
+        assert_eq!((held[0].try_recv(), held[1].try_recv().is_ok()), (Ok(()), false));
+    }
+}

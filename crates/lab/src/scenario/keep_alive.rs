@@ -1,0 +1,118 @@
+//! How long origins keep a connection of HTTP/1.1 open, and for how many requests.
+//!
+//! A server that closes first sends its FIN late, into a radio that has come to rest; one that answers few requests on a connection makes
+//! browsers open new ones, and tells those that pipeline that it cannot be trusted with it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use units::parse;
+
+use super::knobs::{self, KnobError, KnobProblem, Knobs};
+
+/// `idle=5s,requests=100`. What is not said is as servers here have it: 75 s (nginx's `keepalive_timeout`), and any number of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// An idle connection is closed after so long.
+    pub idle: Option<Duration>,
+    /// A connection is closed after so many requests.
+    pub requests: Option<u32>,
+}
+
+/// Servers' timers are coarse: 0.2 s are nothing to a second.
+const LEAST_IDLE: Duration = Duration::from_secs(1);
+const MOST_IDLE: Duration = Duration::from_secs(3600);
+
+impl KeepAlive {
+    /// Whether all is as servers here have it.
+    pub fn is_usual(&self) -> bool {
+        *self == KeepAlive::default()
+    }
+}
+
+impl Knobs for KeepAlive {
+    const ONE: &'static str = "knob of keep-alive";
+    const ALL: &'static str = "idle and requests";
+
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
+        match knob {
+            "idle" => {
+                let span = parse::duration(value).ok();
+                let span = span.filter(|span| (LEAST_IDLE..=MOST_IDLE).contains(span));
+                self.idle = Some(span.ok_or(KnobProblem::Expected("a time from 1s to 1h"))?);
+            }
+            "requests" => {
+                let number = value.parse().ok().filter(|number| *number > 0);
+                let number = number.ok_or(KnobProblem::Expected("a number from 1 on"))?;
+                self.requests = Some(number);
+            }
+            _ => return Err(KnobProblem::Unknown),
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for KeepAlive {
+    type Err = KnobError;
+
+    fn from_str(text: &str) -> Result<KeepAlive, KnobError> {
+        knobs::parse(text)
+    }
+}
+
+impl fmt::Display for KeepAlive {
+    /// As it is read; nothing where all is usual.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let idle = self.idle.map(|span| match span.subsec_nanos() {
+            0 => format!("idle={}s", span.as_secs()),
+            _ => format!("idle={}ns", span.as_nanos()),
+        });
+        let requests = self.requests.map(|number| format!("requests={number}"));
+        f.write_str(&knobs::list([idle, requests]))
+    }
+}
+
+impl Serialize for KeepAlive {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeepAlive {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<KeepAlive, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["", "idle=5s", "requests=100", "idle=1500ms,requests=1"] {
+            let read: KeepAlive = text.parse().unwrap();
+            assert_eq!(read.to_string().parse(), Ok(read), "{text}");
+            assert_eq!(read.is_usual(), text.is_empty());
+        }
+        let read: KeepAlive = " requests = 7 , idle = 1min".parse().unwrap();
+        assert_eq!(read.to_string(), "idle=60s,requests=7");
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for (text, says) in [
+            ("idle", "from 1s to 1h"),
+            ("idle=5", "from 1s to 1h"),
+            ("idle=1ms", "from 1s to 1h"),
+            ("requests=0", "from 1 on"),
+            ("idle=5s,idle=6s", "set twice"),
+            ("close=yes", "there are idle and requests"),
+        ] {
+            let error = text.parse::<KeepAlive>().unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
