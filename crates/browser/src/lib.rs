@@ -32,7 +32,7 @@ pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
 pub use heads::{Heads, Typical};
-pub use loader::{Browser, ConnectionUse, Session, Visited};
+pub use loader::{Browser, ConnectionUse, Pushes, Session, Visited};
 pub use named::UnknownName;
 pub use names::{Naming, Prefetch};
 pub use plan::{Arm, Asking, LoadPlan};

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_stack::Wanted;
 use http_stack::client::Opening;
 use http_stack::h2::Shape;
 use http_stack::tls::{ClientSessions, Security};
@@ -49,6 +50,17 @@ pub struct Browser {
     pub(crate) alternatives: Alternatives,
     /// Where it keeps the digests of what arrives, if somebody wants them.
     pub(crate) bodies: Option<Rc<Bodies>>,
+    pushes: Pushes,
+}
+
+/// What a browser does with responses that a server pushes over HTTP/2 or SPDY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pushes {
+    /// It tells servers to push nothing, as Chrome since version 106.
+    #[default]
+    Refused,
+    /// It takes what its cache does not hold, and asks for what it took no more.
+    Taken,
 }
 
 impl Browser {
@@ -66,6 +78,7 @@ impl Browser {
             discovery: H3Discovery::Straight,
             alternatives: Alternatives::default(),
             bodies: None,
+            pushes: Pushes::Refused,
         }
     }
 
@@ -98,6 +111,12 @@ impl Browser {
         Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
     }
 
+    /// The same browser, which does this with pushed responses.
+    #[must_use]
+    pub fn with_pushes(self, pushes: Pushes) -> Browser {
+        Browser { pushes, ..self }
+    }
+
     /// The same browser with HTTP/3 set so.
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
@@ -120,6 +139,12 @@ impl Browser {
     #[must_use]
     pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
         Browser { bodies: Some(bodies), ..self }
+    }
+
+    /// What of a server's pushes it takes, with this in its cache.
+    pub(crate) fn wanted(&self, cache: &Rc<Cache>) -> Option<Wanted> {
+        let cache = Rc::clone(cache);
+        (self.pushes == Pushes::Taken).then(|| Wanted::new(move |uri| !cache.holds_either(uri)))
     }
 
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
@@ -184,8 +209,9 @@ impl Session {
     pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
         let network_thread = Rc::new(Thread::default());
         let names = Rc::new(Names::new(browser.naming));
-        let (known, thread) = (Rc::clone(&names), Rc::clone(&network_thread));
-        let pool = Rc::new(Pool::new(Rc::clone(&browser), known, thread));
+        let (known, stored) = (Rc::clone(&names), Rc::clone(&cache));
+        let pool = Pool::new(Rc::clone(&browser), known, stored, Rc::clone(&network_thread));
+        let pool = Rc::new(pool);
         Session { browser, pool, cache, names, main_thread: Thread::default(), network_thread }
     }
 

@@ -33,6 +33,7 @@ use self::discovery::Attempts;
 pub(crate) use self::discovery::{Carrier, Found, Wish};
 use self::group::{Group, Supply, Waiter};
 pub(crate) use self::session::Company;
+use crate::cache::Cache;
 use crate::loader::Browser;
 use crate::names::Names;
 use crate::plan::Arm;
@@ -78,6 +79,7 @@ pub(crate) struct Lease {
 pub(crate) struct Pool {
     browser: Rc<Browser>,
     names: Rc<Names>,
+    cache: Rc<Cache>,
     network_thread: Rc<Thread>,
     inner: RefCell<Inner>,
     attempts: Attempts,
@@ -93,9 +95,14 @@ struct Inner {
 }
 
 impl Pool {
-    pub(crate) fn new(browser: Rc<Browser>, names: Rc<Names>, network_thread: Rc<Thread>) -> Pool {
+    pub(crate) fn new(
+        browser: Rc<Browser>,
+        names: Rc<Names>,
+        cache: Rc<Cache>,
+        network_thread: Rc<Thread>,
+    ) -> Pool {
         let (inner, attempts) = (RefCell::default(), Attempts::default());
-        Pool { browser, names, network_thread, inner, attempts }
+        Pool { browser, names, cache, network_thread, inner, attempts }
     }
 
     /// A connection for one request; waits for one if it must.

@@ -11,7 +11,7 @@ use world::TcpStream;
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream, Version};
-use crate::{Failure, Precedence, Progress, h1, h2, h3, spdy};
+use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Opening {
     pub spdy: spdy::Config,
     /// HTTP/3's settings.
     pub h3: h3::settings::Client,
+    /// Which pushed responses of HTTP/2 and SPDY are wanted; without, they are refused.
+    pub wanted: Option<Wanted>,
 }
 
 impl Opening {
@@ -52,6 +54,7 @@ impl Opening {
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
             h3: h3::settings::Client::default(),
+            wanted: None,
         }
     }
 
@@ -125,8 +128,19 @@ pub async fn open(
     if opening.protocol == Protocol::H3 {
         return open_quic(&opening, observe).await;
     }
-    let Opening { address, host, security, protocol, pipelined, sessions, h1, h2, spdy, .. } =
-        opening;
+    let Opening {
+        address,
+        host,
+        security,
+        protocol,
+        pipelined,
+        sessions,
+        h1,
+        h2,
+        spdy,
+        wanted,
+        ..
+    } = opening;
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
@@ -158,13 +172,14 @@ pub async fn open(
         }
         Protocol::H2 => {
             let local = stream.local_addr().ok();
-            let (handle, driver) = h2::connect(stream, &h2).await.map_err(OpenError::Begin)?;
+            let (handle, driver) =
+                h2::connect_wanting(stream, &h2, wanted).await.map_err(OpenError::Begin)?;
             drop(world::spawn(driver));
             Connection::H2 { handle, local }
         }
         Protocol::Spdy(version) => {
             let local = stream.local_addr().ok();
-            let (handle, driver) = spdy::connect(stream, version, spdy);
+            let (handle, driver) = spdy::connect_wanting(stream, version, spdy, wanted);
             drop(world::spawn(driver));
             Connection::Spdy { handle, local }
         }

@@ -13,6 +13,7 @@ pub mod h1;
 pub mod h2;
 pub mod h3;
 pub mod message;
+mod push;
 pub mod schedule;
 pub mod server;
 pub mod spdy;
@@ -21,6 +22,7 @@ mod transport;
 pub mod wheel;
 
 pub use message::{Failure, Precedence, Priority, Progress};
+pub use push::{Promises, Wanted};
 pub use schedule::Scheduler;
-pub use server::{Answer, Handler, Head, Reply, RequestHead};
+pub use server::{Answer, Handler, Head, Push, Reply, RequestHead};
 pub use transport::Transport;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
+use crate::Priority;
 use crate::h1::codec::encode::response_head;
 
 pub use crate::acceptor::{Acceptor, Served};
@@ -28,6 +29,21 @@ pub struct RequestHead<'a> {
 pub trait Handler: 'static {
     /// Called when a request, body included, has arrived.
     fn handle(&self, request: RequestHead<'_>) -> Answer;
+
+    /// What is pushed with the answer to `request`, in this order, where protocol and client take pushed responses.
+    /// Called before [`Handler::handle`] for the same request.
+    fn pushes(&self, _request: RequestHead<'_>) -> Vec<Push> {
+        Vec::new()
+    }
+}
+
+/// A response that is sent without having been asked for: to a GET for a path of the same authority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Path and query.
+    pub path: String,
+    /// How urgent it is: the server's own view, for want of the client's.
+    pub priority: Priority,
 }
 
 /// An answer, now or later.

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::scenario::Scheduler;
+use crate::scenario::{Push, Scheduler};
 use crate::store::{JourneyRow, RunId, Store, StoreError, VisitRow};
 
 /// Failed to write the table.
@@ -45,6 +45,7 @@ struct Row<'a> {
     scheduler: Option<&'a str>,
     frame_bytes: Option<u32>,
     unsent: Option<String>,
+    push: Option<&'a str>,
     device: &'a str,
     cpu_multiplier: f64,
     browser: &'a str,
@@ -122,6 +123,7 @@ fn row<'a>(run: RunId, journey: &'a JourneyRow, visit: &'a VisitRow) -> Row<'a> 
         scheduler: scenario.serving.scheduler.map(Scheduler::name),
         frame_bytes: scenario.serving.frame_bytes,
         unsent: scenario.serving.unsent.map(|limit| limit.to_string()),
+        push: scenario.serving.push.map(Push::name),
         device: &scenario.client.device,
         cpu_multiplier: scenario.client.cpu_multiplier,
         browser: &scenario.client.browser,

@@ -4,4 +4,4 @@
 
 pub mod origin;
 
-pub use origin::{Listen, Meters, Origin, Site, UdpPort, VirtualHosts, Workers};
+pub use origin::{Listen, Meters, Origin, PushPolicy, Site, UdpPort, VirtualHosts, Workers};

@@ -1,5 +1,6 @@
 //! The origin server: answers with a page's objects, after their think time, by a worker pool.
 
+mod push;
 mod site;
 mod virtual_hosts;
 
@@ -14,9 +15,11 @@ use std::time::Duration;
 use http_stack::h2::FlowMeter;
 use http_stack::h3;
 use http_stack::server::{self, Answer, Handler, Reply, RequestHead};
+use http_stack::{Priority, Push};
 use tokio::sync::Semaphore;
 use world::BatchSocket;
 
+pub use self::push::PushPolicy;
 pub use self::site::Site;
 pub use self::virtual_hosts::VirtualHosts;
 
@@ -40,6 +43,7 @@ pub struct Origin {
     think_factors: Rc<[f64]>,
     /// How often each repeated request was answered.
     answered: Vec<Cell<usize>>,
+    push: PushPolicy,
 }
 
 impl Origin {
@@ -52,7 +56,14 @@ impl Origin {
             workers: workers.count.map(|count| Rc::new(Semaphore::new(count))),
             service_time: workers.service_time,
             think_factors,
+            push: PushPolicy::None,
         }
+    }
+
+    /// The same, which pushes objects with their document.
+    #[must_use]
+    pub fn with_push(self, push: PushPolicy) -> Origin {
+        Origin { push, ..self }
     }
 }
 
@@ -68,6 +79,28 @@ impl Handler for Origin {
             return Answer::Ready(entry.reply.clone());
         }
         Answer::Later(Box::pin(work(self.workers.clone(), time, entry.reply.clone())))
+    }
+
+    fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {
+        let pushable = self.site.pushable();
+        let Some(pushable) = pushable.filter(|_| self.push != PushPolicy::None) else {
+            return Vec::new();
+        };
+        if !self.site.is_asked(self.host, request.method, request.target, pushable.document) {
+            return Vec::new();
+        }
+        let pushed = pushable.pushed(self.push);
+        pushed.map(|o| Push { path: o.path.clone(), priority: priority(o.priority) }).collect()
+    }
+}
+
+fn priority(priority: page::Priority) -> Priority {
+    match priority {
+        page::Priority::Highest => Priority::Highest,
+        page::Priority::High => Priority::High,
+        page::Priority::Medium => Priority::Medium,
+        page::Priority::Low => Priority::Low,
+        page::Priority::Lowest => Priority::Lowest,
     }
 }
 

@@ -84,6 +84,22 @@ pub fn pushed(version: Version, scheme: &str, host: &str, path: &str) -> Fields 
     Fields::new().with(names.host, host).with(names.path, path).with(names.scheme, scheme)
 }
 
+/// The URL that a pushed stream answers (3.3.1): scheme, host and path.
+///
+/// # Errors
+/// If the block lacks one of them.
+pub fn read_pushed(version: Version, fields: &Fields) -> Result<[&[u8]; 3], Missing> {
+    let names = names(version);
+    let find = |name: &'static str| {
+        fields.get(name).filter(|value| !value.is_empty()).ok_or(Missing(name))
+    };
+    let path = find(names.path)?;
+    if version == Version::V2 {
+        return split_url(path).map(Into::into).ok_or(Missing(names.path));
+    }
+    Ok([find(names.scheme)?, find(names.host)?, path])
+}
+
 /// What a request asks for.
 ///
 /// # Errors

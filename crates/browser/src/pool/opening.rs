@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use http_stack::client::{self, Connection, Protocol, Stage};
+use http_stack::client::{self, Connection, Opening, Protocol, Stage};
 use http_stack::tls::Security;
 
 use super::group::Group;
@@ -147,7 +147,9 @@ impl Pool {
         id: u32,
         opened: &mut Opened,
     ) -> Result<Connection, String> {
+        let wanted = self.browser.wanted(&self.cache);
         let opening = self.browser.opening(address, &origin.host, arm);
+        let opening = Opening { wanted, ..opening };
         let mut stage = |stage: Stage| match stage {
             Stage::Connected => {
                 opened.connected = world::now();

@@ -15,6 +15,11 @@ pub struct Order {
     #[arg(long, value_name = "NAME", help_heading = "Servers")]
     pub scheduler: Option<String>,
 
+    /// What servers push with a document, and the client then takes: none, css, blocking (style sheets and scripts asked for ahead of
+    /// images), all (default: none; h2 and spdy only; docs/priorities.md).
+    #[arg(long, value_name = "WHAT", help_heading = "Servers")]
+    pub push: Option<String>,
+
     /// The most payload of servers' DATA frames: 4KB (default: 16 KB less the room for a response's head).
     #[arg(long, value_name = "SIZE", help_heading = "Servers")]
     pub frame: Option<String>,

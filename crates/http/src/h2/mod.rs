@@ -5,7 +5,7 @@
 //! between TLS and h2 that counts each frame's bytes, and what h2 has no place for: PRIORITY, PRIORITY_UPDATE and
 //! the priority in HEADERS, written by the client and read by the server. Every window, table and limit is set by [`settings`].
 //!
-//! What it leaves out: server push, extended CONNECT and trailers (discarded).
+//! What it leaves out: extended CONNECT and trailers (discarded).
 //!
 //! One thing in h2 reads the machine's clock: it forgets streams that this end reset after a
 //! while. Both ends are told to remember them for ever, so that the reading decides nothing.
@@ -23,6 +23,6 @@ mod signals;
 mod singly;
 
 pub use client::dependencies::Shape;
-pub use client::{Handle, connect};
+pub use client::{Handle, connect, connect_wanting};
 pub use flow::FlowMeter;
 pub use server::serve;

@@ -60,6 +60,9 @@ impl Direction {
         frames.feed(bytes, |frame| {
             all.count(frame);
             *going_away |= frame.kind == GOAWAY;
+            if is_pushed(frame) {
+                streams.entry(frame.stream).or_default();
+            }
             if let Some(passed) = streams.get_mut(&frame.stream) {
                 passed.count(frame);
                 if passed.ended {
@@ -68,6 +71,11 @@ impl Direction {
             }
         });
     }
+}
+
+/// Whether it is the head of a pushed response, which may come before anybody watches its stream.
+fn is_pushed(frame: FrameHead) -> bool {
+    frame.kind == HEADERS && frame.stream != 0 && frame.stream % 2 == 0
 }
 
 /// The account of one connection, as one of its ends sees it.
@@ -119,8 +127,8 @@ impl Observer {
 
     /// Begins an account of `stream`, which is kept until [`Observer::forget`].
     pub fn watch(&mut self, stream: u32) {
-        self.sent.streams.insert(stream, Passed::default());
-        self.received.streams.insert(stream, Passed::default());
+        self.sent.streams.entry(stream).or_default();
+        self.received.streams.entry(stream).or_default();
     }
 
     /// Drops the account of `stream`.

@@ -10,7 +10,9 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ::spdy::{CloseReason, Config, OpenError, Role, Session, StreamId, Version};
+use ::spdy::{
+    CloseReason, Config, Event, Fields, OpenError, ResetReason, Role, Session, StreamId, Version,
+};
 use bytes::Bytes;
 use http::Request;
 
@@ -19,7 +21,7 @@ use self::inbox::{Closed, Inboxes};
 use super::fields;
 use super::wire::Wire;
 use crate::h2::gate::Gate;
-use crate::{Failure, Precedence, Progress, Transport};
+use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
 
 /// Begins SPDY on `stream`. The first of what is returned sends requests; the second drives the connection and must be
 /// spawned. It completes when the connection has ended, which this end does when the last handle is dropped.
@@ -28,10 +30,29 @@ pub fn connect<S: Transport>(
     version: Version,
     config: Config,
 ) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
+    connect_wanting(stream, version, config, None)
+}
+
+/// The same, with pushed streams that are `wanted`; if that is not given, none are.
+pub fn connect_wanting<S: Transport>(
+    stream: S,
+    version: Version,
+    config: Config,
+    wanted: Option<Wanted>,
+) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
+    let promises = wanted.map(Promises::new);
+    // As many as a server takes requests.
+    let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
+    let config = Config { streams, ..config };
     let session = Session::new(Role::Client, version, config);
     let gate = Gate::new(session.allowed_streams() as usize);
-    let state =
-        State { session, inboxes: Inboxes::default(), driver: None, heads: VecDeque::new() };
+    let state = State {
+        session,
+        inboxes: Inboxes::default(),
+        promises,
+        driver: None,
+        heads: VecDeque::new(),
+    };
     let shared = Rc::new(RefCell::new(state));
     let handle = Handle { shared: Shared(Rc::clone(&shared)), gate: gate.clone() };
     let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, gate };
@@ -42,6 +63,8 @@ pub fn connect<S: Transport>(
 struct State {
     session: Session,
     inboxes: Inboxes,
+    /// Pushed streams, if they are taken.
+    promises: Option<Promises<StreamId>>,
     driver: Option<Waker>,
     /// Where in the session's output requests' heads end.
     heads: VecDeque<u64>,
@@ -51,7 +74,23 @@ impl State {
     /// Gives each request what has come for it.
     fn deliver(&mut self) {
         while let Some(event) = self.session.poll_event() {
+            if let Event::Opened { stream, associated, fields, .. } = &event {
+                self.on_promise(*stream, *associated, fields);
+            }
             self.inboxes.deliver(event, &mut self.session);
+        }
+    }
+
+    /// Keeps a promise, or cancels it.
+    fn on_promise(&mut self, stream: StreamId, request: StreamId, fields: &Fields) {
+        let uri = fields::promised(self.session.version(), fields);
+        if let (Some(promises), Some(uri)) = (&mut self.promises, uri)
+            && promises.takes(&uri, self.inboxes.authority(request))
+        {
+            promises.keep(&uri, stream);
+            self.inboxes.open_pushed(stream);
+        } else {
+            self.session.reset(stream, ResetReason::CANCEL);
         }
     }
 
@@ -104,6 +143,11 @@ impl Handle {
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
         let precedence = precedence.into();
+        if let Some(stream) = self.claim(request) {
+            progress.admitted();
+            progress.sent(0, 0);
+            return Exchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
+        }
         let Ok(_pass) = self.gate.pass(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
@@ -111,6 +155,11 @@ impl Handle {
         let (stream, head_bytes) = self.open(request, precedence)?;
         let body_bytes = request.body().len() as u64;
         Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
+    }
+
+    /// The pushed answer to `request`, if there is one.
+    fn claim(&self, request: &Request<Bytes>) -> Option<StreamId> {
+        self.shared.0.borrow_mut().promises.as_mut()?.claim(request)
     }
 
     fn open(
@@ -131,7 +180,7 @@ impl Handle {
             let sent = state.session.send(opened.stream, body.clone(), true);
             sent.expect("a stream that was just opened takes data");
         }
-        state.inboxes.open(opened.stream);
+        state.inboxes.open(opened.stream, request.uri().authority().cloned());
         state.send_queued();
         Ok((opened.stream, opened.wire_bytes as u64))
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{Method, Request};
+use http::{Method, Request, Uri};
 
 use crate::{Failure, Reply};
 
@@ -45,6 +45,18 @@ pub(super) fn of_request(version: Version, request: &Request<Bytes>) -> Result<F
         fields.push(CONTENT_LENGTH, bytes.to_string());
     }
     Ok(fields)
+}
+
+/// The block that promises a response to a GET for `path` of `host`.
+pub(super) fn of_promise(version: Version, scheme: &str, host: &str, path: &str) -> Fields {
+    message::pushed(version, scheme, host, path)
+}
+
+/// What a pushed stream's first block promises a response to; `None` if that is no URL.
+pub(super) fn promised(version: Version, fields: &Fields) -> Option<Uri> {
+    let parts = message::read_pushed(version, fields).ok()?;
+    let [scheme, host, path] = parts.map(|part| std::str::from_utf8(part).ok());
+    Uri::builder().scheme(scheme?).authority(host?).path_and_query(path?).build().ok()
 }
 
 /// The block of a response's head.

@@ -6,7 +6,7 @@
 //! Over TLS a version is agreed on by ALPN, in clear text by the first bytes. 3 and 3.1 write the same number there: a
 //! server must be told which of them it means.
 //!
-//! What it leaves out: server push (a client refuses it), trailers and other HEADERS (discarded).
+//! What it leaves out: trailers and other HEADERS (discarded).
 
 pub mod client;
 mod fields;
@@ -15,5 +15,5 @@ mod wire;
 
 pub use ::spdy::{Compression, Config, Limits, Policy, Version};
 
-pub use self::client::{Handle, connect};
+pub use self::client::{Handle, connect, connect_wanting};
 pub use self::server::serve;

@@ -23,7 +23,7 @@ use super::fields;
 use super::wire::Wire;
 use crate::h2::FlowMeter;
 use crate::h2::flow::Flow;
-use crate::{Answer, Handler, Reply, RequestHead, Transport};
+use crate::{Answer, Handler, Precedence, Push, Reply, RequestHead, Transport};
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]
@@ -83,6 +83,16 @@ struct Exchange {
     stream: StreamId,
     /// A request for the head alone: its reply's body is not sent.
     head_only: bool,
+    origin: Origin,
+}
+
+/// How a stream came to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The client asked.
+    Asked,
+    /// It was promised.
+    Pushed,
 }
 
 struct Serving<S, H> {
@@ -171,10 +181,25 @@ impl<S: Transport, H: Handler> Serving<S, H> {
             // "If a client sends a SYN_STREAM without all of the method, host, path, scheme, and version headers, the
             // server MUST reply with a HTTP 400 Bad Request reply" (3.2.1).
             let reply = Reply::new(StatusCode::BAD_REQUEST, HeaderMap::new(), Bytes::new());
-            return self.answer(Exchange { stream, head_only: false }, reply);
+            let exchange = Exchange { stream, head_only: false, origin: Origin::Asked };
+            return self.answer(exchange, reply);
         };
-        let exchange = Exchange { stream, head_only: head.method == "HEAD" };
-        match self.handler.handle(head) {
+        let head_only = head.method == "HEAD";
+        let scheme = scheme(self.session.version(), request);
+        // "To minimize race conditions with the client, the SYN_STREAM for the pushed resources MUST be sent prior to sending any
+        // content which could allow the client to discover the pushed resource" (3.3.1).
+        let promised = promise(&mut self.session, &*self.handler, stream, head, scheme);
+        let answer = self.handler.handle(head);
+        self.work(Exchange { stream, head_only, origin: Origin::Asked }, answer);
+        for (stream, path) in promised {
+            let get = RequestHead { method: "GET", target: &path, body_bytes: 0, ..head };
+            let answer = self.handler.handle(get);
+            self.work(Exchange { stream, head_only: false, origin: Origin::Pushed }, answer);
+        }
+    }
+
+    fn work(&mut self, exchange: Exchange, answer: Answer) {
+        match answer {
             Answer::Ready(reply) => self.answer(exchange, reply),
             Answer::Later(reply) => self.pending.push(Pending { exchange, reply }),
         }
@@ -195,10 +220,14 @@ impl<S: Transport, H: Handler> Serving<S, H> {
     }
 
     fn answer(&mut self, exchange: Exchange, reply: Reply) {
-        let Exchange { stream, head_only } = exchange;
+        let Exchange { stream, head_only, origin } = exchange;
         let is_silent = head_only || reply.body.is_empty() || reply.head.is_bodiless();
         let fields = fields::of_reply(self.session.version(), &reply);
-        let mut answered = self.session.reply(stream, &fields, is_silent).map(drop);
+        let mut answered = match origin {
+            Origin::Asked => self.session.reply(stream, &fields, is_silent).map(drop),
+            // The SYN_STREAM promised; the answer is in HEADERS (3.3.1).
+            Origin::Pushed => self.session.headers(stream, &fields, is_silent).map(drop),
+        };
         if !is_silent && answered.is_ok() {
             answered = self.session.send(stream, reply.body, true);
         }
@@ -208,6 +237,31 @@ impl<S: Transport, H: Handler> Serving<S, H> {
             Err(CommandError::Fields(_)) => self.session.reset(stream, ResetReason::INTERNAL_ERROR),
         }
     }
+}
+
+/// Promises what `handler` pushes with the answer to `request` on `stream`, as far as the client takes it.
+fn promise<H: Handler>(
+    session: &mut Session,
+    handler: &H,
+    stream: StreamId,
+    request: RequestHead<'_>,
+    scheme: &str,
+) -> Vec<(StreamId, String)> {
+    let mut promised = Vec::new();
+    for Push { path, priority } in handler.pushes(request) {
+        let fields = fields::of_promise(session.version(), scheme, request.authority, &path);
+        let priority = ::spdy::Priority::new(Precedence::from(priority).spdy);
+        // A client that takes no (more) pushed streams takes none of the others.
+        let Ok(opened) = session.push(stream, &fields, priority) else { break };
+        promised.push((opened.stream, path));
+    }
+    promised
+}
+
+/// Of the request's URL.
+fn scheme(version: Version, request: &Arriving) -> &str {
+    let line = message::read_request(version, &request.fields).ok();
+    line.and_then(|line| str::from_utf8(line.scheme).ok()).unwrap_or("https")
 }
 
 fn request_head(version: Version, request: &Arriving) -> Option<RequestHead<'_>> {

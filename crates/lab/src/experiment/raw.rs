@@ -165,4 +165,5 @@ pub struct RawServer {
     pub scheduler: Varied,
     pub frame: Varied,
     pub unsent: Varied,
+    pub push: Varied,
 }

@@ -114,6 +114,7 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("server.scheduler", &raw.server.scheduler),
         ("server.frame", &raw.server.frame),
         ("server.unsent", &raw.server.unsent),
+        ("server.push", &raw.server.push),
         ("client.priorities", &raw.client.priorities),
         ("transport.quic", &raw.transport.quic),
         ("server.keep_alive", &raw.server.keep_alive),
@@ -371,6 +372,9 @@ fn vary_order(
     })?;
     grid.vary("server.scheduler", &server.scheduler, choice("server.scheduler"), |s, v| {
         s.serving.scheduler = Some(v);
+    })?;
+    grid.vary("server.push", &server.push, choice("server.push"), |s, v| {
+        s.serving.push = Some(v);
     })?;
     grid.vary("server.frame", &server.frame, frame, |s, v| s.serving.frame_bytes = Some(v))?;
     grid.vary("server.unsent", &server.unsent, unsent, |s, v| s.serving.unsent = Some(v))

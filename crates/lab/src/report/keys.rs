@@ -1,6 +1,6 @@
 //! A scenario as named properties: what is fixed, what varies, and what is being compared.
 
-use crate::scenario::{Scenario, Scheduler, Tls};
+use crate::scenario::{Push, Scenario, Scheduler, Tls};
 
 use super::number::plain;
 
@@ -146,6 +146,8 @@ impl Keys {
         self.name("priorities", role, mapping, format!("priorities {mapping}"));
         let scheduler = serving.scheduler.map_or("protocol's", Scheduler::name);
         self.name("scheduler", role, scheduler, scheduler.to_owned());
+        let push = serving.push.map_or("nothing", Push::name);
+        self.name("pushed", role, push, format!("push {push}"));
         let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
         self.name("DATA frames", role, &frame, format!("frames {frame}"));
         let unsent = serving.unsent.map_or("usual".to_owned(), |limit| limit.to_string());

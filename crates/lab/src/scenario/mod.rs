@@ -39,7 +39,7 @@ pub use priorities::PrioritiesRef;
 pub use quic::{Quic, QuicCongestion};
 pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
 pub use security::{CertificateKey, RecordSize, Resume, Security};
-pub use serving::{Scheduler, Serving, Unsent};
+pub use serving::{Push, Scheduler, Serving, Unsent};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};
 pub use whole::{Nuisance, PageRef, Release, Scenario, World};

@@ -21,15 +21,36 @@ choice! {
     not_yet {}
 }
 
+choice! {
+    /// Which objects of a document's own host are pushed with it (HTTP/2, SPDY). A client of farlink's takes them then.
+    pub enum Push, "push" {
+        /// None; the client refuses what is pushed.
+        None = "none",
+        /// Style sheets.
+        Css = "css",
+        /// What blocks rendering: style sheets, and scripts that are asked for ahead of images.
+        Blocking = "blocking",
+        /// All.
+        All = "all",
+    }
+    not_yet {}
+}
+
 /// What is set at the servers' end of a connection; what is not set is as the protocol's server has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
     /// Which response sends next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
     /// The most payload of one DATA frame, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_bytes: Option<u32>,
     /// How much may lie unsent in TCP before it takes more (`TCP_NOTSENT_LOWAT`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsent: Option<Unsent>,
+    /// What is pushed; `None` is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push: Option<Push>,
 }
 
 /// A limit of what lies unsent in TCP, where it can no longer be reordered.

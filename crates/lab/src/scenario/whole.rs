@@ -261,7 +261,7 @@ impl Scenario {
     fn order_contradiction(&self) -> Option<&'static str> {
         let protocol = self.stack.protocol;
         let (is_spdy, is_h1) = (protocol.is_spdy(), protocol.is_h1());
-        let Serving { scheduler, frame_bytes, unsent } = self.serving;
+        let Serving { scheduler, frame_bytes, unsent, push } = self.serving;
         let program = self.client.program;
         match scheduler {
             Some(_) if is_h1 => Some(
@@ -289,6 +289,12 @@ impl Scenario {
             _ if unsent.is_some() && protocol.is_quic() => Some(
                 "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
             ),
+            _ if push.is_some() && !(is_spdy || protocol == Protocol::H2) => Some(
+                "servers push over h2 and spdy alone: HTTP/1 has no push, HTTP/3 is spoken here without, and recorded hosts speak several protocols",
+            ),
+            _ if push.is_some() && program == Program::Chromium => {
+                Some("Chromium refuses pushed responses since version 106: use the client `loader`")
+            }
             _ if self.priorities.is_some() && program == Program::Chromium => Some(
                 "Chromium has its own priorities: leave the mapping out, or use the client `loader`",
             ),

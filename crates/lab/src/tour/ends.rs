@@ -76,6 +76,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         .with_h2(multiplexing::h2_client(knobs))
         .with_spdy(multiplexing::spdy_client(knobs))
         .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
+        .with_pushes(serving::pushes(scenario.serving))
         .with_h3(quic::client(scenario))
         .with_discovery(discovery)
         .with_naming(resolution::naming(scenario)))
@@ -147,13 +148,16 @@ pub(crate) fn origins<'a>(
                 _ => UdpPort::Closed,
             },
         };
+        let push = serving::push(sending);
         let machine = match hosting {
             Hosting::Apart => {
                 let site = Arc::clone(&site);
-                Machine::Host(Origin::new(site, index, workers, Rc::clone(&factors)))
+                let origin = Origin::new(site, index, workers, Rc::clone(&factors));
+                Machine::Host(origin.with_push(push))
             }
             Hosting::Together => {
-                Machine::Hosts(VirtualHosts::new(&ready.page, &site, workers, &factors))
+                let hosts = VirtualHosts::new(&ready.page, &site, workers, &factors);
+                Machine::Hosts(hosts.with_push(push))
             }
         };
         (listen, Rc::new(machine))

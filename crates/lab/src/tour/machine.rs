@@ -1,5 +1,6 @@
 //! A machine that serves hosts of a page: one of them, or all.
 
+use http_stack::Push;
 use http_stack::server::{Answer, Handler, RequestHead};
 use proxy::{Origin, VirtualHosts};
 
@@ -16,6 +17,13 @@ impl Handler for Machine {
         match self {
             Machine::Host(origin) => origin.handle(request),
             Machine::Hosts(hosts) => hosts.handle(request),
+        }
+    }
+
+    fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {
+        match self {
+            Machine::Host(origin) => origin.pushes(request),
+            Machine::Hosts(hosts) => hosts.pushes(request),
         }
     }
 }

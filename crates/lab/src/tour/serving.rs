@@ -1,9 +1,10 @@
 //! What a scenario says of priorities and of how servers send, as HTTP is told it.
 
-use browser::Priorities;
+use browser::{Priorities, Pushes};
 use http_stack::server::Acceptor;
+use proxy::PushPolicy;
 
-use crate::scenario::{Scenario, Scheduler, Serving, Unsent};
+use crate::scenario::{Push, Scenario, Scheduler, Serving, Unsent};
 
 /// The client's mapping of resource types to priorities, if it has one.
 pub(super) fn priorities(scenario: &Scenario) -> Result<Option<Priorities>, String> {
@@ -41,6 +42,24 @@ pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
         Some(Unsent::Bytes(bytes)) => acceptor.notsent_lowat_bytes = Some(bytes),
         Some(Unsent::Unlimited) => acceptor.notsent_lowat_bytes = None,
         None => {}
+    }
+}
+
+/// What servers push.
+pub(super) fn push(serving: Serving) -> PushPolicy {
+    match serving.push {
+        None | Some(Push::None) => PushPolicy::None,
+        Some(Push::Css) => PushPolicy::Stylesheets,
+        Some(Push::Blocking) => PushPolicy::Blocking,
+        Some(Push::All) => PushPolicy::All,
+    }
+}
+
+/// What the client does with it.
+pub(super) fn pushes(serving: Serving) -> Pushes {
+    match push(serving) {
+        PushPolicy::None => Pushes::Refused,
+        _ => Pushes::Taken,
     }
 }
 

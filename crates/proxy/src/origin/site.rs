@@ -11,10 +11,13 @@ use http_stack::server::{Head, Reply};
 use page::{Browsable, Content, Kind, Object, Page};
 use rustc_hash::FxHashMap;
 
+use super::push::Pushable;
+
 /// Every host of a page with its replies.
 pub struct Site {
     hosts: Vec<Host>,
     not_found: Reply,
+    pushable: Option<Pushable>,
 }
 
 /// One host: requests to the positions of their replies.
@@ -87,7 +90,7 @@ impl Site {
         let fields = header_map(&[("content-type", "text/plain")]);
         let text = Bytes::from_static(b"not on this page\n");
         let not_found = Reply::new(StatusCode::NOT_FOUND, fields, text);
-        Site { hosts, not_found }
+        Site { hosts, not_found, pushable: Pushable::of(page) }
     }
 
     pub(super) fn counters(&self, host: usize) -> Vec<Cell<usize>> {
@@ -107,6 +110,17 @@ impl Site {
         let turn = answered[position].get();
         answered[position].set(turn + 1);
         Some(&replies[turn % replies.len()])
+    }
+
+    pub(super) fn pushable(&self) -> Option<&Pushable> {
+        self.pushable.as_ref()
+    }
+
+    /// Whether a request asks for this object.
+    pub(super) fn is_asked(&self, host: usize, method: &str, target: &str, object: usize) -> bool {
+        let host = &self.hosts[host];
+        let position = host.by_request.get(&key(method, target));
+        position.is_some_and(|at| host.replies[*at].iter().any(|entry| entry.object == object))
     }
 
     pub(super) fn not_found(&self) -> Reply {

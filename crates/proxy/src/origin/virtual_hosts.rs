@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use http_stack::Push;
 use http_stack::server::{Answer, Handler, RequestHead};
 use page::Page;
 
-use super::{Origin, Site, Workers};
+use super::{Origin, PushPolicy, Site, Workers};
 
 /// Every host of a page, as one handler. They share a machine, hence its workers.
 pub struct VirtualHosts {
@@ -37,15 +38,31 @@ impl VirtualHosts {
         let by_name = names.map(|(index, host)| (host.name.to_ascii_lowercase(), index)).collect();
         VirtualHosts { origins, by_name }
     }
+
+    /// The same, which push objects with their documents.
+    #[must_use]
+    pub fn with_push(self, push: PushPolicy) -> VirtualHosts {
+        let origins = self.origins.into_iter().map(|origin| origin.with_push(push)).collect();
+        VirtualHosts { origins, ..self }
+    }
 }
 
 impl Handler for VirtualHosts {
     /// A name that is none of the page's means its document's host, so that the page can be opened by
     /// an address.
     fn handle(&self, request: RequestHead<'_>) -> Answer {
+        self.origin(request).handle(request)
+    }
+
+    fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {
+        self.origin(request).pushes(request)
+    }
+}
+
+impl VirtualHosts {
+    fn origin(&self, request: RequestHead<'_>) -> &Origin {
         let name = host_name(request.authority).to_ascii_lowercase();
-        let index = self.by_name.get(&name).copied().unwrap_or(0);
-        self.origins[index].handle(request)
+        &self.origins[self.by_name.get(&name).copied().unwrap_or(0)]
     }
 }
 

@@ -202,6 +202,7 @@ fn serving(order: &args::Order) -> Result<Serving, Failure> {
         scheduler: order.scheduler.as_deref().map(choice).transpose()?,
         frame_bytes: frame.map_err(|error| bad("--frame", error))?,
         unsent: unsent.map_err(|error| bad("--unsent", error))?,
+        push: order.push.as_deref().map(choice).transpose()?,
     })
 }
 

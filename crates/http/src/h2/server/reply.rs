@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::task::Context;
 
 use ::h2::SendStream;
-use ::h2::server::SendResponse;
+use ::h2::server::{SendPushedResponse, SendResponse};
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, HeaderValue};
@@ -13,9 +13,26 @@ use crate::Reply;
 use crate::h2::backlog::{Backlog, Waiting};
 use crate::schedule::Served;
 
-/// A stream whose request has arrived.
+/// Where a response goes.
+pub(super) enum Respond {
+    /// To a request.
+    Asked(SendResponse<Bytes>),
+    /// To a promise.
+    Pushed(SendPushedResponse<Bytes>),
+}
+
+impl Respond {
+    fn send(&mut self, head: Response<()>, silent: bool) -> Result<SendStream<Bytes>, ::h2::Error> {
+        match self {
+            Respond::Asked(respond) => respond.send_response(head, silent),
+            Respond::Pushed(respond) => respond.send_response(head, silent),
+        }
+    }
+}
+
+/// A stream whose request has arrived, or was promised an answer.
 pub(super) struct Exchange {
-    pub(super) respond: SendResponse<Bytes>,
+    pub(super) respond: Respond,
     /// A request for the head alone: its reply's body is not sent.
     pub(super) head_only: bool,
 }
@@ -31,7 +48,7 @@ impl Exchange {
     /// has given up sends nothing.
     pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
         let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
-        let stream = self.respond.send_response(head(&reply), silent).ok()?;
+        let stream = self.respond.send(head(&reply), silent).ok()?;
         (!silent).then(|| Sending { stream, left: Waiting::new(reply.body, backlog) })
     }
 }

@@ -10,16 +10,16 @@ use std::task::{Context, Poll};
 use ::h2::RecvStream;
 use ::h2::server::{Connection, SendResponse};
 use bytes::Bytes;
-use http::{Method, Request, request};
+use http::{Method, Request, Uri, request};
 
-use super::reply::{Exchange, Sending};
+use super::reply::{Exchange, Respond, Sending};
 use crate::h2::backlog::Backlog;
 use crate::h2::flow::{Flow, FlowMeter};
 use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
 use crate::h2::settings;
-use crate::schedule::{Schedule, Served, Signal, Urgency};
-use crate::{Answer, Handler, Reply, RequestHead, Transport};
+use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
+use crate::{Answer, Handler, Push, Reply, RequestHead, Transport};
 
 /// A request whose body is still arriving.
 struct Arriving {
@@ -164,17 +164,62 @@ where
         moved
     }
 
-    fn ask(&mut self, Arriving { head, body_bytes, respond, .. }: Arriving) {
+    fn ask(&mut self, Arriving { head, body_bytes, mut respond, .. }: Arriving) {
         let uri = &head.uri;
         let authority = uri.authority().map(|authority| authority.as_str());
         let host = || head.headers.get(http::header::HOST)?.to_str().ok();
-        let answer = self.handler.handle(RequestHead {
+        let request = RequestHead {
             method: head.method.as_str(),
             authority: authority.or_else(host).unwrap_or(""),
             target: uri.path_and_query().map_or("/", |target| target.as_str()),
             body_bytes,
-        });
-        let exchange = Exchange { respond, head_only: head.method == Method::HEAD };
+        };
+        let scheme = uri.scheme_str().unwrap_or("https");
+        // What is promised must be known before the answer lets the client ask for it (RFC 9113 section 8.4.1).
+        let promised = self.promise(&mut respond, request, scheme);
+        let answer = self.handler.handle(request);
+        let head_only = head.method == Method::HEAD;
+        self.work(Exchange { respond: Respond::Asked(respond), head_only }, answer);
+        for (exchange, path) in promised {
+            let answer = self.handler.handle(RequestHead {
+                method: Method::GET.as_str(),
+                target: &path,
+                body_bytes: 0,
+                ..request
+            });
+            self.work(exchange, answer);
+        }
+    }
+
+    /// Promises what the handler pushes with the answer to `request`, as far as the client takes it.
+    fn promise(
+        &mut self,
+        respond: &mut SendResponse<Bytes>,
+        request: RequestHead<'_>,
+        scheme: &str,
+    ) -> Vec<(Exchange, String)> {
+        let mut promised = Vec::new();
+        for Push { path, priority } in self.handler.pushes(request) {
+            let uri = Uri::builder().scheme(scheme).authority(request.authority);
+            let Ok(uri) = uri.path_and_query(path.as_str()).build() else { continue };
+            let mut get = Request::new(());
+            *get.uri_mut() = uri;
+            let parent = respond.stream_id().as_u32();
+            // A client that takes no pushes takes none of the others.
+            let Ok(pushed) = respond.push_request(get) else { break };
+            let stream = pushed.stream_id().as_u32();
+            // RFC 7540 section 5.3.5; RFC 9218 leaves it to the server (section 8).
+            let dependency = Dependency { parent, ..Dependency::default() };
+            let urgency = Urgency { level: priority as u8, ..Urgency::default() };
+            self.schedule.signal(stream, Signal::Dependency(dependency));
+            self.schedule.signal(stream, Signal::Field(urgency));
+            let respond = Respond::Pushed(pushed);
+            promised.push((Exchange { respond, head_only: false }, path));
+        }
+        promised
+    }
+
+    fn work(&mut self, exchange: Exchange, answer: Answer) {
         match answer {
             Answer::Ready(reply) => self.answer(exchange, reply),
             Answer::Later(reply) => self.pending.push(Pending { exchange, reply }),

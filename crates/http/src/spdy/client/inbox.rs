@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use ::spdy::{Event, Message, ResetReason, Session, SessionError, StreamId};
 use bytes::Bytes;
+use http::uri::Authority;
 
 /// Something that has come for a request.
 pub(super) enum Part {
@@ -29,6 +30,10 @@ pub(super) enum Part {
 struct Inbox {
     parts: VecDeque<Part>,
     reader: Option<Waker>,
+    /// Whom the request was for.
+    authority: Option<Authority>,
+    /// It is a pushed stream's, whose answer begins with the next HEADERS.
+    awaits_head: bool,
 }
 
 /// The inboxes of a connection.
@@ -48,8 +53,18 @@ pub(super) enum Closed {
 }
 
 impl Inboxes {
-    pub(super) fn open(&mut self, stream: StreamId) {
-        self.open.insert(stream, Inbox::default());
+    pub(super) fn open(&mut self, stream: StreamId, authority: Option<Authority>) {
+        self.open.insert(stream, Inbox { authority, ..Inbox::default() });
+    }
+
+    /// Whom the request on `stream` was for.
+    pub(super) fn authority(&self, stream: StreamId) -> Option<&str> {
+        Some(self.open.get(&stream)?.authority.as_ref()?.as_str())
+    }
+
+    /// A pushed stream was promised.
+    pub(super) fn open_pushed(&mut self, stream: StreamId) {
+        self.open.insert(stream, Inbox { awaits_head: true, ..Inbox::default() });
     }
 
     /// The request is no longer interested; gives how many bytes of data it was not told of.
@@ -83,16 +98,24 @@ impl Inboxes {
         Poll::Pending
     }
 
+    /// Whether the next HEADERS of `stream` are a pushed answer's head, which they then have been.
+    fn takes_head(&mut self, stream: StreamId) -> bool {
+        self.open.get_mut(&stream).is_some_and(|inbox| std::mem::take(&mut inbox.awaits_head))
+    }
+
     /// Puts `event` where it belongs. Data that nobody waits for is consumed.
     pub(super) fn deliver(&mut self, event: Event, session: &mut Session) {
         let (stream, part) = match event {
             Event::Sent { stream } => (stream, Part::Sent),
             Event::Replied(message) => (message.stream, Part::Head(message)),
+            Event::Headers(message) if self.takes_head(message.stream) => {
+                (message.stream, Part::Head(message))
+            }
             Event::Headers(message) => (message.stream, Part::Trailers { fin: message.fin }),
             Event::Data { stream, payload, fin } => (stream, Part::Data { payload, fin }),
             Event::Reset { stream, reason } => (stream, Part::Refused(reason)),
             Event::Broken { stream, reason } => (stream, Part::Broken(reason)),
-            // Never told: a client that allows no pushed streams refuses them.
+            // Promises are the connection's affair.
             Event::Opened { .. } => return,
             Event::Pong(_) | Event::Settings(_) | Event::GoAway { .. } => return,
             Event::Failed(error) => return self.close(Closed::Protocol(error)),

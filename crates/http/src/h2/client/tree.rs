@@ -1,0 +1,42 @@
+//! The tree of a connection's requests, and what of it is still to be said.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::dependencies::{Dependencies, Shape};
+use super::prioritised::Unsaid;
+use crate::Precedence;
+
+/// What requests are said to depend on. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Tree {
+    dependencies: Rc<RefCell<Dependencies>>,
+    pub(super) unsaid: Unsaid,
+}
+
+impl Tree {
+    pub(super) fn new(shape: Shape) -> Tree {
+        let dependencies = Rc::new(RefCell::new(Dependencies::new(shape)));
+        Tree { dependencies, unsaid: Rc::default() }
+    }
+
+    /// The request on `stream` will say its place in the tree, which it has until what is returned is dropped.
+    pub(super) fn open(&self, stream: u32, precedence: Precedence) -> Branch {
+        let dependency = self.dependencies.borrow_mut().open(stream, precedence);
+        self.unsaid.borrow_mut().insert(stream, dependency);
+        Branch { tree: self.clone(), stream }
+    }
+}
+
+/// A request's place in the tree.
+pub(super) struct Branch {
+    tree: Tree,
+    stream: u32,
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        self.tree.dependencies.borrow_mut().close(self.stream);
+        self.tree.unsaid.borrow_mut().remove(&self.stream);
+    }
+}
