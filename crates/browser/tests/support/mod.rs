@@ -17,7 +17,7 @@ use http_stack::tls::Security;
 use net::Network;
 use page::Page;
 use proxy::origin::Meters;
-use proxy::{Listen, Origin, Site, UdpPort, Workers, origin};
+use proxy::{Listen, Origin, PushPolicy, Site, UdpPort, Workers, origin};
 use world::sim::{NodeId, Plan};
 
 /// Longer than any page of these tests takes.
@@ -140,6 +140,24 @@ impl Stage {
         self.plan.spawn(self.servers[host], async move {
             origin::run(listen, handler, Meters::default()).await.unwrap();
         });
+    }
+
+    /// A stage whose origins all serve, and push so with the document.
+    pub fn pushing(page: &Page, network: &str, protocol: Protocol, push: PushPolicy) -> Stage {
+        let mut stage = Stage::new(page, network, protocol, Security::Tls13);
+        for host in 0..stage.servers.len() {
+            let address = SocketAddr::new(address(host), stage.arms[host].port);
+            let page = stage.page.clone();
+            stage.plan.spawn(stage.servers[host], async move {
+                let factors = vec![1.0; page.objects.len()].into();
+                let site = Arc::new(Site::new(&page));
+                let origin = Origin::new(site, host, Workers::default(), factors).with_push(push);
+                let listener = world::TcpListener::bind(address).unwrap();
+                let acceptor = Acceptor::new(Security::Tls13);
+                origin::serve(listener, acceptor, Rc::new(origin)).await.unwrap();
+            });
+        }
+        stage
     }
 
     /// Has `host` treat each of its connections so.

@@ -75,7 +75,7 @@ impl Direction {
 
 /// Whether it is the head of a pushed response, which may come before anybody watches its stream.
 fn is_pushed(frame: FrameHead) -> bool {
-    frame.kind == HEADERS && frame.stream != 0 && frame.stream % 2 == 0
+    frame.kind == HEADERS && frame.stream != 0 && frame.stream.is_multiple_of(2)
 }
 
 /// The account of one connection, as one of its ends sees it.
