@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flights_have_the_sizes_of_captured_ones() {
+    fn flights_have_the_sizes_of_the_era() {
         let client = |version| {
             let flight = Flight::new(version).client_key_exchange().change_cipher_spec();
             flight.finished().into_bytes().len()

@@ -136,12 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hellos_are_as_long_as_captured_ones_and_read_back() {
+    fn hellos_are_as_long_as_those_of_the_era_and_read_back() {
         for version in [Version::Tls10, Version::Tls12] {
             let spdy = Protocol::Spdy(spdy::Version::V3);
             let hello = ClientHello { resumes: false, protocols: vec![spdy, Protocol::H1] };
             let bytes = hello.write(version, "www.example.test");
-            // Captured with the header of the message.
+            // Reported with the header of the message.
             assert!((180..=300).contains(&(4 + bytes.len())), "{version:?}: {}", bytes.len());
             assert_eq!(ClientHello::read(&bytes).unwrap(), hello);
             let resumed = ClientHello { resumes: true, ..hello };
