@@ -60,3 +60,23 @@ for security in none tls13; do
   loaded "h1 over $security, 16 pipelined" 400 --h1 --clients 4 --max-concurrent-streams 16
   stop
 done
+
+# Pushes, both ways. nghttp prints all bodies: that of an empty file, and what is pushed with it.
+serve_ours h2 tls13 --push middle
+"${limit[@]}" nghttp --no-verify-peer "https://127.0.0.1:$port/empty" >"$work/body" || die "nghttp failed"
+cmp "$work/body" "$files/middle" || die "nghttp: the pushed file did not come"
+"${limit[@]}" nghttp --no-verify-peer --no-push "https://127.0.0.1:$port/empty" >"$work/body" || die "nghttp failed"
+[ -s "$work/body" ] && die "nghttp wants no pushes, and one came"
+echo "ok: nghttp takes what we push, and refuses it"
+stop
+
+port=$(free_port)
+start nghttpd --address 127.0.0.1 --htdocs "$files" --push /empty=/middle "$port" "$assets/rsa-key.pem" "$assets/rsa-chain.pem"
+accepts "$port"
+"${limit[@]}" "$peer" fetch h2 tls13 "127.0.0.1:$port" /empty /middle --take-pushes >"$work/seen" || die "nghttpd's push: our client failed"
+{ responses 1 empty; echo "$(responses 1 middle) pushed"; } >"$work/expected"
+same "nghttpd pushes, our client takes it" "$work/expected" "$work/seen"
+"${limit[@]}" "$peer" fetch h2 tls13 "127.0.0.1:$port" /empty /middle >"$work/seen" || die "nghttpd's push: our client failed"
+responses 1 empty middle >"$work/expected"
+same "nghttpd may not push, our client asks" "$work/expected" "$work/seen"
+stop

@@ -1,13 +1,14 @@
 //! The client: asks for every path at once, if the protocol can share a connection, else in turn.
 //!
-//! Prints for each response, in the order of the requests: status, size and SHA-256 of the body, path. Fails if one of them breaks.
+//! Prints for each response, in the order of the requests: status, size and SHA-256 of the body, path, and `pushed` if it was not asked for on the
+//! wire. Fails if one of them breaks.
 
 use std::error::Error;
 
 use bytes::Bytes;
 use farlink_http::client::{self, Connection, Opening};
 use farlink_http::tls::ClientSessions;
-use farlink_http::{Failure, Priority, Progress};
+use farlink_http::{Failure, Priority, Progress, Wanted};
 use http::Request;
 use ring::digest::{Context, SHA256};
 
@@ -28,13 +29,14 @@ pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
     for _ in 0..options.connections {
         let opening = opening(&options).sessions(&sessions);
         let connection = client::open(opening, &mut |_| {}).await?;
-        let seen = if connection.is_shared() {
+        let seen = if connection.is_shared() && !options.takes_pushes {
             at_once(&connection, &requests).await?
         } else {
             in_turn(connection, &requests).await?
         };
         for (seen, request) in seen.into_iter().zip(&requests) {
-            println!("{} {}", seen.into_line(), request.uri().path());
+            let pushed = if seen.asked { "" } else { " pushed" };
+            println!("{} {}{pushed}", seen.into_line(), request.uri().path());
         }
         // What the server sends behind its responses, above all tickets, has come by then.
         world::sleep(std::time::Duration::from_millis(50)).await;
@@ -45,6 +47,7 @@ pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
 fn opening(options: &Options) -> Opening {
     let mut opening = Opening::new(options.address, HOST, options.security, options.protocol);
     opening.pipelined = options.pipelined;
+    opening.wanted = options.takes_pushes.then(|| Wanted::new(|_| true));
     if let Some(bytes) = options.window {
         (opening.h2.stream_window_bytes, opening.h2.connection_window_bytes) = (bytes, bytes);
         (opening.spdy.stream_window_bytes, opening.spdy.session_window_bytes) = (bytes, bytes);
@@ -94,13 +97,15 @@ async fn in_turn(
 }
 
 async fn one(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
-    let mut seen = Seen { status: 0, bytes: 0, digest: Context::new(&SHA256) };
+    let mut seen = Seen { asked: false, status: 0, bytes: 0, digest: Context::new(&SHA256) };
     connection.fetch(request, Priority::Medium, &mut seen).await?;
     Ok(seen)
 }
 
 /// What came back.
 struct Seen {
+    /// Whether a request was sent for it.
+    asked: bool,
     status: u16,
     bytes: usize,
     digest: Context,
@@ -115,7 +120,9 @@ impl Seen {
 }
 
 impl Progress for Seen {
-    fn sent(&mut self, _: u64, _: u64) {}
+    fn sent(&mut self, head_bytes: u64, _: u64) {
+        self.asked = head_bytes > 0;
+    }
     fn head(&mut self, status: u16, _: u64) {
         self.status = status;
     }

@@ -2,8 +2,8 @@
 //! own sockets, presents (or trusts) the fixed RSA certificate of `crates/http/assets`, and speaks what it is told and nothing else.
 //!
 //! ```text
-//! peer serve PROTOCOL SECURITY ADDRESS FOLDER [--streams N] [--window BYTES] [--header BYTES]
-//! peer fetch PROTOCOL SECURITY ADDRESS PATH... [--times N] [--connections N] [--post BYTES] [--header BYTES] [--window BYTES]
+//! peer serve PROTOCOL SECURITY ADDRESS FOLDER [--streams N] [--window BYTES] [--header BYTES] [--push NAME]
+//! peer fetch PROTOCOL SECURITY ADDRESS PATH... [--times N] [--connections N] [--post BYTES] [--header BYTES] [--window BYTES] [--take-pushes]
 //! ```
 //!
 //! PROTOCOL is `h1`, `h1-pipelined` (of a client), `h2`, `h3`, `spdy`, `spdy/3` or `spdy/2`; SECURITY `none`, `tls12` or `tls13`.

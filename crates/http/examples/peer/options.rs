@@ -27,6 +27,10 @@ pub struct Options {
     pub window: Option<u32>,
     /// As many streams a server lets be open. None: the usual number.
     pub streams: Option<u32>,
+    /// The file that a server pushes with `/empty`.
+    pub push: Option<String>,
+    /// Whether a client takes what is pushed; it then asks for its paths in turn.
+    pub takes_pushes: bool,
 }
 
 impl Options {
@@ -50,6 +54,8 @@ impl Options {
             header: 0,
             window: None,
             streams: None,
+            push: None,
+            takes_pushes: false,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} has no value"));
@@ -60,6 +66,8 @@ impl Options {
                 "--header" => options.header = number(&word, &value()?)?,
                 "--window" => options.window = Some(number(&word, &value()?)?),
                 "--streams" => options.streams = Some(number(&word, &value()?)?),
+                "--push" => options.push = Some(value()?),
+                "--take-pushes" => options.takes_pushes = true,
                 option if option.starts_with('-') => return Err(format!("there is no {option}")),
                 _ => options.paths.push(word),
             }

@@ -1,6 +1,7 @@
 //! The server: a folder's files.
 //!
-//! `/NAME` is the file NAME, `/later/NAME` the same after 2 ms; a POST is answered with the size of its body. Says where it
+//! `/NAME` is the file NAME, `/later/NAME` the same after 2 ms; a POST is answered with the size of its body. With `/empty` it pushes the file that it
+//! was told to push. Says where it
 //! listens, then runs until it is ended; a connection that breaks is told on standard error.
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use bytes::Bytes;
 use farlink_http::client::Protocol;
 use farlink_http::server::{Acceptor, Served};
 use farlink_http::tls::{self, Identity};
-use farlink_http::{Answer, Handler, Reply, RequestHead, h3};
+use farlink_http::{Answer, Handler, Priority, Push, Reply, RequestHead, h3};
 use http::{HeaderMap, StatusCode};
 
 use crate::options::Options;
@@ -21,7 +22,9 @@ use crate::options::Options;
 /// Serves until it is ended.
 pub async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let [folder] = &options.paths[..] else { return Err("which folder?".into()) };
-    let folder = Rc::new(Folder::read(folder, options.header)?);
+    let mut folder = Folder::read(folder, options.header)?;
+    folder.push.clone_from(&options.push);
+    let folder = Rc::new(folder);
     let tls = tls::Settings {
         identity: Identity::Rsa2048,
         protocols: vec![options.protocol],
@@ -92,6 +95,8 @@ async fn over_quic(
 struct Folder {
     replies: BTreeMap<String, Reply>,
     fields: HeaderMap,
+    /// What goes with `/empty`.
+    push: Option<String>,
 }
 
 impl Folder {
@@ -107,11 +112,16 @@ impl Folder {
             let reply = Reply::new(StatusCode::OK, fields.clone(), body);
             replies.insert(entry.file_name().to_string_lossy().into_owned(), reply);
         }
-        Ok(Folder { replies, fields })
+        Ok(Folder { replies, fields, push: None })
     }
 }
 
 impl Handler for Folder {
+    fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {
+        let pushed = self.push.iter().filter(|_| request.target == "/empty");
+        pushed.map(|name| Push { path: format!("/{name}"), priority: Priority::Medium }).collect()
+    }
+
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         if request.method == "POST" {
             let size = Bytes::from(request.body_bytes.to_string());
