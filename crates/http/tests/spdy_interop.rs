@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use common::any::{fetch, fetch_all, get, listen, open, post};
 use common::{Echo, in_world};
+use farlink_http::Wanted;
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy::Version;
@@ -134,6 +135,13 @@ fn node_as_server() {
             let seen = fetch(&mut connection, &get("/push")).await.unwrap();
             assert_eq!(seen.status, 200);
             assert_eq!(fetch(&mut connection, &get("/9")).await.unwrap().body.len(), 9);
+            // Who takes pushes need not ask.
+            let opening = Opening::new(address, "any.farlink.test", security, protocol);
+            let wanted = Some(Wanted::new(|_| true));
+            let mut connection = open(Opening { wanted, ..opening }).await;
+            assert_eq!(fetch(&mut connection, &get("/push")).await.unwrap().status, 200);
+            let seen = fetch(&mut connection, &get("/pushed")).await.unwrap();
+            assert_eq!((seen.body.as_slice(), seen.sent_head), (&b"pushed"[..], 0), "{version}");
         });
     }
 }

@@ -94,10 +94,12 @@ pub fn read_pushed(version: Version, fields: &Fields) -> Result<[&[u8]; 3], Miss
         fields.get(name).filter(|value| !value.is_empty()).ok_or(Missing(name))
     };
     let path = find(names.path)?;
-    if version == Version::V2 {
-        return split_url(path).map(Into::into).ok_or(Missing(names.path));
+    let whole = split_url(path).filter(|_| version == Version::V2);
+    match whole {
+        Some(whole) => Ok(whole.into()),
+        // In version 2 the URL has to be whole; npm's `spdy` sends its parts there, too.
+        None => Ok([find(names.scheme)?, find(names.host)?, path]),
     }
-    Ok([find(names.scheme)?, find(names.host)?, path])
 }
 
 /// What a request asks for.
