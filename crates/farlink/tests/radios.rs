@@ -128,8 +128,7 @@ fn an_idle_3g_radio_costs_two_seconds_before_the_first_byte() {
     let visit = visit(&desk, &format!("{page} --network {network}"));
     let ttfb = ms(&visit, "ttfb_ms");
     assert!((2200.0..2230.0).contains(&ttfb), "two seconds and two round trips: {ttfb} ms");
-    // A server that has the page ready after three quarters of a minute finds the radio idle again, and pages it. (After a whole one the browser
-    // closes the backup connection that it has not used, and wakes the radio by that.)
+    // A server that has the page ready after three quarters of a minute finds the radio idle again, and pages it.
     let late = self::visit(&desk, &format!("{page} --network {network} --service-time 45s"));
     let beyond = ms(&late, "ttfb_ms") - ttfb - 45_000.0;
     assert!((2000.0..=2640.0 + 1.0).contains(&beyond), "{beyond} ms");

@@ -92,6 +92,6 @@ fn a_lost_packet_holds_up_one_connection_of_tcp_and_one_stream_of_quic() {
     };
     let (h2, h3) = (delayed(Protocol::H2), delayed(Protocol::H3Matched));
     println!("of 20 images late by one lost packet of three: h2 {h2:?}, h3-matched {h3:?}");
-    assert!(h2.iter().all(|images| *images >= 8), "{h2:?} {h3:?}");
+    assert!(h2.iter().all(|images| *images >= 6), "{h2:?} {h3:?}");
     assert!(h3.iter().all(|images| *images <= 2), "{h2:?} {h3:?}");
 }

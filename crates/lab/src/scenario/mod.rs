@@ -7,6 +7,7 @@ mod background;
 mod choice;
 mod client;
 mod clients;
+mod contradiction;
 mod discovery;
 mod heads;
 mod hosting;

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::choice::choice;
 use super::{
     BackgroundTraffic, Client, Clients, Discovery, Hosting, KeepAlive, Multiplexing, NetworkSpec,
-    Origins, PrioritiesRef, Program, Protocol, Quic, RequestHeads, Resolution, Scheduler, Security,
-    Server, Serving, Stack, Tls, Transport,
+    PrioritiesRef, Quic, RequestHeads, Resolution, Security, Server, Serving, Stack, Transport,
 };
 
 choice! {
@@ -161,147 +160,6 @@ impl Scenario {
         }
     }
 
-    /// Why no world can run it, if none can.
-    pub fn contradiction(&self) -> Option<&'static str> {
-        let chromium = self.client.program == Program::Chromium;
-        if chromium && !self.clients.is_one_alone() {
-            return Some(
-                "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
-            );
-        }
-        let protocol = self.stack.protocol;
-        if protocol.is_quic() && self.stack.tls != Tls::Tls13 {
-            return Some(
-                "HTTP/3 runs over QUIC, which TLS 1.3 alone secures (RFC 9001): use tls13 with it",
-            );
-        }
-        if !protocol.is_quic() && !self.quic.is_usual() {
-            return Some(
-                "QUIC's knobs turn nothing where TCP carries the page: use them with h3-deployed or h3-matched",
-            );
-        }
-        if !self.hosting.is_apart() {
-            if chromium {
-                return Some(
-                    "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)",
-                );
-            }
-            if self.server.origins == Origins::Recorded {
-                return Some(
-                    "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`",
-                );
-            }
-        }
-        if !protocol.keeps_alive() && !self.keep_alive.is_usual() {
-            return Some(
-                "keep-alive is HTTP/1.1's: h1.0 keeps no connection, what multiplexes keeps its own for good; use it with h1 or h1-pipelined",
-            );
-        }
-        if let Some(contradiction) = self.multiplexing.contradiction(protocol) {
-            return Some(contradiction);
-        }
-        if !self.multiplexing.is_usual() && chromium {
-            return Some(
-                "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)",
-            );
-        }
-        if !protocol.is_quic() && !self.discovery.is_usual() {
-            return Some(
-                "there is no HTTP/3 to be found or blocked where TCP carries the page: use h3-discovery and udp with h3-deployed or h3-matched",
-            );
-        }
-        if !self.discovery.is_usual() && chromium {
-            return Some(
-                "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery straight and UDP open",
-            );
-        }
-        if !self.request_heads.is_usual() && chromium {
-            return Some(
-                "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)",
-            );
-        }
-        if let Some(contradiction) = self.order_contradiction() {
-            return Some(contradiction);
-        }
-        let program = self.client.program;
-        if let Some(why) = self.security.contradiction(protocol, self.stack.tls, program) {
-            return Some(why);
-        }
-        if chromium && !self.resolution.is_by_hosts() {
-            return Some(
-                "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`",
-            );
-        }
-        match (self.world, protocol, self.stack.tls) {
-            (World::Sim, ..) if self.release != Release::Single => Some(
-                "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`",
-            ),
-            (World::Sim, ..) if chromium => Some(
-                "a real Chromium loads pages in real time only: use the emulated world (world `emu`)",
-            ),
-            (World::Emu, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2, _) if chromium => {
-                Some(
-                    "Chromium speaks SPDY no more since version 51: use h1 or h2, or the client `loader`",
-                )
-            }
-            (World::Emu, Protocol::H2, Tls::None) if chromium => {
-                Some("Chromium speaks HTTP/2 over TLS only: use h1, or tls13")
-            }
-            (_, Protocol::H10, _) if chromium => {
-                Some("Chromium asks by HTTP/1.1: use h1, or farlink's own loader (client `loader`)")
-            }
-            (_, Protocol::H1Pipelined, _) if chromium => Some(
-                "Chromium has not pipelined since version 32: use h1, or farlink's own loader (client `loader`)",
-            ),
-            _ => None,
-        }
-    }
-
-    /// Why its responses cannot be sent in the order that is asked for.
-    fn order_contradiction(&self) -> Option<&'static str> {
-        let protocol = self.stack.protocol;
-        let (is_spdy, is_h1) = (protocol.is_spdy(), protocol.is_h1());
-        let Serving { scheduler, frame_bytes, unsent, push } = self.serving;
-        let program = self.client.program;
-        match scheduler {
-            Some(_) if is_h1 => Some(
-                "HTTP/1 answers in the order of requests: a scheduler needs a protocol that multiplexes (spdy, h2)",
-            ),
-            Some(_) if protocol == Protocol::Recorded => {
-                Some("hosts of several protocols have no scheduler in common: name one protocol")
-            }
-            Some(Scheduler::Tree | Scheduler::Rfc9218) if is_spdy => Some(
-                "SPDY says three bits of a request's priority: scheduler strict reads them; tree and rfc9218 need h2",
-            ),
-            Some(Scheduler::Tree) if protocol.is_quic() => {
-                Some("HTTP/3 has no tree of dependencies (RFC 9114 appendix A.2.3): use rfc9218")
-            }
-            Some(Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
-                if !is_spdy && self.priorities.is_none() && program == Program::Loader =>
-            {
-                Some(
-                    "the scheduler reads priorities that the client does not send: add priorities (chrome, safari, equal or a file)",
-                )
-            }
-            _ if frame_bytes.is_some() && (is_h1 || protocol.is_quic()) => {
-                Some("frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")
-            }
-            _ if unsent.is_some() && protocol.is_quic() => Some(
-                "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
-            ),
-            _ if push.is_some() && !(is_spdy || protocol == Protocol::H2) => Some(
-                "servers push over h2 and spdy alone: HTTP/1 has no push, HTTP/3 is spoken here without, and recorded hosts speak several protocols",
-            ),
-            _ if push.is_some() && program == Program::Chromium => {
-                Some("Chromium refuses pushed responses since version 106: use the client `loader`")
-            }
-            _ if self.priorities.is_some() && program == Program::Chromium => Some(
-                "Chromium has its own priorities: leave the mapping out, or use the client `loader`",
-            ),
-            _ => None,
-        }
-    }
-
     /// The canonical text: one line of JSON, every key present, in the order of the types here.
     pub fn canonical(&self) -> String {
         serde_json::to_string(self)
@@ -316,6 +174,7 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Program, Protocol};
     use super::*;
 
     #[test]
