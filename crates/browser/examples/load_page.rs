@@ -1,8 +1,9 @@
 //! Loads a page over the machine's own sockets, from the proxy crate's example `serve_page`.
 //!
-//! Usage: `load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2 [DEVICE]]]` (default none, h2, zero)
+//! Usage: `load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2|h3 [DEVICE]]]` (default none, h2, zero)
 //!
-//! All the page's hosts are taken to be at ADDRESS. The visit's times depend on the machine.
+//! All the page's hosts are taken to be at ADDRESS. The visit's times depend on the machine. The server may be somebody else's, if it presents the RSA
+//! certificate of `crates/http/assets` and answers each path with as many bytes as `load_page PAGE list` says: a line `PATH BYTES` an object.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Source;
-use farlink_browser::{Arm, Browser, Device, LoadPlan, Policy, Session};
+use farlink_browser::{Arm, Browser, Device, LoadPlan, Policy, Session, Way};
 use http_stack::client::Protocol;
 use http_stack::tls::Security;
 
@@ -21,21 +22,36 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
     let [spec, address, ..] = arguments.as_slice() else {
-        return Err("usage: load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2 [DEVICE]]]".into());
+        return Err("usage: load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2|h3 [DEVICE]]]".into());
     };
+    let page = Arc::new(page::open(spec)?);
+    if address == "list" {
+        for object in &page.objects {
+            println!("{} {}", object.path, object.body_bytes);
+        }
+        return Ok(());
+    }
     let address: SocketAddr = address.parse()?;
     let security = security(argument(2, "none"))?;
     let protocol = protocol(argument(3, "h2"))?;
     let device = Device::named(argument(4, "zero"))?;
 
-    let page = Arc::new(page::open(spec)?);
     let hosts = page.hosts.iter().map(|host| (host.name.clone(), address.ip())).collect();
-    let arm = Arm { protocol, pipelined: false, security, port: address.port(), blocked: false };
+    let arm = Arm {
+        protocol,
+        pipelined: false,
+        security,
+        port: address.port(),
+        way: Way::Direct,
+        blocked: false,
+    };
     let plan = Arc::new(LoadPlan::new(Arc::clone(&page), vec![arm; page.hosts.len()]));
     let browser = Rc::new(Browser::new(Policy::named("chrome")?, device, 0.0));
     let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };
-    let session = Rc::new(Session::new(browser, Rc::default()));
-    let visited = world::real::run(config, async { session.visit(&plan, LIMIT).await })?;
+    // Connections of HTTP/3 close by their world's clock: the session ends inside it.
+    let visited = world::real::run(config, async move {
+        Rc::new(Session::new(browser, Rc::default())).visit(&plan, LIMIT).await
+    })?;
     let plt = visited.plt?;
     let ttfb = visited.ttfb.unwrap_or_default();
     let failed = visited.objects.iter().filter(|object| object.error.is_some()).count();
@@ -58,9 +74,9 @@ fn security(name: &str) -> Result<Security, String> {
 }
 
 fn protocol(name: &str) -> Result<Protocol, String> {
-    let known = [Protocol::H1, Protocol::H2];
+    let known = [Protocol::H1, Protocol::H2, Protocol::H3];
     known
         .into_iter()
         .find(|protocol| protocol.name() == name)
-        .ok_or_else(|| format!("there is no protocol `{name}`; known: h1, h2"))
+        .ok_or_else(|| format!("there is no protocol `{name}`; known: h1, h2, h3"))
 }

@@ -1,37 +1,52 @@
 //! An earlier visit's handshakes: they leave TLS sessions behind, which later connections resume.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::Request;
 use http_stack::client;
+use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::{Priority, Progress};
 
+use crate::plan::Arm;
 use crate::{Browser, LoadPlan};
 
 /// No page has it.
 const PATH: &str = "/.well-known/farlink-acquaintance";
 
 impl Browser {
-    /// Opens one connection to each host of the page, in turn, asks for something that is not there and closes it. With the answer the
-    /// server's tickets have come, too. A host that is not reached stays unknown: its visit will say why.
+    /// Opens one connection to each host of the page, in turn, or one to the proxy that is asked for all, asks for something that is not there and
+    /// closes it. With the answer the server's tickets have come, too. A host that is not reached stays unknown: its visit will say why.
     pub async fn acquaint(&self, plan: &LoadPlan) {
+        let mut met = BTreeSet::new();
         for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
-            if arm.blocked {
-                continue;
+            if !arm.blocked && met.insert(arm.peer(&host.name)) {
+                self.meet(&host.name, *arm).await;
             }
-            let Ok(address) = world::resolve(&host.name) else { continue };
-            let opening = self.opening(SocketAddr::new(address, arm.port), &host.name, *arm);
-            let scheme = if arm.security.is_secure() { "https" } else { "http" };
-            let request = Request::get(format!("{scheme}://{}{PATH}", host.name));
-            let (Ok(request), Ok(mut connection)) =
-                (request.body(Bytes::new()), client::open(opening, &mut |_| ()).await)
-            else {
-                continue;
-            };
-            // Whatever the answer is, nobody looks at it.
-            let _ = connection.fetch(&request, Priority::Lowest, &mut Unwatched).await;
         }
+    }
+
+    async fn meet(&self, host: &str, arm: Arm) {
+        let address = match arm.proxy() {
+            Some(proxy) => Ok(proxy.of_request(0)),
+            None => world::resolve(host).map(|address| SocketAddr::new(address, arm.port)),
+        };
+        let Ok(address) = address else { return };
+        let opening = self.opening(address, host, arm);
+        let is_secure = arm.security.is_secure() && !arm.asks_proxy();
+        let scheme = if is_secure { "https" } else { "http" };
+        let request = Request::get(format!("{scheme}://{host}{PATH}"));
+        let (Ok(mut request), Ok(mut connection)) =
+            (request.body(Bytes::new()), client::open(opening, &mut |_| ()).await)
+        else {
+            return;
+        };
+        if arm.asks_proxy() {
+            request.extensions_mut().insert(AbsoluteForm);
+        }
+        // Whatever the answer is, nobody looks at it.
+        let _ = connection.fetch(&request, Priority::Lowest, &mut Unwatched).await;
     }
 }
 

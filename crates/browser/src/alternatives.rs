@@ -29,6 +29,8 @@ pub enum H3Discovery {
     Straight,
     /// It begins with HTTP/2 and is told by `Alt-Svc`.
     AltSvc,
+    /// DNS tells it with the address (RFC 9460).
+    HttpsRecord,
 }
 
 /// What is known of all servers, by name.
@@ -55,6 +57,11 @@ struct Server {
 }
 
 impl Alternatives {
+    /// Forgets all servers.
+    pub(crate) fn forget(&self) {
+        self.0.take();
+    }
+
     /// A response of `host` said so. What cannot be read is ignored (RFC 7838 section 3).
     pub(crate) fn learn(&self, host: &str, port: u16, field: &str, now: Time) {
         let offer = match field.parse() {
@@ -73,7 +80,14 @@ impl Alternatives {
     /// Whether `host` is to be tried over QUIC.
     pub(crate) fn are_offered(&self, host: &str, now: Time) -> bool {
         let known = self.0.borrow();
-        known.servers.get(host).is_some_and(|s| now < s.offered_until && s.broken_until <= now)
+        let server = known.servers.get(host);
+        server.is_some_and(|server| now < server.offered_until) && !self.are_broken(host, now)
+    }
+
+    /// Whether QUIC did not come about with `host` of late, so that it is not tried.
+    pub(crate) fn are_broken(&self, host: &str, now: Time) -> bool {
+        let known = self.0.borrow();
+        known.servers.get(host).is_some_and(|server| now < server.broken_until)
     }
 
     /// How much later than QUIC TCP begins: at once until QUIC has worked on this network or where it failed of late, else after

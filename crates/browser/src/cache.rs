@@ -26,6 +26,10 @@ impl Cache {
         ["http", "https"].iter().any(|scheme| self.holds(&format!("{scheme}://{rest}")))
     }
 
+    pub(crate) fn empty(&self) {
+        self.0.borrow_mut().clear();
+    }
+
     pub(crate) fn keep(&self, url: &str) {
         if !self.holds(url) {
             self.0.borrow_mut().insert(url.to_owned());

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
+    CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use page::{Host, Kind, Object, Page};
@@ -20,6 +20,8 @@ pub enum Heads {
     /// A few fields, and a cookie that makes up the page's size.
     #[default]
     Sized,
+    /// The same with a field that says nothing instead of the cookie: for those who go by cookies on the way, which are the same for all of a host's objects.
+    Padded,
     /// The fields that the page records for an object; where it records none, what a browser sends.
     Recorded(Typical),
 }
@@ -103,11 +105,19 @@ impl Heads {
     /// The fields of a request, but for those of its connection; none if they are to be made by size.
     pub(crate) fn fields(&self, page: &Page, object: &Object) -> Option<HeaderMap> {
         match self {
-            Heads::Sized => None,
+            Heads::Sized | Heads::Padded => None,
             Heads::Recorded(typical) if object.request_fields.is_empty() => {
                 Some(typical.fields(page, object))
             }
             Heads::Recorded(_) => Some(recorded(object)),
+        }
+    }
+
+    /// What makes up a request's size, where it is made by size.
+    pub(crate) fn padding(&self) -> HeaderName {
+        match self {
+            Heads::Sized | Heads::Recorded(_) => COOKIE,
+            Heads::Padded => HeaderName::from_static("x-padding"),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod arrival;
 mod load;
 
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub struct Browser {
     /// (0.05 for 5 %, 0 for none).
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
-    sessions: ClientSessions,
+    sessions: RefCell<ClientSessions>,
     /// How it speaks HTTP/2.
     h2: h2::settings::Client,
     /// How it speaks SPDY.
@@ -70,7 +71,7 @@ impl Browser {
             policy,
             device,
             compute_spread,
-            sessions: ClientSessions::default(),
+            sessions: RefCell::default(),
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
             h3: h3::settings::Client::default(),
@@ -83,14 +84,21 @@ impl Browser {
     }
 
     /// Its TLS sessions.
-    pub fn sessions(&self) -> &ClientSessions {
-        &self.sessions
+    pub fn sessions(&self) -> ClientSessions {
+        self.sessions.borrow().clone()
+    }
+
+    /// Forgets its TLS sessions, and what servers have said of other ways to them.
+    fn forget_servers(&self) {
+        let fresh = self.sessions.borrow().without_sessions();
+        self.sessions.replace(fresh);
+        self.alternatives.forget();
     }
 
     /// The same browser with other TLS sessions, and their settings.
     #[must_use]
     pub fn with_sessions(self, sessions: ClientSessions) -> Browser {
-        Browser { sessions, ..self }
+        Browser { sessions: RefCell::new(sessions), ..self }
     }
 
     /// The same browser with HTTP/2 set so.
@@ -147,14 +155,16 @@ impl Browser {
         (self.pushes == Pushes::Taken).then(|| Wanted::new(move |uri| !cache.holds_either(uri)))
     }
 
+    /// A connection for requests to `host`: to `address`, which is the proxy's if there is one on the way.
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
-        let opening = Opening::new(address, host, arm.security, arm.protocol);
+        let opening = Opening::new(address, arm.peer(host), arm.security, arm.protocol);
         Opening {
+            tunnel: arm.tunnel(host),
             h2: self.h2,
             spdy: self.spdy,
             h3: self.h3.clone(),
             pipelined: arm.pipelined,
-            ..opening.sessions(&self.sessions)
+            ..opening.sessions(&self.sessions.borrow())
         }
     }
 }
@@ -167,6 +177,8 @@ pub struct Session {
     pub(crate) names: Rc<Names>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
+    /// Whether a page was given up before it had all arrived.
+    has_given_up: Cell<bool>,
 }
 
 /// What a visit came to.
@@ -200,43 +212,81 @@ pub struct ConnectionUse {
     pub secured: Option<Time>,
     /// When the browser let it go.
     pub closed: Option<Time>,
-    /// Requests that it has carried.
+    /// Requests of the visit that it has carried.
     pub requests: u32,
 }
 
 impl Session {
     /// A browser that has just been started, with what its cache holds.
     pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
-        let network_thread = Rc::new(Thread::default());
         let names = Rc::new(Names::new(browser.naming));
+        Session::over(browser, cache, names)
+    }
+
+    /// The browser closed and started again: its cache is what it was, and so is what it knows of names and servers. Its connections close.
+    #[must_use]
+    pub fn restarted(&self) -> Session {
+        let (browser, cache) = (Rc::clone(&self.browser), Rc::clone(&self.cache));
+        Session::over(browser, cache, Rc::clone(&self.names))
+    }
+
+    fn over(browser: Rc<Browser>, cache: Rc<Cache>, names: Rc<Names>) -> Session {
+        let network_thread = Rc::new(Thread::default());
         let (known, stored) = (Rc::clone(&names), Rc::clone(&cache));
         let pool = Pool::new(Rc::clone(&browser), known, stored, Rc::clone(&network_thread));
         let pool = Rc::new(pool);
-        Session { browser, pool, cache, names, main_thread: Thread::default(), network_thread }
+        let (main_thread, has_given_up) = (Thread::default(), Cell::new(false));
+        Session { browser, pool, cache, names, main_thread, network_thread, has_given_up }
+    }
+
+    /// Forgets its TLS sessions, and what servers have said of other ways to them.
+    pub fn forget_servers(&self) {
+        self.browser.forget_servers();
+    }
+
+    /// Empties its cache.
+    pub fn empty_cache(&self) {
+        self.cache.empty();
+    }
+
+    /// Forgets the addresses of hosts. Open connections stay.
+    pub fn forget_names(&self) {
+        self.names.forget();
+    }
+
+    /// Whether a page was given up before it had all arrived: then connections are in a state in which no browser would use them again.
+    pub fn has_given_up(&self) -> bool {
+        self.has_given_up.get()
     }
 
     /// Loads a page; gives up after `limit`.
     pub async fn visit(self: &Rc<Self>, plan: &Arc<LoadPlan>, limit: Duration) -> Visited {
         let started = world::now();
+        let carried = self.pool.used().iter().map(|used| used.requests).collect();
         let load = Load::start(Rc::clone(self), Arc::clone(plan));
-        // Past the limit the visit ends as it stands: what had loaded has loaded.
-        let _ = world::timeout(limit, load.finished()).await;
+        // Past the limit the visit ends as it stands: what had loaded has loaded, and nothing more does.
+        if world::timeout(limit, load.finished()).await.is_err() {
+            self.has_given_up.set(true);
+            load.give_up();
+        }
         let plt = load.outcome();
         let (objects, ttfb) = load.records();
         let mut visited = Visited { started, plt, ttfb, objects, connections: Vec::new() };
-        visited.take_connections(self.pool.used());
+        visited.take_connections(self.pool.used(), carried);
         visited
     }
 }
 
 impl Visited {
-    /// Keeps the connections that this visit had to do with, and points its objects at them.
-    fn take_connections(&mut self, used: Vec<Used>) {
+    /// Keeps the connections that this visit had to do with, and points its objects at them. Those that there were before have `carried` so many requests.
+    fn take_connections(&mut self, used: Vec<Used>, carried: Vec<u32>) {
         let mut position = vec![None; used.len()];
-        for (id, used) in used.into_iter().enumerate() {
+        let before = carried.into_iter().chain(std::iter::repeat(0));
+        for ((id, mut used), before) in used.into_iter().enumerate().zip(before) {
             if used.is_void {
                 continue;
             }
+            used.requests = used.requests.saturating_sub(before);
             let carried = self.objects.iter().any(|o| o.connection == Some(id as u32));
             if carried || used.opened.started >= self.started {
                 position[id] = Some(self.connections.len() as u32);

@@ -57,6 +57,20 @@ impl Names {
         }
     }
 
+    /// Whether DNS says, with its address, that `host` speaks HTTP/3. A name that cannot be resolved speaks nothing.
+    pub(crate) async fn speaks_h3(&self, host: &str) -> bool {
+        let Names::Dns(resolver, _) = self else { return false };
+        let found = resolver.look_up(host).await;
+        found.ok().and_then(|found| found.service).is_some_and(|service| service.speaks("h3"))
+    }
+
+    /// Forgets all addresses.
+    pub(crate) fn forget(&self) {
+        if let Names::Dns(resolver, _) = self {
+            resolver.forget();
+        }
+    }
+
     /// The document's head has come, and with it the names of these hosts.
     pub(crate) fn see<'a>(&self, hosts: impl Iterator<Item = &'a str>) {
         if let Names::Dns(resolver, Prefetch::Named) = self {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
+use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::tls::Security;
 use http_stack::{Precedence, Priority};
 use page::{After, Host, Object, Page};
 
 use crate::heads::{Heads, digits};
 use crate::priorities::Priorities;
+use crate::proxy::Way;
 
 /// How one host is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct Arm {
     pub security: Security,
     /// The port that it listens on.
     pub port: u16,
+    /// How requests get there.
+    pub way: Way,
     /// Whether a request to it is blocked (`--block HOST`).
     pub blocked: bool,
 }
@@ -101,13 +105,23 @@ impl LoadPlan {
         assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
         let request = |object: &Object| {
             let arm = arms[object.host.0 as usize];
-            let fields = asking.heads.fields(&page, object);
-            request(object, page.host_of(object), arm, fields, asking.priority(arm, object))
+            let filling = match asking.heads.fields(&page, object) {
+                Some(fields) => Filling::Fields(fields),
+                None => Filling::Size(asking.heads.padding()),
+            };
+            let request =
+                request(object, page.host_of(object), arm, filling, asking.priority(arm, object));
+            if arm.asks_proxy() && !arm.multiplexes() { to_proxy(request) } else { request }
         };
         let requests = page.objects.iter().map(request).collect();
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
         let reveals = reveals(&page);
         LoadPlan { page, arms, asking, requests, precedences, reveals }
+    }
+
+    /// The page.
+    pub fn page(&self) -> &Arc<Page> {
+        &self.page
     }
 
     /// How it asks for objects.
@@ -191,17 +205,26 @@ const PRIORITY: &str = "priority";
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
-/// A request with these fields, or, if there are none, one whose head has the page's size: the fields that every browser sends, and a cookie that
-/// makes up the rest. The cookie is the same for all requests to a host, as cookies are, so that
+/// What fills a request's head.
+enum Filling {
+    /// These fields.
+    Fields(HeaderMap),
+    /// The fields that every browser sends, and this one, which makes up the page's size.
+    Size(HeaderName),
+}
+
+/// A request. A cookie that makes up a size is the same for all requests to a host, as cookies are, so that
 /// header compression finds what it would find.
 fn request(
     object: &Object,
     host: &Host,
     arm: Arm,
-    fields: Option<HeaderMap>,
+    filling: Filling,
     priority: Option<String>,
 ) -> http::Request<Bytes> {
-    let scheme = if arm.security == Security::None { "http" } else { "https" };
+    // What a proxy is asked for is in clear text beyond it, however it is asked.
+    let is_clear = arm.security == Security::None || arm.asks_proxy();
+    let scheme = if is_clear { "http" } else { "https" };
     let uri = uri(scheme, host, object);
     let whole = |request: http::request::Builder| {
         request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
@@ -214,15 +237,19 @@ fn request(
     };
     let mut request =
         http::Request::builder().method(object.method.as_str()).uri(uri).version(version);
-    if let Some(fields) = fields {
-        let mut request = whole(request);
-        *request.headers_mut() = fields;
-        if let Some(value) = priority {
-            let value = HeaderValue::from_str(&value).expect("a priority is a valid field value");
-            request.headers_mut().insert(PRIORITY, value);
+    let padding = match filling {
+        Filling::Fields(fields) => {
+            let mut request = whole(request);
+            *request.headers_mut() = fields;
+            if let Some(value) = priority {
+                let value =
+                    HeaderValue::from_str(&value).expect("a priority is a valid field value");
+                request.headers_mut().insert(PRIORITY, value);
+            }
+            return request;
         }
-        return request;
-    }
+        Filling::Size(padding) => padding,
+    };
     let accept = match object.kind {
         page::Kind::Document => "text/html,application/xhtml+xml,*/*;q=0.8",
         page::Kind::Stylesheet => "text/css,*/*;q=0.1",
@@ -243,11 +270,18 @@ fn request(
             request = request.header(name, value);
         }
     }
-    let cookie_line = COOKIE.as_str().len() + FIELD;
-    if size + cookie_line < target {
-        request = request.header(COOKIE, filler(target - size - cookie_line));
+    let padding_line = padding.as_str().len() + FIELD;
+    if size + padding_line < target {
+        request = request.header(padding, filler(target - size - padding_line));
     }
     whole(request)
+}
+
+/// The same as HTTP/1 says it to a proxy; Chromium's `HttpNetworkTransaction::BuildRequestHeaders` adds the field.
+fn to_proxy(mut request: http::Request<Bytes>) -> http::Request<Bytes> {
+    request.extensions_mut().insert(AbsoluteForm);
+    request.headers_mut().insert("proxy-connection", HeaderValue::from_static("keep-alive"));
+    request
 }
 
 fn uri(scheme: &str, host: &Host, object: &Object) -> String {

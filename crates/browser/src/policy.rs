@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::named::{Table, UnknownName};
+use crate::plan::Arm;
 
 /// How a browser uses connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -17,6 +18,12 @@ pub struct Policy {
     pub connections_per_host: usize,
     /// Connections in all.
     pub connections_total: usize,
+    /// Connections through one proxy; `None`: as many as in all.
+    #[serde(default)]
+    pub connections_per_proxy: Option<usize>,
+    /// Among how many ports of a proxy requests are dealt out.
+    #[serde(default = "one")]
+    pub proxy_ports: u16,
     /// Connections to one host at a time where the protocol multiplexes.
     pub multiplexed_per_host: usize,
     /// When it is decided which connection a request goes to.
@@ -84,6 +91,10 @@ pub struct IdleTimeouts {
     pub multiplexed_s: Option<u64>,
 }
 
+fn one() -> u16 {
+    1
+}
+
 static TABLE: Table<Policy> = Table::new("browser policy", include_str!("../data/policies.toml"));
 
 impl Policy {
@@ -98,6 +109,12 @@ impl Policy {
     /// All policies by name.
     pub fn all() -> &'static BTreeMap<String, Policy> {
         TABLE.all()
+    }
+
+    /// Connections at a time of which some are spoken so.
+    pub(crate) fn limit_in_all(&self, arm: Arm) -> usize {
+        let through = arm.proxy().and(self.connections_per_proxy);
+        through.map_or(self.connections_total, |limit| limit.min(self.connections_total))
     }
 
     /// How long a host's first connection is given.
@@ -123,6 +140,13 @@ mod tests {
             assert!(least >= 1, "{name}");
             assert!(policy.connections_total >= policy.connections_per_host, "{name}");
             assert!(policy.connections_total >= policy.multiplexed_per_host, "{name}");
+            assert!(
+                policy
+                    .connections_per_proxy
+                    .is_none_or(|limit| limit >= policy.multiplexed_per_host),
+                "{name}"
+            );
+            assert!(policy.proxy_ports >= 1, "{name}");
         }
         let error = Policy::named("netscape").unwrap_err().to_string();
         assert!(error.contains("chrome-2013"), "{error}");

@@ -43,7 +43,10 @@ use crate::timeline::Opened;
 /// What connections are grouped by.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Origin {
+    /// Whose requests they carry; a proxy's name where those of all hosts share them.
     pub(crate) host: String,
+    /// Where the proxy listens through which they lead, if there is one.
+    pub(crate) proxy: Option<SocketAddr>,
     pub(crate) secure: bool,
     pub(crate) carrier: Carrier,
 }
@@ -92,6 +95,8 @@ struct Inner {
     total: usize,
     used: Vec<Used>,
     asked: u64,
+    /// Requests that were dealt out among a proxy's ports.
+    dealt: usize,
 }
 
 impl Pool {
@@ -123,7 +128,7 @@ impl Pool {
             inner.know(origin, || Group::new(arm, &self.browser.policy));
             let origin = inner.home(origin);
             let bound = match inner.find(&origin, company) {
-                Supply::Ready(lease) => return Ok(inner.count(lease)),
+                Supply::Ready(lease) => return Ok(inner.count(*lease)),
                 Supply::Bound(id) => Some(id),
                 Supply::Nothing => None,
             };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use http_stack::h2::Shape;
+use http_stack::h2::{Group, Shape};
 use http_stack::schedule::Urgency;
 use http_stack::{Precedence, Priority};
 use page::Kind;
@@ -42,6 +42,7 @@ struct Row {
     urgency: Option<u8>,
     #[serde(default)]
     incremental: bool,
+    group: Option<GroupName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -59,6 +60,17 @@ enum Level {
 enum Tree {
     Chain,
     Flat,
+    Groups,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum GroupName {
+    UrgentStart,
+    Leader,
+    Other,
+    Follower,
+    Background,
 }
 
 /// Why a mapping cannot be had.
@@ -169,6 +181,7 @@ impl Priorities {
         self.tree.map(|tree| match tree {
             Tree::Chain => Shape::Chain,
             Tree::Flat => Shape::Flat,
+            Tree::Groups => Shape::Groups,
         })
     }
 
@@ -184,6 +197,7 @@ impl Priorities {
         Precedence {
             spdy: row.spdy.unwrap_or(usual.spdy),
             weight: row.weight.unwrap_or(usual.weight),
+            group: row.group.map_or(usual.group, Group::from),
             ..usual
         }
     }
@@ -196,6 +210,18 @@ impl Priorities {
             is_incremental: row.incremental,
         };
         Some(urgency.to_string()).filter(|text| self.field && !text.is_empty())
+    }
+}
+
+impl From<GroupName> for Group {
+    fn from(name: GroupName) -> Group {
+        match name {
+            GroupName::UrgentStart => Group::UrgentStart,
+            GroupName::Leader => Group::Leader,
+            GroupName::Other => Group::Other,
+            GroupName::Follower => Group::Follower,
+            GroupName::Background => Group::Background,
+        }
     }
 }
 
@@ -227,13 +253,28 @@ mod tests {
     fn chrome_says_what_chrome_says() {
         let chrome = Priorities::open("chrome").unwrap();
         let said = |kind| (chrome.precedence(kind), chrome.field(kind));
-        let highest = Precedence { level: Priority::Highest, spdy: 0, weight: 256 };
+        let highest = Precedence::from(Priority::Highest);
+        assert_eq!((highest.spdy, highest.weight), (0, 256));
         assert_eq!(said(Kind::Document), (highest, Some("u=0, i".to_owned())));
         assert_eq!(said(Kind::Stylesheet), (highest, Some("u=0".to_owned())));
-        let low = Precedence { level: Priority::Low, spdy: 3, weight: 147 };
+        let low = Precedence::from(Priority::Low);
+        assert_eq!((low.spdy, low.weight), (3, 147));
         assert_eq!(said(Kind::Image), (low, Some("i".to_owned())));
         let then = Priorities::open("chrome-2013").unwrap();
         assert_eq!((then.precedence(Kind::Stylesheet).spdy, then.field(Kind::Image)), (1, None));
+    }
+
+    #[test]
+    fn firefox_says_what_a_request_is_for() {
+        let firefox = Priorities::open("firefox").unwrap();
+        assert_eq!(firefox.tree(), Some(Shape::Groups));
+        let said = |kind| {
+            let Precedence { group, weight, .. } = firefox.precedence(kind);
+            (group, weight)
+        };
+        assert_eq!(said(Kind::Document), (Group::UrgentStart, 42));
+        assert_eq!(said(Kind::Stylesheet), (Group::Leader, 22));
+        assert_eq!(said(Kind::Image), (Group::Follower, 12));
     }
 
     const ROWS: &str = r#"
@@ -254,7 +295,7 @@ mod tests {
     fn a_file_is_checked() {
         let mine = Priorities::parse(ROWS).unwrap();
         let sheet = mine.precedence(Kind::Stylesheet);
-        assert_eq!(sheet, Precedence { level: Priority::High, spdy: 7, weight: 1 });
+        assert_eq!(sheet, Precedence { spdy: 7, weight: 1, ..Priority::High.into() });
         assert_eq!((mine.field(Kind::Stylesheet), mine.tree()), (Some("u=7".to_owned()), None));
         let wrong = |from, to| Priorities::parse(&ROWS.replace(from, to)).unwrap_err();
         assert_eq!(wrong("weight = 1", "weight = 0"), "stylesheet.weight is not 1 to 256");

@@ -10,8 +10,6 @@
 //! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
 //! arrive, unless these have no stamps. How packets leave is a [`Release`].
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use net::Packet;
@@ -24,13 +22,15 @@ use crate::control::{Inbox, Request};
 use crate::end::End;
 use crate::lateness::Lateness;
 use crate::links::{Entry, Links};
+use crate::memory;
+use crate::places::{Leg, Places};
 use crate::realtime;
 use crate::release::Train;
 use crate::superpacket::{Segment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
-    Clock, Control, DropLog, Error, Observer, Punctuality, Release, Side, Sighting, Snapshot,
-    Topology, Wire,
+    Clock, Control, DropLog, Error, Observer, Punctuality, Release, Sighting, Snapshot, Topology,
+    Wire,
 };
 
 /// Frames that are read from one side before packets that are due get their turn.
@@ -44,8 +44,7 @@ pub struct Emulator<O = ()> {
     release: Release,
     /// By [`End`].
     wires: Vec<WireEnd>,
-    /// Which client has which address.
-    users: BTreeMap<IpAddr, u32>,
+    places: Places,
     links: Links<Segment>,
     /// What is about to leave, by the [`End`] where it goes.
     trains: Vec<Train>,
@@ -89,15 +88,13 @@ impl Emulator {
         topology: Topology,
         source: &chance::Source,
     ) -> Result<Emulator, Error> {
-        let clients = End::all(topology.clients());
-        let clients = clients.filter_map(|end| Some((end.addresses(), end.user()?)));
-        let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
+        let places = Places::new(topology.clients(), topology.intermediary());
         let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
             release: Release::Exact,
             wires,
-            users: users.collect(),
+            places,
             links: Links::new(topology, source),
             trains,
             ledger: Ledger::default(),
@@ -118,8 +115,8 @@ impl Emulator {
 
     /// Lets somebody look on.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, wires, users, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, wires, users, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, wires, places, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, wires, places, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -139,6 +136,7 @@ impl<O: Observer> Emulator<O> {
     /// # Errors
     /// If a wire fails. Packets that an end does not take are counted, and no error.
     pub fn run(mut self) -> Result<Account<O>, Error> {
+        memory::reserve_memory();
         self.ledger.realtime = realtime::prioritise();
         // Nothing leaves before.
         let mut rested = Time::ZERO;
@@ -182,21 +180,16 @@ impl<O: Observer> Emulator<O> {
 
     /// Cuts what arrived and lets its packets enter.
     fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
-        let from = end.side();
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
-        let server = match from {
-            Side::Client => destination,
-            Side::Server => source,
-        };
-        // What goes to nobody that is known is the first client's.
-        let user = end.user().or_else(|| self.users.get(&destination).copied()).unwrap_or(0);
+        let leg = self.places.leg(end, source, destination);
+        let Leg { from, user, .. } = leg;
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
             let wire_bytes = segment.wire_bytes() as u32;
             let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
-            let entry = Entry { from, server, packet, payload_bytes };
+            let entry = Entry { leg, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
             let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
@@ -212,7 +205,7 @@ impl<O: Observer> Emulator<O> {
             self.note_drops();
             let Some(arrival) = arrival else { break };
             moved += 1;
-            let to = End::at(arrival.from.peer(), arrival.user);
+            let to = arrival.to;
             if !self.trains[to.number()].takes(&arrival, self.release) {
                 self.depart(to)?;
             }

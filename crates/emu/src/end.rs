@@ -1,5 +1,5 @@
-//! A host at an end of the network: one of the clients, or the server. Hosts are numbered: the first client, the server, then the
-//! other clients. A host's number is the last of its addresses, less one.
+//! A host at an end of the network: one of the clients, or the server, or somebody between both. Hosts are numbered: the first client, the server, then the
+//! other clients, then whoever is between, who are made as they are. A host's number is the last of its addresses, less one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -19,6 +19,11 @@ impl End {
             0 => End(0),
             _ => End(user + 1),
         }
+    }
+
+    /// The host behind so many clients, or other hosts that are made as they are.
+    pub(crate) const fn behind(clients: u32) -> End {
+        End::client(clients)
     }
 
     /// All hosts, by their numbers.

@@ -7,6 +7,7 @@
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
+mod between;
 mod buffers;
 mod clock;
 mod control;
@@ -22,10 +23,12 @@ mod isolate;
 mod lateness;
 mod links;
 mod log;
+mod memory;
 mod namespace;
 mod observer;
 mod packet_socket;
 mod path;
+mod places;
 mod qdisc;
 mod realtime;
 mod release;
@@ -39,6 +42,7 @@ mod topology;
 mod vnet;
 mod wire;
 
+pub use between::Between;
 pub use clock::Clock;
 pub use control::{Control, Invalid, Snapshot};
 pub use drop_log::DropLog;
@@ -49,6 +53,7 @@ pub use isolate::{Privilege, isolated};
 pub use lateness::Punctuality;
 pub use links::{Drop, LinkReport, RadioReport};
 pub use log::{Fate, Passage, Passages};
+pub use memory::reserve_memory;
 pub use namespace::NetNamespace;
 pub use observer::{Observer, Sighting};
 pub use path::{Drops, Path};

@@ -4,12 +4,13 @@
 //! each link nothing enters or leaves before what entered or left last, so that a packet which is read too late enters late.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use net::{DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Verdict, Way};
 use units::Time;
 
+use crate::end::End;
+use crate::places::{Leg, Reach};
 use crate::topology::{NamedLink, Route};
 use crate::{Path, Side, Topology};
 
@@ -60,6 +61,8 @@ pub(crate) struct Arrival<B> {
     pub(crate) due: Time,
     /// Whence it came.
     pub(crate) from: Side,
+    /// Where it goes.
+    pub(crate) to: End,
     /// Its number, in the order in which packets entered the first link.
     pub(crate) number: u64,
     /// Whose it is.
@@ -72,9 +75,7 @@ pub(crate) struct Arrival<B> {
 /// What the links must know of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    pub(crate) from: Side,
-    /// The address at the server's side.
-    pub(crate) server: IpAddr,
+    pub(crate) leg: Leg,
     pub(crate) packet: Packet,
     pub(crate) payload_bytes: usize,
 }
@@ -84,6 +85,7 @@ pub(crate) struct Entry {
 struct Traveller<B> {
     number: u64,
     from: Side,
+    to: End,
     route: u32,
     /// Index of the link of its route that it is on.
     hop: u32,
@@ -136,8 +138,8 @@ pub(crate) struct Links<B> {
     deadlines: Vec<Time>,
     routes: Vec<Route>,
     lookahead: Duration,
-    /// Servers that have a route of their own.
-    own: BTreeMap<IpAddr, usize>,
+    /// What takes a route of its own.
+    own: BTreeMap<Reach, usize>,
     entered: u64,
     /// Packets that were dropped, with their numbers, until somebody asks.
     dropped: VecDeque<(u64, Drop)>,
@@ -167,13 +169,22 @@ impl<B: Clone + Send + 'static> Links<B> {
 
     /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
     pub(crate) fn handle(&mut self, at: Time, entry: Entry, body: B) -> (u64, Time) {
-        let Entry { from, server, packet, payload_bytes } = entry;
-        let route = self.own.get(&server).copied().unwrap_or(0) as u32;
+        let Entry { leg: Leg { from, to, reach, .. }, packet, payload_bytes } = entry;
+        let route = self.own.get(&reach).copied().unwrap_or(0) as u32;
         let number = self.entered;
         self.entered += 1;
         let payload_bytes = payload_bytes as u32;
-        let traveller =
-            Traveller { number, from, route, hop: 0, packet, payload_bytes, marked: false, body };
+        let traveller = Traveller {
+            number,
+            from,
+            to,
+            route,
+            hop: 0,
+            packet,
+            payload_bytes,
+            marked: false,
+            body,
+        };
         (number, self.admit(at, traveller))
     }
 
@@ -214,8 +225,8 @@ impl<B: Clone + Send + 'static> Links<B> {
             self.lines[link].count(user, traveller.packet.wire_bytes);
             let hops = self.routes[traveller.route as usize].from(traveller.from).len();
             if traveller.hop as usize == hops {
-                let Traveller { number, from, marked, body, .. } = traveller;
-                return Some(Arrival { due, from, number, user, marked, body });
+                let Traveller { number, from, to, marked, body, .. } = traveller;
+                return Some(Arrival { due, from, to, number, user, marked, body });
             }
             self.admit(due, traveller);
         }
@@ -327,7 +338,7 @@ impl<B> Line<B> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use net::{LossModel, QueueLimit};
     use units::BitsPerSec;
@@ -347,7 +358,9 @@ mod tests {
     }
 
     fn entry(from: Side, server: IpAddr) -> Entry {
-        Entry { from, server, packet: Packet::new(1000), payload_bytes: 960 }
+        let reach = Reach::Server(server);
+        let leg = Leg { from, to: End::at(from.peer(), 0), reach, user: 0 };
+        Entry { leg, packet: Packet::new(1000), payload_bytes: 960 }
     }
 
     fn arrivals(links: &mut Links<()>) -> Vec<(u64, Time)> {

@@ -1,4 +1,4 @@
-//! Three namespaces in a row: client - middle - server. There may be several clients, each on a wire of its own.
+//! Three namespaces in a row: client - middle - server. There may be several clients, each on a wire of its own, and others between them and the server.
 //!
 //! ```text
 //!   client                            middle                             server
@@ -12,7 +12,11 @@
 //!
 //! The server's side answers for whole networks of addresses, so that each host of a page has its own. The middle has no addresses and routes
 //! nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
-//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on.
+//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on; whoever stands between clients and server, on wires of
+//! their own, have the addresses behind the last of them.
+//!
+//! The near half of a proxy that splits connections is the clients' way to all servers. What of TCP comes for a server's address is its own there, by a routing table for
+//! what comes in; what it sends goes by the usual one, and so reaches the server. (It is what TPROXY does, without its mark.)
 
 mod wiring;
 
@@ -21,9 +25,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
 use crate::end::End;
-use crate::{Emulator, Error, NetNamespace, Side, Topology, Wire};
+use crate::{Between, Emulator, Error, NetNamespace, Side, Topology, Wire};
 use wiring::Wiring;
 
+/// The routing table of connections that are led to whoever takes them over.
+const LED: u32 = 100;
 /// Ethernet's, and the least of IPv6 (RFC 8200 section 5).
 const ETHERNET_MTU: u32 = 1500;
 const IPV6_LEAST_MTU: u32 = 1280;
@@ -34,7 +40,52 @@ pub struct Testbed {
     middle: NetNamespace,
     /// By [`End`].
     ends: Vec<NetNamespace>,
+    hosts: Hosts,
     wiring: Wiring,
+}
+
+/// Who is at the ends.
+#[derive(Clone, Copy, Debug)]
+struct Hosts {
+    clients: u32,
+    between: Between,
+}
+
+impl Hosts {
+    fn all(self) -> impl Iterator<Item = End> {
+        End::all(self.clients + self.between.hosts())
+    }
+
+    /// Whether somebody stands between clients and server.
+    fn is_between(self, end: End) -> bool {
+        end.user().is_some_and(|user| user >= self.clients)
+    }
+
+    fn near_half(self) -> Option<End> {
+        self.between.halves(self.clients).map(|[near, _]| near)
+    }
+
+    /// What a host's TCP is set to.
+    fn tcp(
+        self,
+        end: End,
+        tcp: &Option<[kernel::Settings; 2]>,
+        halves: &Option<kernel::Settings>,
+    ) -> Option<kernel::Settings> {
+        if self.between == Between::Halves && self.is_between(end) {
+            return halves.clone();
+        }
+        let side = if self.is_between(end) { Side::Server } else { end.side() };
+        tcp.as_ref().map(|sides| sides[side as usize].clone())
+    }
+
+    /// Those that a host speaks with.
+    fn peers(self, end: End) -> impl Iterator<Item = End> {
+        self.all().filter(move |peer| {
+            let is_across = peer.side() != end.side();
+            *peer != end && (is_across || self.is_between(end) || self.is_between(*peer))
+        })
+    }
 }
 
 /// What a [`Testbed`] is to be.
@@ -44,15 +95,20 @@ pub struct Setup {
     pub mtu: u32,
     /// How many clients there are, all set alike.
     pub clients: u32,
+    /// Who stands between them and the server; a proxy is set as the server is.
+    pub between: Between,
     /// What TCP is set to, first the client's, then the server's; without this it is as namespaces are made.
     pub tcp: Option<[kernel::Settings; 2]>,
+    /// What TCP of the halves of a proxy that splits connections is set to.
+    pub halves_tcp: Option<kernel::Settings>,
     /// What the wires are made of; without a wish veth, or TAP devices where veth or packet sockets lack.
     pub wire: Option<Wire>,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { mtu: ETHERNET_MTU, clients: 1, tcp: None, wire: None }
+        let between = Between::Nobody;
+        Setup { mtu: ETHERNET_MTU, clients: 1, between, tcp: None, halves_tcp: None, wire: None }
     }
 }
 
@@ -77,17 +133,18 @@ impl Testbed {
     /// # Errors
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
     pub fn build(setup: Setup) -> Result<Testbed, Error> {
-        let Setup { mtu, clients, tcp, wire } = setup;
+        let Setup { mtu, clients, between, tcp, halves_tcp, wire } = setup;
+        let hosts = Hosts { clients, between };
         let middle = NetNamespace::new()?;
-        let ends = End::all(clients).map(|_| NetNamespace::new());
+        let ends = hosts.all().map(|_| NetNamespace::new());
         let ends = ends.collect::<Result<Vec<_>, Error>>()?;
         let wiring = Wiring::lay(wire, &middle, &ends)?;
-        let testbed = Testbed { middle, ends, wiring };
+        let testbed = Testbed { middle, ends, hosts, wiring };
         // All ends at once: most of the time goes into starting `ip`.
-        let made = End::all(clients).map(|end| {
-            let settings = tcp.as_ref().map(|sides| sides[end.side() as usize].clone());
+        let made = hosts.all().map(|end| {
+            let settings = hosts.tcp(end, &tcp, &halves_tcp);
             let own = testbed.wiring.link_options();
-            let commands = commands(end, clients, mtu.min(ETHERNET_MTU), &own, settings.as_ref());
+            let commands = commands(end, hosts, mtu.min(ETHERNET_MTU), &own, settings.as_ref());
             testbed.ends[end.number()].spawn(move || {
                 // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
@@ -134,6 +191,25 @@ impl Testbed {
         &self.ends[End::client(number).number()]
     }
 
+    /// The namespace of the proxy.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn proxy(&self) -> &NetNamespace {
+        let proxy = self.hosts.between.proxy(self.hosts.clients);
+        &self.ends[proxy.expect("the testbed was set up with a proxy").number()]
+    }
+
+    /// The namespaces of the halves of a proxy that splits connections: the near one, and the far one.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn halves(&self) -> [&NetNamespace; 2] {
+        let halves = self.hosts.between.halves(self.hosts.clients);
+        let halves = halves.expect("the testbed was set up with a proxy in two halves");
+        halves.map(|half| &self.ends[half.number()])
+    }
+
     /// The namespace of the emulator.
     pub fn middle(&self) -> &NetNamespace {
         &self.middle
@@ -177,7 +253,7 @@ impl Testbed {
 /// What makes one end; `own` are options of its interface. Settings of TCP that routes carry are on those that packets to the other end take.
 fn commands(
     end: End,
-    clients: u32,
+    hosts: Hosts,
     mtu: u32,
     own: &str,
     settings: Option<&kernel::Settings>,
@@ -195,7 +271,7 @@ fn commands(
     if has_v6 {
         commands += &format!("addr add {}/64 dev eth0 nodad\n", end.address_v6());
     }
-    for peer in End::all(clients).filter(|peer| peer.side() != end.side()) {
+    for peer in hosts.peers(end) {
         let addresses = peer.addresses().into_iter().filter(|address| has_v6 || address.is_ipv4());
         commands.extend(addresses.map(|address| {
             format!(
@@ -207,10 +283,18 @@ fn commands(
     }
     match end.side() {
         Side::Client => {
-            commands += &format!("route add default via {} {route}\n", End::SERVER.address());
+            let near = hosts.near_half().filter(|_| !hosts.is_between(end));
+            let next = near.unwrap_or(End::SERVER);
+            commands += &format!("route add default via {} {route}\n", next.address());
             if has_v6 {
-                commands +=
-                    &format!("route add default via {} {route}\n", End::SERVER.address_v6());
+                commands += &format!("route add default via {} {route}\n", next.address_v6());
+            }
+            if hosts.near_half() == Some(end) {
+                commands += &format!("rule add iif eth0 ipproto tcp lookup {LED}\n");
+                commands.extend(
+                    local_networks()
+                        .map(|net| format!("route add local {net} dev lo table {LED}\n")),
+                );
             }
         }
         Side::Server => {

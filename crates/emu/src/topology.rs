@@ -3,6 +3,10 @@
 //! ```text
 //!   client -> up -> hop/1/up -> ... [-> origin/3/up] -> server
 //!   client <- down <- hop/1/down <- ... [<- origin/3/down] <- server
+//!
+//!   client -> up -> ... -> proxy -> upstream/up [-> origin/3/up] -> server
+//!
+//!   client -> near/up -> near half -> up -> ... -> far half -> upstream/up [-> origin/3/up] -> server
 //! ```
 //!
 //! Names key the links' random streams: a topology with the names that the simulation uses loses the same packets.
@@ -14,7 +18,8 @@ use std::time::Duration;
 use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
-use crate::{Drops, Side};
+use crate::places::Reach;
+use crate::{Between, Drops, Side};
 
 /// A thread wakes up late by some tens of microseconds: below this there is nothing to look ahead.
 const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
@@ -33,6 +38,10 @@ pub struct Topology {
     radio: Option<RadioConfig>,
     /// How many share it.
     clients: u32,
+    /// Who stands between clients and servers.
+    between: Between,
+    /// Between clients and the near half of whoever splits connections.
+    near: Route,
 }
 
 /// One link.
@@ -54,6 +63,13 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// The links of this one and, beyond it, of another.
+    fn then(mut self, beyond: &Route) -> Route {
+        self.up.extend(&beyond.up);
+        self.down.splice(..0, beyond.down.iter().copied());
+        self
+    }
+
     /// Those that a packet of one side crosses.
     pub(crate) fn from(&self, side: Side) -> &[usize] {
         match side {
@@ -67,7 +83,9 @@ impl Topology {
     /// One link each way, called `up` and `down`.
     pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
         let (common, farther) = (Route::default(), BTreeMap::new());
-        let mut topology = Topology { links: Vec::new(), common, farther, radio: None, clients: 1 };
+        let (links, between, near) = (Vec::new(), Between::Nobody, Route::default());
+        let mut topology =
+            Topology { links, common, farther, radio: None, clients: 1, between, near };
         topology.common.up.push(topology.links.len());
         topology.add("up", up);
         topology.common.down.push(topology.links.len());
@@ -104,11 +122,71 @@ impl Topology {
         down_name: &str,
         down: LinkConfig,
     ) -> Topology {
-        let mut route = self.common.clone();
-        route.up.push(self.add(up_name, up));
-        route.down.insert(0, self.add(down_name, down));
-        self.farther.insert(server, route);
+        let links = [self.add(up_name, up), self.add(down_name, down)];
+        self.lead_on(server, links);
         self
+    }
+
+    /// Gives these servers one link each way beyond those that they share with all, in common.
+    pub fn stretched(
+        mut self,
+        servers: impl IntoIterator<Item = IpAddr>,
+        [up_name, down_name]: [&str; 2],
+        link: &LinkConfig,
+    ) -> Topology {
+        let links = [self.add(up_name, link.clone()), self.add(down_name, link.clone())];
+        servers.into_iter().for_each(|server| self.lead_on(server, links));
+        self
+    }
+
+    /// Puts a proxy at the network's far end, which alone speaks with these servers: over one link each way, which is all that lies between.
+    /// It has the address behind the last client's. To be called before [`Topology::farther`].
+    pub fn proxied(
+        mut self,
+        servers: impl IntoIterator<Item = IpAddr>,
+        names: [&str; 2],
+        link: &LinkConfig,
+    ) -> Topology {
+        self.between = Between::Proxy;
+        self.behind_somebody(servers, names, link)
+    }
+
+    /// Puts the halves of a proxy that splits connections at the network's two ends. Between clients and the near half lies `nearer`, between the far
+    /// half and these servers `farther`: one link each way, with their names. To be called before [`Topology::farther`].
+    pub fn split(
+        mut self,
+        servers: impl IntoIterator<Item = IpAddr>,
+        (near_names, nearer): ([&str; 2], &LinkConfig),
+        (names, farther): ([&str; 2], &LinkConfig),
+    ) -> Topology {
+        self.between = Between::Halves;
+        let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
+        self.near = Route { up: vec![up], down: vec![down] };
+        self.behind_somebody(servers, names, farther)
+    }
+
+    /// Lets one link each way be all that lies between these servers and who stands in front of them.
+    fn behind_somebody(
+        mut self,
+        servers: impl IntoIterator<Item = IpAddr>,
+        names: [&str; 2],
+        link: &LinkConfig,
+    ) -> Topology {
+        let servers: Vec<IpAddr> = servers.into_iter().collect();
+        self.farther.extend(servers.iter().map(|server| (*server, Route::default())));
+        self.stretched(servers, names, link)
+    }
+
+    /// Adds links to those of a server.
+    fn lead_on(&mut self, server: IpAddr, [up, down]: [usize; 2]) {
+        let route = self.farther.entry(server).or_insert_with(|| self.common.clone());
+        route.up.push(up);
+        route.down.insert(0, down);
+    }
+
+    /// Who stands between clients and servers.
+    pub fn intermediary(&self) -> Between {
+        self.between
     }
 
     /// Puts one server at the far end of the first hop. To be called after [`Topology::beyond`].
@@ -168,17 +246,33 @@ impl Topology {
 
     /// Half of the time that every packet takes at least, as far as that is of use.
     pub(crate) fn lookahead(&self) -> Duration {
-        let least = |side: Side| -> Duration {
-            self.common.from(side).iter().map(|link| least_delay(&self.links[*link].config)).sum()
+        let least = |links: &[usize]| -> Duration {
+            links.iter().map(|link| least_delay(&self.links[*link].config)).sum()
         };
-        let half = Side::BOTH.map(least).into_iter().min().unwrap_or_default() / 2;
+        let near = (self.between == Between::Halves).then_some(&self.near);
+        let routes = std::iter::once(&self.common).chain(self.farther.values()).chain(near);
+        let ways = routes.flat_map(|route| [least(&route.up), least(&route.down)]);
+        let half = ways.min().unwrap_or_default() / 2;
         if half < LEAST_LOOKAHEAD { Duration::ZERO } else { half.min(MOST_LOOKAHEAD) }
     }
 
-    /// All links; all routes, the common one first; the servers that have one of their own.
-    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<IpAddr, usize>) {
-        let numbers = self.farther.keys().copied().zip(1..).collect();
-        let routes = std::iter::once(self.common).chain(self.farther.into_values()).collect();
+    /// All links; all routes, the common one first; what takes another than that.
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<Reach, usize>) {
+        let mut routes = vec![self.common.clone()];
+        let mut numbers = BTreeMap::new();
+        let mut add = |reach, route| {
+            numbers.insert(reach, routes.len());
+            routes.push(route);
+        };
+        for (server, route) in self.farther {
+            if self.between == Between::Halves {
+                add(Reach::Past(server), self.common.clone().then(&route));
+            }
+            add(Reach::Server(server), route);
+        }
+        if self.between == Between::Halves {
+            add(Reach::Near, self.near);
+        }
         (self.links, routes, numbers)
     }
 

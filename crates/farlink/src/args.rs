@@ -3,8 +3,13 @@
 mod discovery;
 mod handshake;
 mod hosting;
+mod journey;
 mod keep_alive;
 mod order;
+mod pep;
+mod proxy;
+mod route;
+mod study;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -16,8 +21,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use self::discovery::Discovery;
 pub use self::handshake::Handshake;
 pub use self::hosting::Hosting;
+pub use self::journey::Journey;
 pub use self::keep_alive::KeepAlive;
 pub use self::order::Order;
+pub use self::pep::{Half, Pep};
+pub use self::proxy::Proxy;
+pub use self::route::Route;
+pub use self::study::{Study, StudyReport, StudyRun, Which};
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -44,6 +54,9 @@ pub enum Command {
     Validate(Validate),
     /// Measure what Chromium's computing costs on this machine, as a device for `--device`.
     Calibrate(Calibrate),
+    /// Published studies: what they claim, run again and judged.
+    #[command(subcommand)]
+    Study(Study),
     /// Pages: list, show, write to disk.
     #[command(subcommand)]
     Pages(Pages),
@@ -58,6 +71,11 @@ pub enum Command {
     /// What `shell` starts inside its sandbox.
     #[command(hide = true)]
     ShellInside(Shell),
+    /// Run a web proxy: forward, reverse, tunnels (docs/proxy.md).
+    Proxy(Box<Proxy>),
+    /// Accelerate TCP and clear-text HTTP over a satellite: one end on each side of it.
+    #[command(subcommand)]
+    Pep(Pep),
     /// Say what this machine can do.
     Doctor,
     /// Print the completions of a shell.
@@ -225,7 +243,7 @@ pub struct How {
     #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
     pub multiplexing: Option<String>,
 
-    /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off (docs/quic.md).
+    /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off,migrate-at=2s (docs/quic.md).
     #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
     pub quic: Option<String>,
 
@@ -285,6 +303,12 @@ pub struct How {
     /// What a server takes for a request beyond the page's own think time: 5ms.
     #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
     pub service_time: String,
+
+    #[command(flatten)]
+    pub journey: Journey,
+
+    #[command(flatten)]
+    pub route: Route,
 
     #[command(flatten)]
     pub hosting: Hosting,
@@ -360,7 +384,7 @@ pub struct Runs {
 
 #[derive(Args)]
 pub struct Validate {
-    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` (some minutes), or a file (docs/validation-suites.md).
+    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` and `routes` (some minutes each), `pep` (a quarter of an hour), or a file (docs/validation-suites.md).
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
 

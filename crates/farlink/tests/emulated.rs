@@ -49,6 +49,21 @@ mod real_time {
         visits.iter().map(plt).collect()
     }
 
+    fn median(visits: &[Value], measure: fn(&Value) -> f64) -> f64 {
+        let mut values: Vec<f64> = visits.iter().map(measure).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    }
+
+    /// The median of three emulated loads is within a tenth of the simulated one.
+    fn agree(desk: &Desk, how: &[&str]) {
+        let sim = plts(&loads(desk, &[how, &["-n", "1"]].concat()))[0];
+        let mut emu = plts(&loads(desk, &[how, &["-n", "3", "--world", "emu"]].concat()));
+        emu.sort_by(f64::total_cmp);
+        let error = (emu[1] / sim - 1.0).abs();
+        assert!(error < 0.1, "{how:?}: simulated {sim} ms, emulated {emu:?}");
+    }
+
     #[test]
     fn both_worlds_agree_on_a_page_load() {
         if !possible() {
@@ -56,12 +71,42 @@ mod real_time {
         }
         let desk = Desk::new();
         for protocol in ["h1", "h2", "h3-deployed", "h3-matched"] {
-            let sim = plts(&loads(&desk, &["--protocol", protocol, "-n", "1"]))[0];
-            let emu = loads(&desk, &["--protocol", protocol, "-n", "3", "--world", "emu"]);
-            let mut emu = plts(&emu);
-            emu.sort_by(f64::total_cmp);
-            let error = (emu[1] / sim - 1.0).abs();
-            assert!(error < 0.1, "{protocol}: simulated {sim} ms, emulated {emu:?}");
+            agree(&desk, &["--protocol", protocol]);
+        }
+    }
+
+    /// A proxy in a namespace of its own, with a stretch behind it.
+    #[test]
+    fn a_proxy_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        for (protocol, tls, route) in [
+            ("h1", "none", "proxy:apache,rtt=40ms"),
+            ("spdy", "tls12", "proxy:mod_spdy,rtt=40ms"),
+            ("h2", "tls13", "caching-proxy,rtt=40ms,rate=100mbit,cache=primed"),
+            ("h1", "tls13", "proxy,rtt=40ms,rate=20mbit,via=connect"),
+        ] {
+            agree(&desk, &["--protocol", protocol, "--tls", tls, "--route", route]);
+        }
+    }
+
+    /// Its halves in namespaces of their own: in clear text with what the far end sends unasked, under TLS by splitting alone, with several channels and past it.
+    #[test]
+    fn a_pep_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        for (protocol, tls, route) in [
+            ("h1", "none", "pep,rtt=20ms"),
+            ("h1", "none", "pep,rtt=20ms,prefetch=off"),
+            ("spdy", "tls12", "pep,rtt=20ms,iw=32"),
+            ("h2", "tls13", "pep,rtt=20ms,channels=2"),
+            ("h2", "tls13", "pep,rtt=20ms,bypass=www.page.test"),
+        ] {
+            agree(&desk, &["--protocol", protocol, "--tls", tls, "--route", route]);
         }
     }
 
@@ -92,20 +137,15 @@ mod real_time {
                 let visits = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
                 visits.collect::<Vec<Value>>()
             };
-            let (sim, emu) = (load("sim", "1"), load("emu", "3"));
-            let mut times = plts(&emu);
-            times.sort_by(f64::total_cmp);
-            let error = (times[1] / plts(&sim)[0] - 1.0).abs();
-            assert!(error < 0.1, "{radio}: simulated {:?} ms, emulated {times:?}", plts(&sim));
+            // Where in a cycle of discontinuous reception a packet falls is chance: medians, of visits that each draw their own.
+            let (sim, emu) = (load("sim", "41"), load("emu", "5"));
+            let differ = |measure: fn(&Value) -> f64| {
+                let (sim, emu) = (median(&sim, measure), median(&emu, measure));
+                assert!((emu / sim - 1.0).abs() < 0.1, "{radio}: simulated {sim}, emulated {emu}");
+            };
+            differ(|visit| visit["plt_ms"].as_f64().unwrap());
+            differ(|visit| visit["radio"]["energy_uj"].as_f64().unwrap());
             assert!(emu.iter().all(|visit| visit["radio"]["promotions"] == 1), "{emu:?}");
-            let joules = |visit: &Value| visit["radio"]["energy_uj"].as_f64().unwrap();
-            let error = (joules(&emu[0]) / joules(&sim[0]) - 1.0).abs();
-            assert!(
-                error < 0.1,
-                "{radio}: simulated {} uJ, emulated {}",
-                joules(&sim[0]),
-                joules(&emu[0])
-            );
         }
     }
 
@@ -361,14 +401,21 @@ mod real_time {
         let desk = Desk::new();
         let marker = format!("farlink-load-in-a-row-{}-{times}{environment:?}", std::process::id());
         let before = traces(&marker);
-        let load =
-            format!("load synthetic:4x2KB --network {NETWORK} --world emu -n 1 --protocol h2");
+        let load = format!(
+            "load synthetic:4x2KB --network {NETWORK} --world emu -n 1 --protocol h2 --json"
+        );
+        let mut late = 0;
         for _ in 0..times {
             let mut load = marked(&desk, &load, &marker);
-            let status = load.envs(environment.iter().copied()).status();
-            assert!(status.unwrap().success());
+            load.envs(environment.iter().copied()).stdout(Stdio::piped());
+            let ran = load.output().unwrap();
+            // A shared machine may halt for seconds. A load that was late each time it was tried is a failure that says so, and leaves nothing either.
+            let was_late = String::from_utf8_lossy(&ran.stdout).contains("was not on time in");
+            assert!(ran.status.success() || was_late, "{ran:?}");
+            late += usize::from(was_late);
             assert_nothing_left(&desk, &marker, &before);
         }
+        assert!(late <= times / 10, "{late} of {times} loads were late each time they were tried");
     }
 
     #[test]

@@ -61,6 +61,20 @@ fn several_arms_make_one_sentence_and_a_line_for_the_rest() {
 }
 
 #[test]
+fn what_only_some_arms_have_is_said_and_applied_to_them() {
+    let knobs = "--push css --scheduler rfc9218 --priorities chrome --protocol h2,h3";
+    let quic = "--quic iw=20 --h3-discovery alt-svc --multiplexing streams=8";
+    let out = Desk::new().farlink(&format!("{PAGE} {knobs} {quic}")).ok();
+    let heading = out.lines().find(|line| line.starts_with("loads ")).unwrap();
+    for told in ["priorities chrome", "scheduler rfc9218", "push css", "QUIC with iw=20"] {
+        assert!(heading.contains(told), "{told}: {heading}");
+    }
+    assert!(heading.contains("HTTP/3 found by alt-svc"), "{heading}");
+    assert!(heading.contains("multiplexing with streams=8"), "{heading}");
+    assert!(out.contains("note: --push css: nothing is pushed over h3-deployed"), "{out}");
+}
+
+#[test]
 fn one_arm_has_a_figure_for_an_answer() {
     let out = Desk::new().farlink(&format!("{PAGE} --protocol h2")).ok();
     let answer = out.lines().next().unwrap();

@@ -168,7 +168,7 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     let nowhere = &["--h3-discovery and --block-udp mean nothing", "h3-deployed"];
     refuses(&load("--protocol h2 --h3-discovery alt-svc"), nowhere);
     refuses(&load("--protocol h1 --block-udp"), nowhere);
-    refuses(&load("--protocol h3 --h3-discovery https-record"), &["`https-record`", "RFC 9460"]);
+    refuses(&load("--protocol h3 --h3-discovery https-record"), &["HTTPS records", "dns `on`"]);
     refuses(&load("--protocol h3 --h3-discovery altsvc"), &["did you mean `alt-svc`?"]);
     refuses(&load("--protocol h2 --quic iw=4"), &["--quic turns nothing", "h3-deployed"]);
     refuses(&load("--protocol h3 --quic cc=bbr"), &["--quic", "BBR", "cc=cubic"]);
@@ -177,6 +177,10 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
     let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
     refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
+    refuses(&load("--protocol h3 --quic migration=on"), &["--quic", "migrate-at=2s"]);
+    let moving = "--world emu --client chromium --protocol h3 --quic migrate-at=1s";
+    refuses(&load(moving), &["Chromium keeps its address", "`loader`"]);
+    refuses(&load("--protocol h1,h3 --push css"), &["--push does nothing", "h2 or spdy"]);
 }
 
 #[test]

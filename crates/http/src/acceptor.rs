@@ -1,9 +1,11 @@
 //! Accepting connections, whatever they speak.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -11,9 +13,13 @@ use world::TcpStream;
 
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
+use crate::server::Common;
 use crate::tls::{self, Protocol, Security, Stream};
 use crate::wheel::Wheel;
 use crate::{Handler, h1, h2, spdy};
+
+/// How long a client that has said nothing yet is waited for when the server goes away.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// How a server takes connections. Cheap to clone.
 #[derive(Clone)]
@@ -26,8 +32,10 @@ pub struct Acceptor {
     pub h2: h2::settings::Server,
     /// SPDY's settings.
     pub spdy: spdy::Config,
-    /// Which version a client in clear text speaks that says 3: 3 and 3.1 look alike. The default is 3.1.
-    pub spdy_in_clear: spdy::Version,
+    /// Whether SPDY is spoken in clear text, and which version by a client that says 3: 3 and 3.1 look alike. The default is not.
+    pub spdy_in_clear: Option<spdy::Version>,
+    /// What its connections of HTTP/2 and SPDY have in common.
+    pub common: Common,
     /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
     /// `None` leaves it to the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
     pub notsent_lowat_bytes: Option<u32>,
@@ -42,12 +50,14 @@ impl Acceptor {
     /// The same with other settings of TLS.
     pub fn with_tls(security: Security, settings: &tls::Settings) -> Acceptor {
         let tls = tls::Server::of(security, settings);
+        let wheel = Wheel::new();
         Acceptor {
             tls,
-            h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), Wheel::new())),
+            h1: Rc::new(h1::server::Core::new(h1::server::Settings::default(), wheel.clone())),
             h2: h2::settings::Server::default(),
             spdy: spdy::Config::SERVER,
-            spdy_in_clear: spdy::Version::V31,
+            spdy_in_clear: None,
+            common: Common { wheel, ..Common::default() },
             notsent_lowat_bytes: Some(16 * 1024),
         }
     }
@@ -84,6 +94,12 @@ impl Acceptor {
         Ok((stream, protocol))
     }
 
+    /// The server goes away: every connection finishes what it has, takes nothing new and ends. Accepting is its owner's to stop.
+    pub fn drain(&self) {
+        self.h1.drain().begin();
+        self.common.drain.begin();
+    }
+
     /// Serves one connection to its end; says how that came.
     pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Served {
         self.serve_metered(tcp, handler, &FlowMeter::default()).await
@@ -96,22 +112,44 @@ impl Acceptor {
         handler: Rc<H>,
         meter: &FlowMeter,
     ) -> Served {
-        match self.accept(tcp).await {
+        // Each stage's future is boxed: a connection holds that of its own protocol, not the largest of all.
+        match Box::pin(self.accept_in_time(tcp)).await {
             Err(error) => Served::Unaccepted(error),
             Ok((stream, Protocol::H10 | Protocol::H1)) => {
-                Served::H1(h1::server::serve(stream, handler, &self.h1).await)
+                Served::H1(Box::pin(h1::server::serve(stream, handler, &self.h1)).await)
             }
             Ok((stream, Protocol::H2)) => {
-                Served::H2(h2::serve(stream, handler, &self.h2, meter).await)
+                let served = h2::serve_in(&self.common, stream, handler, &self.h2, meter);
+                Served::H2(Box::pin(served).await)
             }
             Ok((stream, Protocol::Spdy(version))) => {
-                Served::Spdy(spdy::serve(stream, handler, version, self.spdy, meter).await)
+                let served =
+                    spdy::serve_in(&self.common, stream, handler, version, self.spdy, meter);
+                Served::Spdy(Box::pin(served).await)
             }
             Ok((_, Protocol::H3)) => Served::Unaccepted(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
             )),
         }
+    }
+
+    /// As [`Acceptor::accept`], for as long as there is patience.
+    async fn accept_in_time(&self, tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+        let Some((timer, patient)) = self.common.timer() else { return self.accept(tcp).await };
+        timer.set(patient.accept_timeout);
+        let mut drain = self.common.watch();
+        let mut accepting = pin!(self.accept(tcp));
+        poll_fn(|cx| {
+            if let Poll::Ready(accepted) = accepting.as_mut().poll(cx) {
+                return Poll::Ready(accepted);
+            }
+            if drain.poll_begun(cx).is_ready() {
+                timer.set(DRAIN);
+            }
+            timer.poll_expired(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        })
+        .await
     }
 
     /// Reads until the first bytes say what the client speaks.
@@ -135,11 +173,11 @@ impl Acceptor {
 
     /// What a client speaks whose first bytes are `first`; `None` if more of them are needed.
     fn recognise(&self, first: &[u8]) -> Option<Protocol> {
-        match first {
+        match (first, self.spdy_in_clear) {
+            ([], _) | ([0x80], Some(_)) => None,
             // A control frame and its version.
-            [0x80, 2, ..] => Some(Protocol::Spdy(spdy::Version::V2)),
-            [0x80, 3, ..] => Some(Protocol::Spdy(self.spdy_in_clear)),
-            [] | [0x80] => None,
+            ([0x80, 2, ..], Some(_)) => Some(Protocol::Spdy(spdy::Version::V2)),
+            ([0x80, 3, ..], Some(version)) => Some(Protocol::Spdy(version)),
             _ if first == PREFACE => Some(Protocol::H2),
             _ if PREFACE.starts_with(first) => None,
             _ => Some(Protocol::H1),

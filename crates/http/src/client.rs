@@ -1,5 +1,7 @@
 //! Opening a connection, whatever it speaks.
 
+mod streamed;
+
 use std::io;
 use std::net::SocketAddr;
 
@@ -8,6 +10,7 @@ use http::Request;
 use thiserror::Error;
 use world::TcpStream;
 
+pub use self::streamed::{Incoming, IncomingBody};
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream, Version};
@@ -18,6 +21,8 @@ use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, spdy};
 pub struct Opening {
     /// Where to.
     pub address: SocketAddr,
+    /// Whereto the proxy at that address is to lead a tunnel, if there is one: a host and its port. What follows is said of the tunnel's far end.
+    pub tunnel: Option<String>,
     /// The server's name, for TLS.
     pub host: String,
     /// How it is secured.
@@ -45,6 +50,7 @@ impl Opening {
     pub fn new(address: SocketAddr, host: &str, security: Security, protocol: Protocol) -> Opening {
         Opening {
             address,
+            tunnel: None,
             host: host.to_owned(),
             security,
             protocol,
@@ -68,7 +74,7 @@ impl Opening {
 /// How far the opening of a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The transport's handshake is done.
+    /// The transport's handshake is done, and the tunnel stands if there is one.
     Connected,
     /// TLS's handshake is done. Not told in clear text.
     Secured,
@@ -84,6 +90,16 @@ pub enum OpenError {
         address: SocketAddr,
         /// Why not.
         source: io::Error,
+    },
+    /// A proxy leads no tunnel there.
+    #[error("the proxy at {proxy} leads no tunnel to {authority}: {source}")]
+    Tunnel {
+        /// Who was asked.
+        proxy: SocketAddr,
+        /// Whereto.
+        authority: String,
+        /// Why not.
+        source: Failure,
     },
     /// TLS's handshake failed.
     #[error("the TLS handshake with `{host}` failed: {source}")]
@@ -130,6 +146,7 @@ pub async fn open(
     }
     let Opening {
         address,
+        tunnel,
         host,
         security,
         protocol,
@@ -144,6 +161,13 @@ pub async fn open(
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
+    let tcp = match tunnel {
+        None => tcp,
+        Some(authority) => match h1::client::through(tcp, &authority).await {
+            Ok(tcp) => tcp,
+            Err(source) => return Err(OpenError::Tunnel { proxy: address, authority, source }),
+        },
+    };
     observe(Stage::Connected);
     let shaken = match security {
         Security::None => Ok(Stream::plain(tcp)),
@@ -185,6 +209,31 @@ pub async fn open(
         }
         Protocol::H3 => unreachable!("HTTP/3 has no stream below it"),
     })
+}
+
+impl Connection {
+    /// HTTP on a stream that is open and secured as it should be: what was agreed on by ALPN, else `otherwise`.
+    ///
+    /// # Errors
+    /// If the stream fails.
+    pub async fn begin(
+        stream: Stream,
+        otherwise: Protocol,
+        h2: &h2::settings::Client,
+    ) -> Result<Connection, OpenError> {
+        let local = stream.local_addr().ok();
+        match stream.protocol().unwrap_or(otherwise) {
+            Protocol::H2 => {
+                let (handle, driver) = h2::connect(stream, h2).await.map_err(OpenError::Begin)?;
+                drop(world::spawn(driver));
+                Ok(Connection::H2 { handle, local })
+            }
+            _ => {
+                let settings = h1::client::Settings::default();
+                Ok(Connection::H1(Box::new(h1::client::Connection::new(stream, settings))))
+            }
+        }
+    }
 }
 
 /// QUIC's handshake is TLS's: both stages are reached at once.

@@ -14,6 +14,9 @@ pub mod h2;
 pub mod h3;
 pub mod message;
 mod push;
+mod relay;
+#[cfg(test)]
+mod reluctant;
 pub mod schedule;
 pub mod server;
 pub mod spdy;
@@ -24,5 +27,8 @@ pub mod wheel;
 pub use message::{Failure, Precedence, Priority, Progress};
 pub use push::{Promises, Wanted};
 pub use schedule::Scheduler;
-pub use server::{Answer, Handler, Head, Push, Reply, RequestHead};
+pub use server::{
+    Answer, Body, BodyError, Duplex, Fields, Handler, Head, Push, Reply, RequestBody, RequestHead,
+    Response,
+};
 pub use transport::Transport;

@@ -4,7 +4,22 @@
 
 use std::io;
 
+use http::header::{CONNECTION, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use thiserror::Error;
+
+use crate::h2::Group;
+
+/// Fields that speak of an HTTP/1 connection and make a message of HTTP/2 (RFC 9113 section 8.2.2), HTTP/3 (RFC 9114 section 4.2) and
+/// SPDY (draft 3.1 section 3.2.1) malformed, and `Host`, for which those have a place of their own.
+pub(crate) const HTTP1_ONLY: [HeaderName; 7] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    TRANSFER_ENCODING,
+    UPGRADE,
+    TE,
+    HOST,
+];
 
 /// How urgent a request is: a browser's five levels, the most urgent first. HTTP/1.1 does not
 /// transmit it; each protocol with priorities has its own mapping.
@@ -28,6 +43,8 @@ pub struct Precedence {
     pub spdy: u8,
     /// HTTP/2's weight of RFC 7540: 1 to 256.
     pub weight: u16,
+    /// What it depends on where HTTP/2's requests make groups.
+    pub group: Group,
 }
 
 /// Chrome's mapping of its five levels: to SPDY's bits 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), and those to weights
@@ -41,7 +58,7 @@ impl From<Priority> for Precedence {
             Priority::Low => (3, 147),
             Priority::Lowest => (4, 110),
         };
-        Precedence { level, spdy, weight }
+        Precedence { level, spdy, weight, group: Group::default() }
     }
 }
 

@@ -4,8 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use farlink_http::dns::{LookupError, PORT, Questions, Recursive, Resolver, Retry, Settings};
-use net::{LinkConfig, LossModel, QueueLimit};
+use farlink_http::dns::{
+    LookupError, PORT, Questions, Recursive, Resolver, Retry, Service, Settings,
+};
+use net::{DropList, LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
 use world::sim::Plan;
 
@@ -14,10 +16,10 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 255, 0, 
 const FOUND: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1));
 
 /// Half of an RTT of 100 ms.
-fn link(loss: f64) -> LinkConfig {
+fn link(loss: LossModel) -> LinkConfig {
     let link =
         LinkConfig::new(BitsPerSec::UNLIMITED, Duration::from_millis(50), QueueLimit::Packets(100));
-    LinkConfig { loss: LossModel::Random(loss), ..link }
+    LinkConfig { loss, ..link }
 }
 
 /// Runs `ask` on the client, in front of a resolver that knows `www.example.test`.
@@ -27,18 +29,29 @@ fn with_resolver<T: 'static, F: Future<Output = T> + 'static>(
     hit_ratio: f64,
     ask: impl FnOnce(Resolver) -> F + 'static,
 ) -> T {
+    let (think, miss) = (Duration::from_millis(1), Duration::from_millis(200));
+    let zone = [("www.example.test".to_owned(), FOUND)].into();
+    let server = Recursive { zone, service: None, think, hit_ratio, miss };
+    ask_of(server, LossModel::Random(loss), retry, Questions::AAndAaaa, ask)
+}
+
+fn ask_of<T: 'static, F: Future<Output = T> + 'static>(
+    resolver: Recursive,
+    loss: LossModel,
+    retry: Retry,
+    questions: Questions,
+    ask: impl FnOnce(Resolver) -> F + 'static,
+) -> T {
     let mut plan = Plan::new(chance::Source::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
-    let (up, down) = (plan.link("up", link(loss)), plan.link("down", link(0.0)));
+    let (up, down) = (plan.link("up", link(loss)), plan.link("down", link(LossModel::NONE)));
     plan.route(client, server, &[up]);
     plan.route(server, client, &[down]);
     plan.spawn(server, async move {
-        let zone = [("www.example.test".to_owned(), FOUND)].into();
-        let (think, miss) = (Duration::from_millis(1), Duration::from_millis(200));
-        Recursive { zone, think, hit_ratio, miss }.bind(SERVER).unwrap().serve().await;
+        resolver.bind(SERVER).unwrap().serve().await;
     });
-    let settings = Settings { server: SERVER, questions: Questions::AAndAaaa, retry };
+    let settings = Settings { server: SERVER, questions, retry };
     let asked = async move { ask(Resolver::new(settings)).await };
     plan.run(client, asked).unwrap()
 }
@@ -113,4 +126,45 @@ fn lost_questions_are_asked_again() {
         millis()
     });
     assert!(at == 101 || at > 1_000, "{at}");
+}
+
+#[test]
+fn how_a_host_is_spoken_to_is_asked_beside_its_address() {
+    let offers = |service| Recursive {
+        zone: [("www.example.test".to_owned(), FOUND)].into(),
+        service,
+        think: Duration::from_millis(1),
+        hit_ratio: 1.0,
+        miss: Duration::ZERO,
+    };
+    for questions in [Questions::A.and_https(), Questions::AAndAaaa.and_https()] {
+        for service in [Some(Service::h3()), None] {
+            let (told, server) = (service.clone(), offers(service));
+            ask_of(server, LossModel::NONE, Retry::Chrome, questions, |resolver| async move {
+                let found = resolver.look_up("www.example.test").await.unwrap();
+                assert_eq!((found.address, found.service), (FOUND, told));
+                // The same round trip for all questions.
+                assert_eq!(millis(), 101);
+            });
+        }
+    }
+}
+
+#[test]
+fn an_address_waits_a_little_for_what_else_was_asked() {
+    let server = Recursive {
+        zone: [("www.example.test".to_owned(), FOUND)].into(),
+        service: Some(Service::h3()),
+        think: Duration::from_millis(1),
+        hit_ratio: 1.0,
+        miss: Duration::ZERO,
+    };
+    // Of the questions for the address and for the service the second is lost.
+    let loss = LossModel::Listed(Arc::new(DropList::from_text("list", "2").unwrap()));
+    ask_of(server, loss, Retry::Chrome, Questions::AAndHttps, |resolver| async move {
+        let found = resolver.look_up("www.example.test").await.unwrap();
+        assert_eq!((found.address, found.service), (FOUND, None));
+        // A fifth of 101 ms longer.
+        assert_eq!(millis(), 121);
+    });
 }

@@ -10,7 +10,7 @@ use common::any::{fetch, get, listen, open};
 use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::frame::PREFACE;
-use farlink_http::server::Acceptor;
+use farlink_http::server::{Acceptor, Common, Patient};
 use farlink_http::tls::Security;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
@@ -32,6 +32,29 @@ const PROTOCOL_ERROR: u32 = 1;
 const CANCEL: u32 = 8;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
+const NO_ERROR: u32 = 0;
+
+/// A request of its own.
+const REQUEST_FRAME: [u8; 17] = [
+    0,
+    0,
+    8,
+    HEADERS,
+    END_STREAM | END_HEADERS,
+    0,
+    0,
+    0,
+    1,
+    0x82,
+    0x86,
+    0x01,
+    1,
+    b'a',
+    0x04,
+    1,
+    b'/',
+];
+
 /// `GET http://a/9`, by indices of HPACK's static table.
 const REQUEST: [u8; 8] = [0x82, 0x86, 0x01, 1, b'a', 0x04, 1, b'/'];
 
@@ -49,7 +72,13 @@ struct Hostile(TcpStream);
 impl Hostile {
     /// A client of one of our servers.
     async fn client() -> Hostile {
-        let server = listen(Echo, Acceptor::new(Security::None));
+        Hostile::client_of(None).await
+    }
+
+    /// The same of a server that is so patient.
+    async fn client_of(patience: Option<Patient>) -> Hostile {
+        let common = Common { patience, ..Common::default() };
+        let server = listen(Echo, Acceptor { common, ..Acceptor::new(Security::None) });
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(PREFACE).await.unwrap();
         stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
@@ -59,6 +88,19 @@ impl Hostile {
     /// Sends all of it, or as much as the peer takes before it ends the connection.
     async fn send(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes).await;
+    }
+
+    /// Reads until a response begins.
+    async fn head_of_a_response(&mut self) {
+        let mut head = [0; 9];
+        loop {
+            self.0.read_exact(&mut head).await.expect("a response comes");
+            let size = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            self.0.read_exact(&mut vec![0; size as usize]).await.expect("a frame is whole");
+            if head[3] == HEADERS {
+                return;
+            }
+        }
     }
 
     /// Reads to the end; gives the code of the last GOAWAY.
@@ -76,17 +118,6 @@ impl Hostile {
             }
         }
         code
-    }
-
-    /// Sends `bytes` again and again and reads nothing; gives how much was taken before the peer stopped reading.
-    async fn taken(&mut self, bytes: &[u8]) -> usize {
-        let mut taken = 0;
-        let moment = Duration::from_millis(300);
-        while let Ok(Ok(more)) = world::timeout(moment, self.0.write(bytes)).await {
-            taken += more;
-            assert!(taken < 100 << 20, "{taken} bytes were taken and answered to nobody");
-        }
-        taken
     }
 }
 
@@ -120,14 +151,75 @@ fn resets_that_we_are_made_to_send_end_the_connection() {
 }
 
 #[test]
-fn who_reads_no_answers_is_read_no_further() {
+fn who_wants_too_many_answers_is_answered_no_longer() {
     in_world(async {
-        for frame in [frame(PING, 0, 0, &[7; 8]), frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0])] {
+        // So many may be sent at once, see `h2/flood.rs`.
+        let settings = frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]);
+        for (frame, allowed) in [(frame(PING, 0, 0, &[7; 8]), 100), (settings, 39)] {
             let mut client = Hostile::client().await;
-            let many = frame.repeat(1_000);
-            // What both kernels' buffers hold, and no more.
-            let taken = client.taken(&many).await;
-            assert!(taken > many.len(), "{taken}");
+            client.send(&frame.repeat(allowed)).await;
+            client.send(&REQUEST_FRAME).await;
+            client.head_of_a_response().await;
+            client.send(&frame.repeat(allowed)).await;
+            assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
+        }
+    });
+}
+
+#[test]
+fn requests_that_are_reset_once_they_are_worked_on_end_the_connection() {
+    in_world(async {
+        let mut client = Hostile::client().await;
+        for stream in (1..800).step_by(2) {
+            // `/later/1` takes the handler 2 ms.
+            let block = [&REQUEST[..6], b"\x08/later/1"].concat();
+            client.send(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)).await;
+            world::sleep(Duration::from_micros(500)).await;
+            client.send(&frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes())).await;
+        }
+        assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
+    });
+}
+
+/// Not for long.
+fn impatient() -> Option<Patient> {
+    Some(Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() })
+}
+
+#[test]
+fn who_takes_no_response_is_ended() {
+    in_world(async {
+        let mut client = Hostile::client_of(impatient()).await;
+        // A window of nothing, and a request for nine bytes.
+        client.send(&frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await;
+        let block = [&REQUEST[..6], b"\x02/9"].concat();
+        client.send(&frame(HEADERS, END_STREAM | END_HEADERS, 1, &block)).await;
+        let began = world::now();
+        assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
+        assert!(world::now() - began < Duration::from_secs(4));
+    });
+}
+
+#[test]
+fn who_only_pings_or_never_ends_a_head_is_ended() {
+    in_world(async {
+        let began_head = frame(HEADERS, END_STREAM, 1, &REQUEST);
+        for (first, code) in [(Vec::new(), NO_ERROR), (began_head, NO_ERROR)] {
+            let is_head = !first.is_empty();
+            let mut client = Hostile::client_of(impatient()).await;
+            client.send(&first).await;
+            for _ in 0..40 {
+                world::sleep(Duration::from_millis(50)).await;
+                let trickle = if is_head {
+                    frame(CONTINUATION, 0, 1, &[])
+                } else {
+                    frame(PING, 0, 0, &[7; 8])
+                };
+                client.send(&trickle).await;
+            }
+            let began = world::now();
+            assert!(client.goaway().await.is_none_or(|goaway| goaway == code || is_head));
+            assert!(world::now() - began < Duration::from_secs(3));
         }
     });
 }

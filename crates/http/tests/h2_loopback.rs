@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::any::{fetch, fetch_all, get, listen, open, post};
-use common::{Echo, in_world};
+use common::{Echo, Patterns, in_world, pattern};
 use farlink_http::client::{self, Connection, OpenError, Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::{Acceptor, Served};
@@ -43,23 +43,6 @@ fn each_protocol_works_with_each_security() {
                 assert!(connection.local_addr().is_some());
             });
         }
-    }
-}
-
-/// `/K/N` is answered with N bytes that depend on K and their place.
-struct Patterns;
-
-fn pattern(key: usize, size: usize) -> Vec<u8> {
-    (0..size)
-        .map(|at| (key.wrapping_mul(131) ^ (at.wrapping_mul(2_654_435_761) >> 13)) as u8)
-        .collect()
-}
-
-impl Handler for Patterns {
-    fn handle(&self, request: RequestHead<'_>) -> Answer {
-        let mut parts = request.target.split('/').skip(1).map(|part| part.parse().unwrap());
-        let body = pattern(parts.next().unwrap(), parts.next().unwrap());
-        Answer::Ready(Reply::new(StatusCode::OK, HeaderMap::new(), body.into()))
     }
 }
 

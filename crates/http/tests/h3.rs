@@ -4,13 +4,12 @@ mod common;
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
-use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use common::any::{fetch, fetch_all, get, open, post};
-use common::{Echo, in_world};
+use common::{Echo, assert_repeats, in_world};
 use farlink_http::client::{self, Connection, OpenError, Opening, Protocol};
 use farlink_http::h3::settings::{self, Transport};
 use farlink_http::h3::{Acceptor, Listener};
@@ -97,16 +96,7 @@ fn every_arm() -> String {
 
 #[test]
 fn a_trace_repeats_within_a_process_and_in_another() {
-    let arms = every_arm();
-    assert_eq!(arms, every_arm());
-    let this = std::env::current_exe().unwrap();
-    let other = Command::new(this)
-        .args(["--exact", "print_every_arm", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let other = String::from_utf8(other.stdout).unwrap();
-    assert!(other.contains(&arms), "here:\n{arms}\nthere:\n{other}");
-    println!("{arms}");
+    assert_repeats(every_arm);
 }
 
 #[test]
@@ -283,6 +273,57 @@ fn bytes_repeat_with_seeded_randomness() {
     assert!(first.len() > 100);
     assert_eq!(first, seen(1));
     assert_ne!(first, seen(2));
+}
+
+/// 100 objects while the client's address changes in the midst of them: when the last has come, how often the server asked whether the client can be
+/// reached, and whether it is heard of from two addresses.
+async fn moving_page(
+    address: SocketAddr,
+    transport: Transport,
+    at: Option<Duration>,
+) -> (Duration, u64) {
+    let began = world::now();
+    let mut opening = opening(address, transport);
+    opening.h3.migrate_at = at.map(|at| began + at);
+    let connection = open(opening).await;
+    let requests = (0..100).map(|_| get("/10000")).collect();
+    for seen in fetch_all(&connection, requests).await {
+        assert_eq!(seen.unwrap().body.len(), 10_000);
+    }
+    let Connection::H3(handle) = &connection else { panic!("it is HTTP/3") };
+    (world::now().since(began), handle.path_challenges())
+}
+
+#[test]
+fn a_client_that_moves_is_followed() {
+    for (name, transport) in arms() {
+        let load = |at| {
+            let moving = transport.clone();
+            let main = async move { moving_page(SERVER, moving, at).await };
+            simulate(plan_over(link()), transport.clone(), main)
+        };
+        let (stayed, unasked) = load(None);
+        assert_eq!(unasked, 0, "{name}");
+        let (moved, asked) = load(Some(Duration::from_millis(500)));
+        assert!(asked > 0, "{name}: the server validates the new path");
+        // Packets that were under way to the old address still arrive: a NAT rebinding costs little.
+        assert!(moved < stayed + Duration::from_millis(200), "{name}: {stayed:?}, {moved:?}");
+        // One that has come before its handshake was over finds nothing to move.
+        assert_eq!(load(Some(Duration::from_millis(20))).1, 0, "{name}");
+        println!("{name}: {stayed:?} where it stays, {moved:?} where it moves, {asked} challenges");
+    }
+    in_world(async {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let address = serve(any, &tls::Settings::default(), Transport::QUINN);
+        let mut opening = opening(address, Transport::QUINN);
+        opening.h3.migrate_at = Some(world::now() + Duration::from_millis(300));
+        let mut connection = open(opening).await;
+        fetch(&mut connection, &get("/10000")).await.unwrap();
+        world::sleep(Duration::from_millis(400)).await;
+        assert_eq!(fetch(&mut connection, &get("/300000")).await.unwrap().body.len(), 300_000);
+        let Connection::H3(handle) = &connection else { panic!("it is HTTP/3") };
+        assert!(handle.path_challenges() > 0);
+    });
 }
 
 #[test]

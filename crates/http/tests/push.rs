@@ -9,7 +9,7 @@ use common::any::{fetch, get, listen, open};
 use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
-use farlink_http::spdy::Version;
+use farlink_http::spdy::{PushedHead, Version};
 use farlink_http::tls::Security;
 use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
 
@@ -49,12 +49,21 @@ impl Pushing {
 
 /// Loads a document and then what is pushed with it; gives whether a request was sent for each, and how often the server was asked.
 fn load(protocol: Protocol, security: Security, wanted: Option<Wanted>) -> ([bool; 3], [usize; 3]) {
+    load_from(Acceptor::new(security), protocol, security, wanted)
+}
+
+/// The same from this `acceptor`.
+fn load_from(
+    mut acceptor: Acceptor,
+    protocol: Protocol,
+    security: Security,
+    wanted: Option<Wanted>,
+) -> ([bool; 3], [usize; 3]) {
     let (pushing, requested) = (Pushing::default(), Rc::new(RefCell::new([false; 3])));
     let (handler, told) = (pushing.clone(), Rc::clone(&requested));
     in_world(async move {
-        let mut acceptor = Acceptor::new(security);
         if let Protocol::Spdy(version) = protocol {
-            acceptor.spdy_in_clear = version;
+            acceptor.spdy_in_clear = Some(version);
         }
         let server = listen(handler, acceptor);
         let opening = Opening::new(server.address, "any.farlink.test", security, protocol);
@@ -82,6 +91,17 @@ fn what_is_pushed_is_not_asked_for() {
             let loaded = load(protocol, security, Some(Wanted::new(|_| true)));
             assert_eq!(loaded, ([false; 3], [2, 1, 1]), "{protocol} {security}");
         }
+    }
+}
+
+#[test]
+fn a_promise_of_spdy_may_hold_the_answer() {
+    for version in Version::ALL {
+        let mut acceptor = Acceptor::new(Security::Tls13);
+        acceptor.spdy.pushed_head = PushedHead::Joined;
+        let (protocol, wanted) = (Protocol::Spdy(version), Some(Wanted::new(|_| true)));
+        let loaded = load_from(acceptor, protocol, Security::Tls13, wanted);
+        assert_eq!(loaded, ([false; 3], [2, 1, 1]), "{protocol}");
     }
 }
 

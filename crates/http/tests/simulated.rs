@@ -4,13 +4,12 @@ mod common;
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::Echo;
 use common::any::{fetch, get, listen_on, open};
+use common::{Echo, assert_repeats};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::Acceptor;
@@ -102,16 +101,7 @@ fn every_arm() -> String {
 
 #[test]
 fn a_trace_repeats_within_a_process_and_in_another() {
-    let arms = every_arm();
-    assert_eq!(arms, every_arm());
-    let this = std::env::current_exe().unwrap();
-    let other = Command::new(this)
-        .args(["--exact", "print_every_arm", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let other = String::from_utf8(other.stdout).unwrap();
-    assert!(other.contains(&arms), "here:\n{arms}\nthere:\n{other}");
-    println!("{arms}");
+    assert_repeats(every_arm);
 }
 
 #[test]

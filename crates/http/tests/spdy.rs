@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::any::{fetch, fetch_all, get, listen, listen_on, open, post};
-use common::{Echo, in_world};
+use common::{Echo, Patterns, in_world, pattern};
 use farlink_http::client::{self, OpenError, Opening, Protocol};
 use farlink_http::server::{Acceptor, Served};
 use farlink_http::spdy::{Config, Policy, Version};
@@ -24,7 +24,7 @@ const SECURITIES: [Security; 3] = [Security::None, Security::Tls12, Security::Tl
 
 /// An acceptor that takes a 3 in clear text for `version`.
 fn acceptor(security: Security, version: Version) -> Acceptor {
-    Acceptor { spdy_in_clear: version, ..Acceptor::new(security) }
+    Acceptor { spdy_in_clear: Some(version), ..Acceptor::new(security) }
 }
 
 fn opening(address: SocketAddr, security: Security, version: Version) -> Opening {
@@ -57,23 +57,6 @@ fn each_version_works_with_each_security() {
                 assert!(matches!(ended, Served::Spdy(Ok(()))), "{ended:?}");
             });
         }
-    }
-}
-
-/// `/K/N` is answered with N bytes that depend on K and their place.
-struct Patterns;
-
-fn pattern(key: usize, size: usize) -> Vec<u8> {
-    (0..size)
-        .map(|at| (key.wrapping_mul(131) ^ (at.wrapping_mul(2_654_435_761) >> 13)) as u8)
-        .collect()
-}
-
-impl Handler for Patterns {
-    fn handle(&self, request: RequestHead<'_>) -> Answer {
-        let mut parts = request.target.split('/').skip(1).map(|part| part.parse().unwrap());
-        let body = pattern(parts.next().unwrap(), parts.next().unwrap());
-        Answer::Ready(Reply::new(StatusCode::OK, HeaderMap::new(), body.into()))
     }
 }
 
@@ -132,7 +115,7 @@ fn a_server_without_spdy_is_told_from_one_with() {
 #[test]
 fn garbage_ends_a_servers_connection_only() {
     in_world(async {
-        let server = listen(Echo, Acceptor::new(Security::None));
+        let server = listen(Echo, acceptor(Security::None, Version::V31));
         let mut tcp = world::TcpStream::connect(server.address).await.unwrap();
         let garbage = [&b"\x80\x03\0\x01"[..], &[0xff; 64]].concat();
         tokio::io::AsyncWriteExt::write_all(&mut tcp, &garbage).await.unwrap();
@@ -140,6 +123,19 @@ fn garbage_ends_a_servers_connection_only() {
         assert!(matches!(ended, Served::Spdy(Err(_))), "{ended:?}");
         let mut connection = open(opening(server.address, Security::None, Version::V31)).await;
         assert_eq!(fetch(&mut connection, &get("/7")).await.unwrap().body.len(), 7);
+    });
+}
+
+#[test]
+fn who_does_not_speak_spdy_in_clear_takes_it_for_http_1() {
+    in_world(async {
+        let server = listen(Echo, Acceptor::new(Security::None));
+        let mut tcp = world::TcpStream::connect(server.address).await.unwrap();
+        let frame = b"\x80\x03\0\x06\0\0\0\x04\0\0\0\x01\r\n\r\n";
+        tokio::io::AsyncWriteExt::write_all(&mut tcp, frame).await.unwrap();
+        let mut answer = [0; 12];
+        tokio::io::AsyncReadExt::read_exact(&mut tcp, &mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 400");
     });
 }
 
@@ -267,7 +263,7 @@ impl Progress for Whole {
 /// When a style sheet is there that was asked for after 50 images of 20 KB, over 2 Mbit/s.
 fn style_sheet(policy: Policy) -> f64 {
     let acceptor = move || {
-        let acceptor = Acceptor::new(Security::None);
+        let acceptor = acceptor(Security::None, Version::V31);
         Acceptor { spdy: Config { policy, ..acceptor.spdy }, ..acceptor }
     };
     simulate(2, Echo, acceptor, async {

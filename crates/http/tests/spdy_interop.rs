@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use common::any::{fetch, fetch_all, get, listen, open, post};
 use common::{Echo, in_world};
-use farlink_http::Wanted;
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
-use farlink_http::spdy::Version;
+use farlink_http::spdy::{PushedHead, Version};
 use farlink_http::tls::{self, Identity, Security};
+use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
 
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/spdy/node_modules");
 const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
@@ -141,7 +141,8 @@ fn node_as_server() {
             let mut connection = open(Opening { wanted, ..opening }).await;
             assert_eq!(fetch(&mut connection, &get("/push")).await.unwrap().status, 200);
             let seen = fetch(&mut connection, &get("/pushed")).await.unwrap();
-            assert_eq!((seen.body.as_slice(), seen.sent_head), (&b"pushed"[..], 0), "{version}");
+            assert_eq!((seen.status, seen.body.as_slice()), (200, &b"pushed"[..]), "{version}");
+            assert!(seen.sent_head == 0 && seen.head_bytes > 0, "{version}");
         });
     }
 }
@@ -206,7 +207,9 @@ fn node_as_client() {
         in_world(async move {
             let settings =
                 tls::Settings { identity: Identity::Rsa2048, ..tls::Settings::default() };
-            let server = listen(Echo, Acceptor::with_tls(security, &settings));
+            let acceptor = Acceptor::with_tls(security, &settings);
+            let acceptor = Acceptor { spdy_in_clear: Some(version), ..acceptor };
+            let server = listen(Echo, acceptor);
             let port = server.address.port().to_string();
             let down = most(version, 100_000);
             let up = if security == Security::None { 1_000_000 } else { 0 };
@@ -215,6 +218,76 @@ fn node_as_client() {
             let arguments = [security.name(), version.name(), &port, ASSETS, down_text, up_text];
             let answer = run(node(CLIENT, &arguments)).await;
             assert_eq!(answer.trim(), format!("{} {up}", 100 * down), "{security} {version}");
+        });
+    }
+}
+
+const TAKER: &str = r#"
+const spdy = require('spdy'), fs = require('fs');
+const [security, protocol, port, assets] = process.argv.slice(1);
+const plain = security === 'none';
+const agent = spdy.createAgent({
+    host: '127.0.0.1', port: Number(port), servername: 'any.farlink.test',
+    ca: plain ? undefined : fs.readFileSync(assets + '/rsa-root.pem'),
+    spdy: { plain, ssl: !plain, protocol, protocols: [protocol] },
+}).on('error', error => { console.error(error); process.exit(1); });
+const seen = [];
+function whole(name, stream, status) {
+    let bytes = 0;
+    stream.on('data', piece => bytes += piece.length);
+    stream.on('end', () => {
+        seen.push([name.replace(/^https?:..[^/]*/, ''), status(), bytes].join(' '));
+        if (seen.length < 3) return;
+        console.log(seen.sort().join(', '));
+        process.exit(0);
+    });
+}
+const request = require(plain ? 'http' : 'https').request(
+    { agent, host: 'any.farlink.test', path: '/1000' },
+    response => whole('/1000', response, () => response.statusCode));
+request.on('push', push => {
+    let status;
+    push.on('response', code => status = code);
+    whole(push.path, push, () => status);
+});
+request.end();
+"#;
+
+/// Pushes with `/1000`.
+struct Pushing;
+
+impl Handler for Pushing {
+    fn handle(&self, request: RequestHead<'_>) -> Answer {
+        Echo.handle(request)
+    }
+
+    fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {
+        let push = |path: &str| Push { path: path.to_owned(), priority: Priority::High };
+        if request.target == "/1000" { ["/a/20000", "/b/0"].map(push).into() } else { Vec::new() }
+    }
+}
+
+#[test]
+fn node_takes_our_pushes() {
+    if !has_peer() {
+        return;
+    }
+    for (security, version) in CASES {
+        in_world(async move {
+            let settings =
+                tls::Settings { identity: Identity::Rsa2048, ..tls::Settings::default() };
+            let acceptor = Acceptor::with_tls(security, &settings);
+            let mut acceptor = Acceptor { spdy_in_clear: Some(version), ..acceptor };
+            acceptor.spdy.pushed_head = PushedHead::Joined;
+            let server = listen(Pushing, acceptor);
+            let port = server.address.port().to_string();
+            let arguments = [security.name(), version.name(), &port, ASSETS];
+            let seen = run(node(TAKER, &arguments)).await;
+            assert_eq!(
+                seen.trim(),
+                "/1000 200 1000, /a/20000 200 20000, /b/0 200 0",
+                "{security} {version}"
+            );
         });
     }
 }

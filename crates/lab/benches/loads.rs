@@ -27,13 +27,15 @@ const PAGE: &str = "synthetic:100x10KB";
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=10mbit,queue=100pkt";
 
 /// What is measured: a name and the stack behind it.
-const ARMS: [(&str, Protocol, Tls); 6] = [
+const ARMS: [(&str, Protocol, Tls); 8] = [
     ("h1/none", Protocol::H1, Tls::None),
     ("h1/tls13", Protocol::H1, Tls::Tls13),
     ("h2/none", Protocol::H2, Tls::None),
     ("h2/tls13", Protocol::H2, Tls::Tls13),
     ("spdy/none", Protocol::Spdy, Tls::None),
     ("spdy/tls13", Protocol::Spdy, Tls::Tls13),
+    ("h3-deployed", Protocol::H3Deployed, Tls::Tls13),
+    ("h3-matched", Protocol::H3Matched, Tls::Tls13),
 ];
 
 fn main() -> ExitCode {
@@ -92,7 +94,7 @@ fn run(simulator: &Simulator, plan: &Plan, loads: u32) {
 fn table(rounds: u32, loads: u32) {
     println!("{PAGE} over {NETWORK}; best of {rounds} rounds of {loads} loads");
     println!(
-        "{:<10} {:>14} {:>12} {:>18}",
+        "{:<12} {:>14} {:>12} {:>18}",
         "arm", "loads/CPU-s", "CPU ms/load", "calibrations/load"
     );
     let simulator = Simulator::default();
@@ -108,7 +110,7 @@ fn table(rounds: u32, loads: u32) {
         fastest = fastest.min(calibration);
         let seconds = load.as_secs_f64();
         let relative = seconds / calibration.as_secs_f64();
-        println!("{name:<10} {:>14.0} {:>12.3} {relative:>18.4}", 1.0 / seconds, seconds * 1e3);
+        println!("{name:<12} {:>14.0} {:>12.3} {relative:>18.4}", 1.0 / seconds, seconds * 1e3);
     }
     println!("calibration loop: {:.1} ms", fastest.as_secs_f64() * 1e3);
     match peak_rss_kib() {

@@ -98,6 +98,7 @@ mod tests {
         let visit = VisitRecord {
             index: 0,
             view: "cold".to_owned(),
+            page: None,
             started_at_ns: 1_000_000_000,
             outcome: Outcome::Loaded { plt_ns: 500_000_000 },
             ttfb_ns: None,

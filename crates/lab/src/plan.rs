@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chance::Source;
 
 use crate::journey::{JourneyPlan, seed_of};
-use crate::scenario::{Scenario, choice};
+use crate::scenario::{PageOrder, Scenario, choice};
 
 choice! {
     /// In which order journeys are executed. In simulation it changes nothing but what an interrupted
@@ -49,7 +49,14 @@ impl Plan {
     ) -> Plan {
         assert!(!cells.is_empty() && repetitions > 0, "a plan has at least one journey");
         assert!(seed < 1 << 63, "seeds have 63 bits");
-        let cells = cells.into_iter().map(Arc::new).collect();
+        let drawn = |mut cell: Scenario| {
+            // Every arm and repetition has the same order.
+            if cell.journey.order == PageOrder::Drawn(None) {
+                cell.journey.order = PageOrder::Drawn(Some(seed));
+            }
+            Arc::new(cell)
+        };
+        let cells = cells.into_iter().map(drawn).collect();
         Plan { name: name.into(), seed, repetitions, order, cells }
     }
 

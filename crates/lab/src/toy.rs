@@ -45,11 +45,14 @@ impl Execute for Toy {
     fn execute(&self, journey: &JourneyPlan) -> JourneyResult {
         let views = match journey.scenario.client.view {
             View::Both => vec!["cold", "warm"],
-            one => vec![one.name()],
+            one => vec![one.name(); journey.scenario.visits_each() as usize],
         };
+        let mut pages = journey.scenario.page.pages.iter().cycle();
         let mut visits = Vec::new();
         for (index, view) in (0..).zip(views) {
-            visits.push(visit(journey, index, view));
+            let mut visit = visit(journey, index, view);
+            visit.record.page = pages.next().cloned();
+            visits.push(visit);
         }
         let notes = vec!["toy network: no packets are simulated".to_owned()];
         JourneyResult { visits, notes, failure: None }
@@ -199,6 +202,7 @@ fn record(
     VisitRecord {
         index,
         view: view.to_owned(),
+        page: None,
         started_at_ns: 0,
         outcome: Outcome::Loaded { plt_ns },
         ttfb_ns: Some(first.total_ns() - first.receive_ns),

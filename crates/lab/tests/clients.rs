@@ -46,7 +46,7 @@ fn each_client_has_visits_of_its_own() {
     let cold_and_warm =
         [(0, "cold"), (1, "warm"), (2, "cold"), (3, "warm"), (4, "cold"), (5, "warm")];
     assert_eq!(told, cold_and_warm);
-    assert_eq!(both.clients.who(both.client.view, 4), (2, 0));
+    assert_eq!(both.who(4), (2, 0));
     let cold: Vec<&MeasuredVisit> = visits.iter().step_by(2).collect();
     for visit in &cold {
         let body: u64 = visit.record.objects.iter().map(|object| object.body_bytes).sum();

@@ -12,10 +12,16 @@ use tempfile::TempDir;
 const NETWORK: &str = "rtt=80ms,down=8mbit,up=2mbit,queue=100pkt";
 const STRAIGHT: Discovery = Discovery { h3: H3Discovery::Straight, udp: Udp::Open };
 const FOUND: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Open };
+const RECORDED: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
+const RECORDED_IN_VAIN: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Blocked };
 const FOUND_IN_VAIN: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
 
 /// Loads a page of a document and images, each found when the one before it is there and none of them kept: the cold visit, then the warm one.
 fn visits(protocol: Protocol, discovery: Discovery) -> [MeasuredVisit; 2] {
+    visits_with(protocol, discovery, "off")
+}
+
+fn visits_with(protocol: Protocol, discovery: Discovery, dns: &str) -> [MeasuredVisit; 2] {
     let mut page = page::open("synthetic:12x12KB").unwrap();
     for (object, before) in page.objects.iter_mut().skip(1).zip(0..) {
         object.waits_for[0].object = ObjectId(before);
@@ -27,6 +33,8 @@ fn visits(protocol: Protocol, discovery: Discovery) -> [MeasuredVisit; 2] {
     page::file::save(&page, &file).unwrap();
     let mut scenario = bare(file.to_str().unwrap(), NETWORK, protocol, Tls::Tls13);
     (scenario.client.view, scenario.discovery) = (View::Both, discovery);
+    scenario.resolution = dns.parse().unwrap();
+    assert_eq!(scenario.contradiction(), None);
     let result = Simulator::default().execute(&common::journey(scenario, 1));
     assert_eq!(result.failure, None);
     result.visits.try_into().expect("a journey of both views has two visits")
@@ -83,6 +91,35 @@ fn where_udp_is_blocked_the_page_loads_as_over_http2() {
         |visit: &MeasuredVisit, plain: &MeasuredVisit| plt_ns(visit) as f64 / plt_ns(plain) as f64;
     assert!(slower(&cold, &over_h2) < 1.03, "{}", slower(&cold, &over_h2));
     assert!(slower(&warm, &again) < 1.03, "{}", slower(&warm, &again));
+}
+
+#[test]
+fn who_asks_dns_begins_over_http3() {
+    let [recorded, again] = visits_with(Protocol::H3Deployed, RECORDED, "on");
+    for visit in [&recorded, &again] {
+        assert!(protocols(visit).iter().all(|used| *used == "h3"), "{:?}", protocols(visit));
+    }
+    // Until QUIC has worked on this network TCP begins with it; then it has its head start.
+    assert_eq!((connections(&recorded, "h2"), connections(&again, "h2")), (1, 0));
+    let [straight, _] = visits_with(Protocol::H3Deployed, STRAIGHT, "on");
+    let [told, _] = visits_with(Protocol::H3Deployed, FOUND, "on");
+    // The race's handshake takes a little of both links.
+    assert!(plt_ns(&recorded).abs_diff(plt_ns(&straight)) < 10_000_000);
+    assert!(plt_ns(&recorded) + 80_000_000 < plt_ns(&told), "a round trip and more earlier");
+}
+
+#[test]
+fn a_record_is_of_no_use_where_udp_is_blocked() {
+    for visit in visits_with(Protocol::H3Deployed, RECORDED_IN_VAIN, "on") {
+        assert!(protocols(&visit).iter().all(|used| *used == "h2"), "{:?}", protocols(&visit));
+    }
+}
+
+#[test]
+fn who_resolves_no_names_finds_no_record() {
+    let mut scenario = bare("synthetic:1x1KB", "4g", Protocol::H3Deployed, Tls::Tls13);
+    scenario.discovery = RECORDED;
+    assert!(scenario.contradiction().unwrap().contains("dns `on`"));
 }
 
 #[test]

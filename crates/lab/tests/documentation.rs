@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use farlink_lab::experiment::{Catalogue, Refusal, Source, resolve};
-use farlink_lab::scenario::NetworkSpec;
+use farlink_lab::scenario::{NetworkSpec, PageRef};
 use farlink_lab::store::Store;
 use rusqlite::functions::FunctionFlags;
 
@@ -16,8 +16,8 @@ fn document(name: &str) -> String {
 struct Anything;
 
 impl Catalogue for Anything {
-    fn page(&self, _: &str) -> Result<Option<String>, Refusal> {
-        Ok(None)
+    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
+        Ok(PageRef::named(spec))
     }
     fn network(&self, _: &NetworkSpec) -> Result<Option<String>, Refusal> {
         Ok(None)
@@ -49,7 +49,7 @@ fn the_examples_are_experiments() {
 #[test]
 fn every_key_of_an_experiment_is_documented() {
     let text = document("experiment.md");
-    for table in ["", "page", "network", "stack", "transport", "client", "server"] {
+    for table in ["", "page", "journey", "network", "stack", "transport", "client", "server"] {
         let wrong = match table {
             "" => "format = 1\nnonsense = 1".to_owned(),
             "page" => "format = 1\n[page]\nnonsense = 1".to_owned(),

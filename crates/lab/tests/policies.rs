@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Hosting, Protocol, Scenario, Tls};
+use farlink_lab::scenario::{H3Discovery, Hosting, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use record::{EventKind, RadioChange, VisitRecord, waited_behind};
 
@@ -219,4 +219,38 @@ fn hosts_on_one_machine_share_a_connection() {
     let mut h1 = bare("synthetic:40x10KB@4hosts", NETWORK, Protocol::H1, Tls::None);
     h1.hosting = Hosting::Together;
     assert_eq!(carried(&load(h1)).len(), 24);
+}
+
+/// As many connections as carried requests, by protocol.
+fn carriers(record: &VisitRecord) -> Vec<&str> {
+    let used = record.connections.iter().filter(|connection| connection.requests > 0);
+    used.map(|connection| connection.protocol.as_str()).collect()
+}
+
+#[test]
+fn hosts_on_one_machine_share_a_connection_however_they_are_found() {
+    let load_with = |protocol, dns: &str, how| {
+        let mut scenario = bare("synthetic:40x10KB@4hosts", NETWORK, protocol, Tls::Tls13);
+        scenario.hosting = Hosting::Together;
+        scenario.resolution = dns.parse().unwrap();
+        scenario.discovery.h3 = how;
+        assert_eq!(scenario.contradiction(), None);
+        load(scenario)
+    };
+    use H3Discovery::{AltSvc, HttpsRecord, Straight};
+    // Each name is asked for before it is known where it leads.
+    let named = load_with(Protocol::H2, "on", Straight);
+    assert_eq!((carried(&named), named.connections.len()), (vec![41], 1));
+    let asked = named.objects.iter().filter(|object| object.phases.dns_ns > 0).count();
+    assert!(asked >= 1, "{asked}");
+    let quic = load_with(Protocol::H3Deployed, "on", Straight);
+    assert_eq!((carried(&quic), quic.connections.len()), (vec![41], 1));
+    // One connection of each protocol at most, for all hosts.
+    let told = load_with(Protocol::H3Deployed, "off", AltSvc);
+    assert!(told.connections.len() <= 2, "{:?}", carriers(&told));
+    let both = load_with(Protocol::H3Deployed, "on", AltSvc);
+    assert!(both.connections.len() <= 2, "{:?}", carriers(&both));
+    let recorded = load_with(Protocol::H3Deployed, "on", HttpsRecord);
+    assert_eq!(carriers(&recorded), ["h3"]);
+    assert!(recorded.connections.len() <= 2, "the race's loser is not used");
 }

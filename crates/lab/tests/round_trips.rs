@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
+use farlink_lab::scenario::{H3Discovery, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 
 /// Nothing but round trips takes time on it, to a thousandth of one.
@@ -83,6 +83,26 @@ fn dns_takes_one_more() {
     }
     let missed = round_trips(Protocol::H3Deployed, Tls::Tls13, "", "think=0ms,hit=0%,miss=500ms");
     assert!((missed - 3.5).abs() < 0.004, "{missed}");
+}
+
+/// DNS tells who speaks HTTP/3 together with the address, in the same round trip; by `Alt-Svc` the first response is HTTP/2's.
+#[test]
+fn a_record_brings_http3_to_the_first_response() {
+    use H3Discovery::{AltSvc, HttpsRecord, Straight};
+    for (discovery, expected, spoken) in
+        [(Straight, 3, "h3"), (HttpsRecord, 3, "h3"), (AltSvc, 4, "h2")]
+    {
+        let mut scenario = scenario(NETWORK, Protocol::H3Deployed, Tls::Tls13, "", "think=0ms");
+        scenario.discovery.h3 = discovery;
+        assert_eq!(scenario.contradiction(), None);
+        let record = visit(&Simulator::default(), scenario, 1).record;
+        let measured = record.ttfb_ns.unwrap() as f64 / 1e9;
+        assert!((measured - f64::from(expected)).abs() < 0.004, "{discovery}: {measured}");
+        let document = &record.objects[0];
+        assert_eq!(document.protocol, spoken, "{discovery}");
+        let asked = document.phases.dns_ns as f64 / 1e9;
+        assert!((asked - 1.0).abs() < 0.001, "{discovery}: {asked} s of DNS");
+    }
 }
 
 #[test]

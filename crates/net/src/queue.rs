@@ -1,5 +1,6 @@
 //! Queues: what waits for the server, and who must go when too much does.
 
+mod backlog;
 mod codel;
 mod codel_queue;
 mod discipline;
@@ -9,6 +10,7 @@ mod fq_codel;
 mod pie;
 mod tail_drop;
 
+use backlog::Backlog;
 pub(crate) use codel_queue::CodelQueue;
 pub(crate) use discipline::{Discipline, Drops, Queued};
 pub(crate) use drop_head::DropHead;

@@ -124,6 +124,28 @@ pub enum Error {
         /// What is wrong and what was expected.
         problem: String,
     },
+    /// A list of pages is not as the format says.
+    #[error("{name}: {problem}")]
+    PageList {
+        /// The file.
+        name: String,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+    /// A list of pages stands where one page is meant.
+    #[error("{name}: a list of pages, where one page is meant; name one of them")]
+    NotOnePage {
+        /// The file.
+        name: String,
+    },
+    /// A file of priors, or its table, is not as the format says.
+    #[error("{name}: {problem}")]
+    Priors {
+        /// The file.
+        name: String,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
     /// The directory to write to is in use.
     #[error("{} is not empty; choose another directory or ask to replace it", .path.display())]
     NotEmpty {

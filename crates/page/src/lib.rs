@@ -1,4 +1,4 @@
-//! The object graph of a web page, and where pages come from: HAR files, generators, studies.
+//! The object graph of a web page, and where pages come from: HAR files, generators, studies, draws from totals.
 //!
 //! A page says what must be fetched and what waits for what. It knows nothing of networks,
 //! protocols or results. [`open`] takes whatever a person may name a page by.
@@ -6,15 +6,19 @@
 #![forbid(unsafe_code)]
 
 pub mod browsable;
+mod draw;
 mod error;
 pub mod file;
 pub mod generate;
 pub mod graph;
 pub mod har;
+mod list;
 mod load;
 mod open;
 mod show;
 mod summary;
+mod transform;
+mod union;
 pub mod write;
 
 pub use browsable::{Browsable, Content, browsable};
@@ -24,6 +28,8 @@ pub use graph::{
     After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
     Provenance, SkipReason, Skipped,
 };
-pub use open::{CatalogueEntry, catalogue, open};
+pub use list::{List, Listed, is_list};
+pub use open::{CatalogueEntry, catalogue, files, open};
 pub use show::Table;
 pub use summary::{Counts, Summary};
+pub use union::{Member, Union};

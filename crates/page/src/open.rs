@@ -1,9 +1,9 @@
 //! Opens a page by whatever a person names it by: a generator, a study's page, a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::nearest;
-use crate::{Error, Page, file, generate, har, load};
+use crate::{Error, Page, draw, file, generate, har, is_list, load, transform};
 
 /// One page of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,21 @@ pub struct CatalogueEntry {
 }
 
 /// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a
-/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` for another page than the first), or a page file
-/// of ours.
+/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` for another page than the first), a page file
+/// of ours, or a draw from priors (`sites.toml#7/3`). What is to be done to it may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
+    match plain(spec) {
+        Some(page) => transform::apply(spec, open_plain(page)?),
+        None => open_plain(spec),
+    }
+}
+
+/// The name of the page that something is done to, unless `spec` is a file that is called so.
+fn plain(spec: &str) -> Option<&str> {
+    transform::untransformed(spec).filter(|_| !Path::new(spec).is_file())
+}
+
+fn open_plain(spec: &str) -> Result<Page, Error> {
     if let Some(page) = generate::from_name(spec)? {
         return Ok(page);
     }
@@ -36,8 +48,24 @@ pub fn open(spec: &str) -> Result<Page, Error> {
     }
 }
 
+/// The files that the page `spec` names is made of; none for a page that its name determines.
+pub fn files(spec: &str) -> Vec<PathBuf> {
+    let spec = plain(spec).unwrap_or(spec);
+    let file = |name: &str| Path::new(name).is_file().then(|| PathBuf::from(name));
+    let named = file(spec).or_else(|| file(spec.rsplit_once('#')?.0));
+    let beside = named.as_deref().filter(|path| draw::is_drawn(&load::name_of(path)));
+    let beside = beside.and_then(draw::table_of);
+    named.into_iter().chain(beside).collect()
+}
+
 fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
     let name = load::name_of(path);
+    if is_list(&name) {
+        return Err(Error::NotOnePage { name });
+    }
+    if draw::is_drawn(&name) {
+        return draw::open(path, page);
+    }
     let text = load::load(path, &name)?;
     match file::is_page_file(&text) {
         true => file::parse(&name, &text),

@@ -1,10 +1,11 @@
 //! Serves a page to any browser, over the machine's own sockets.
 //!
-//! Usage: `serve_page PAGE [ADDRESS [none|tls12|tls13 [h1|h2]]]` (default 127.0.0.1:8080, none, h2)
+//! Usage: `serve_page PAGE [ADDRESS [none|tls12|tls13 [PROTOCOL]]]` (default 127.0.0.1:8080, none, h2)
 //!
 //! PAGE is whatever `farlink load` takes. Its objects have bytes that make a browser load them all, its
-//! hosts answer at one address. `h1` offers HTTP/1.1 only; `h2` both, in clear text by the
-//! client's first bytes. The certificate is RSA: browsers take no Ed25519. A browser that is to find all
+//! hosts answer at one address. PROTOCOL `h1` offers HTTP/1.1 only; `h2` both, in clear text by the
+//! client's first bytes. Over UDP alone, with TLS 1.3: `h3-deployed`; `h3-matched` to the TCP of Linux 6; `h3-as-quic-go`: NewReno and 32 packets at
+//! first. The certificate is RSA: browsers take no Ed25519. A browser that is to find all
 //! hosts here and trust the certificate is, for example:
 //!
 //! `chromium --host-resolver-rules="MAP * 127.0.0.1:8443" --ignore-certificate-errors https://HOST/`
@@ -14,7 +15,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use farlink_proxy::{Site, VirtualHosts, Workers, origin};
+use farlink_proxy::{Listen, Meters, Site, UdpPort, VirtualHosts, Workers, origin};
+use http_stack::h3;
+use http_stack::h3::settings::{Congestion, Quinn, Server, Transport};
 use http_stack::server::Acceptor;
 use http_stack::tls::{self, Chain, Identity, Protocol, Security};
 
@@ -22,10 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
     let spec =
-        arguments.first().ok_or("which page? Usage: serve_page PAGE [ADDRESS [TLS [h1|h2]]]")?;
+        arguments.first().ok_or("which page? Usage: serve_page PAGE [ADDRESS [TLS [PROTOCOL]]]")?;
     let address: SocketAddr = argument(1, "127.0.0.1:8080").parse()?;
     let security = security(argument(2, "none"))?;
-    let protocols = protocols(argument(3, "h2"))?;
+    let offer = offer(argument(3, "h2"))?;
 
     let browsable = page::browsable(&page::open(spec)?)?;
     browsable.notes.iter().for_each(|note| println!("note: {note}"));
@@ -33,16 +36,52 @@ fn main() -> Result<(), Box<dyn Error>> {
     let site = Arc::new(Site::browsable(&browsable));
     let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, async {
-        let listener = world::TcpListener::bind(address)?;
         let scheme = if security == Security::None { "http" } else { "https" };
         let document = page.root();
-        println!("{} requests at {}", page.objects.len(), listener.local_addr()?);
+        println!("{} requests at {address}", page.objects.len());
         println!("{scheme}://{}{}", page.host_of(document).name, document.path);
         let factors = vec![1.0; page.objects.len()].into();
         let hosts = Rc::new(VirtualHosts::new(page, &site, Workers::default(), &factors));
-        origin::serve(listener, acceptor(security, &protocols), hosts).await
+        let (acceptor, udp) = ports(offer, security);
+        origin::run(Listen { address, acceptor, udp }, hosts, Meters::default()).await
     })??;
     Ok(())
+}
+
+/// What is spoken.
+enum Offer {
+    Tcp(Vec<Protocol>),
+    Quic(Transport),
+}
+
+fn offer(name: &str) -> Result<Offer, String> {
+    Ok(match name {
+        "h1" => Offer::Tcp(vec![Protocol::H1]),
+        "h2" => Offer::Tcp(vec![Protocol::H2, Protocol::H1]),
+        "h3-deployed" => Offer::Quic(Transport::QUINN),
+        "h3-matched" => Offer::Quic(Transport::matching(&tcp::Config::default())),
+        // quic-go's internal/congestion/cubic_sender.go: Reno, initialCongestionWindow 32 packets, of 1,280 bytes at first.
+        "h3-as-quic-go" => Offer::Quic(Transport {
+            congestion: Congestion::Quinn(Quinn::NewReno),
+            initial_window_bytes: 32 * 1280,
+            ..Transport::QUINN
+        }),
+        _ => {
+            let known = "h1, h2, h3-deployed, h3-matched, h3-as-quic-go";
+            return Err(format!("there is no protocol `{name}`; known: {known}"));
+        }
+    })
+}
+
+fn ports(offer: Offer, security: Security) -> (Acceptor, UdpPort) {
+    let settings = tls::Settings { identity: Identity::Rsa2048, ..tls::Settings::default() };
+    match offer {
+        Offer::Tcp(protocols) => (over_tcp(security, &settings, &protocols), UdpPort::Closed),
+        Offer::Quic(transport) => {
+            let h3 = h3::Acceptor::new(&settings, Server::over(transport));
+            (Acceptor::new(security), UdpPort::H3(h3))
+        }
+    }
 }
 
 fn security(name: &str) -> Result<Security, String> {
@@ -53,17 +92,8 @@ fn security(name: &str) -> Result<Security, String> {
         .ok_or_else(|| format!("there is no security `{name}`; known: none, tls12, tls13"))
 }
 
-fn protocols(name: &str) -> Result<Vec<Protocol>, String> {
-    match name {
-        "h1" => Ok(vec![Protocol::H1]),
-        "h2" => Ok(vec![Protocol::H2, Protocol::H1]),
-        _ => Err(format!("there is no protocol `{name}`; known: h1, h2")),
-    }
-}
-
-fn acceptor(security: Security, protocols: &[Protocol]) -> Acceptor {
-    let settings = tls::Settings::default();
+fn over_tcp(security: Security, settings: &tls::Settings, protocols: &[Protocol]) -> Acceptor {
     let server =
-        |version| tls::Server::new(&settings, version, Identity::Rsa2048, Chain::Whole, protocols);
+        |version| tls::Server::new(settings, version, Identity::Rsa2048, Chain::Whole, protocols);
     Acceptor { tls: security.version().map(server), ..Acceptor::new(security) }
 }

@@ -78,7 +78,7 @@ impl Handler for Origin {
         if time.is_zero() && self.workers.is_none() {
             return Answer::Ready(entry.reply.clone());
         }
-        Answer::Later(Box::pin(work(self.workers.clone(), time, entry.reply.clone())))
+        Answer::later(work(self.workers.clone(), time, entry.reply.clone()))
     }
 
     fn pushes(&self, request: RequestHead<'_>) -> Vec<Push> {

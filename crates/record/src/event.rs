@@ -34,6 +34,14 @@ pub enum EventKind {
     Loss,
     /// A segment was sent again; the detail says why.
     Retransmit,
+    /// A request reached the proxy; the detail says what became of it there.
+    Proxied,
+    /// The proxy opened a connection to an origin, or a PEP did; the detail says what it carried.
+    Upstream,
+    /// A PEP has carried the visit; the detail says what that came to.
+    Pep,
+    /// A connection of a PEP's leg, since when the visit had it; the detail says what it had carried at the visit's end.
+    Leg,
 }
 
 impl EventKind {
@@ -47,6 +55,10 @@ impl EventKind {
             EventKind::Radio => "radio",
             EventKind::Loss => "loss",
             EventKind::Retransmit => "retransmit",
+            EventKind::Proxied => "proxied",
+            EventKind::Upstream => "upstream",
+            EventKind::Pep => "pep",
+            EventKind::Leg => "leg",
         }
     }
 }

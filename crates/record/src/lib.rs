@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod behind;
+mod carried;
 mod connection;
 mod detail;
 mod emulated;
@@ -14,10 +15,12 @@ mod event;
 mod link;
 mod object;
 mod paint;
+mod proxied;
 mod radio;
 mod visit;
 
 pub use behind::waited_behind;
+pub use carried::Carried;
 pub use connection::ConnectionRecord;
 pub use detail::{RadioChange, SentAgain};
 pub use emulated::EmulationRecord;
@@ -25,5 +28,6 @@ pub use event::{Event, EventKind};
 pub use link::LinkRecord;
 pub use object::{ObjectRecord, Phases};
 pub use paint::Paint;
+pub use proxied::Proxied;
 pub use radio::{RadioRecord, RadioStateRecord};
 pub use visit::{Outcome, VisitRecord};

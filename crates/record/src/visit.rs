@@ -13,6 +13,9 @@ pub struct VisitRecord {
     pub index: u32,
     /// Whether the browser's cache was empty (`cold`) or held an earlier visit (`warm`).
     pub view: String,
+    /// Which page of the journey's list; `None` where it has but one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// When navigation started.
     pub started_at_ns: u64,
     /// How it ended.

@@ -4,16 +4,18 @@
 //! Both ends must feed every block of a direction through its context, in order: a block that is skipped leaves the
 //! context wrong for all that follow.
 
-use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
+use std::fmt;
+
 use thiserror::Error;
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status};
 
 use crate::Version;
 
 /// How header blocks are compressed. The peer inflates either without being told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// With zlib's most thorough search in a window of 2 KiB, as Chrome did: its framer's `kCompressorLevel` and
-    /// `kCompressorWindowSizeInBits`.
+    /// With zlib's most thorough search in a window of 2 KiB and the least memory, as Chrome did: its framer's
+    /// `kCompressorLevel`, `kCompressorWindowSizeInBits` and `kCompressorMemLevel`.
     #[default]
     Deflate,
     /// Not at all: the zlib stream holds stored blocks. nginx's default (`spdy_headers_comp 0`), and what others chose
@@ -21,40 +23,59 @@ pub enum Compression {
     Stored,
 }
 
-const LEVEL: u32 = 9;
-const WINDOW_BITS: u8 = 11;
+const LEVEL: i32 = 9;
+const WINDOW_BITS: i32 = 11;
+/// A deflate block holds at most 127 literals and matches, which suits heads; more memory would have zlib clear 48 KiB
+/// for each.
+const MEMORY_LEVEL: i32 = 1;
+
+/// The largest window that there is, for a peer may use it.
+const PEER_WINDOW_BITS: u8 = 15;
+
+/// As much goes into or out of zlib at once: more than most heads.
+const PIECE_BYTES: usize = 1024;
 
 /// Compresses the blocks of one direction.
-#[derive(Debug)]
-pub struct Deflater(Compress);
+pub struct Deflater(Deflate);
 
 impl Deflater {
     /// A fresh context.
     pub fn new(version: Version, compression: Compression) -> Deflater {
         let level = match compression {
-            Compression::Deflate => flate2::Compression::new(LEVEL),
-            Compression::Stored => flate2::Compression::none(),
+            Compression::Deflate => LEVEL,
+            Compression::Stored => 0,
         };
-        let mut zlib = Compress::new_with_window_bits(level, true, WINDOW_BITS);
+        let mut zlib = Deflate::new_with_config(DeflateConfig {
+            level,
+            window_bits: WINDOW_BITS,
+            mem_level: MEMORY_LEVEL,
+            ..DeflateConfig::default()
+        });
         zlib.set_dictionary(version.dictionary()).expect("a fresh zlib stream takes a dictionary");
         Deflater(zlib)
     }
 
     /// Appends the compressed `block` to `out`.
-    pub fn deflate(&mut self, block: &[u8], out: &mut Vec<u8>) {
-        let begun = self.0.total_in();
+    pub fn deflate(&mut self, mut block: &[u8], out: &mut Vec<u8>) {
+        let mut piece = [0; PIECE_BYTES];
         loop {
-            // Stored blocks and flush marks cost a few bytes each, incompressible text a little more.
-            out.reserve(block.len() / 2 + 64);
-            let used = (self.0.total_in() - begun) as usize;
-            let status = self.0.compress_vec(&block[used..], out, FlushCompress::Sync);
+            let (begun_in, begun_out) = (self.0.total_in(), self.0.total_out());
+            let status = self.0.compress(block, &mut piece, DeflateFlush::SyncFlush);
             let status = status.expect("a zlib stream in use takes any bytes");
-            let all_taken = (self.0.total_in() - begun) as usize == block.len();
+            let made = (self.0.total_out() - begun_out) as usize;
+            block = &block[(self.0.total_in() - begun_in) as usize..];
+            out.extend_from_slice(&piece[..made]);
             // Room that is left over says that the flush is complete.
-            if all_taken && (out.len() < out.capacity() || status == Status::BufError) {
+            if block.is_empty() && (made < piece.len() || status == Status::BufError) {
                 return;
             }
         }
+    }
+}
+
+impl fmt::Debug for Deflater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deflater").finish_non_exhaustive()
     }
 }
 
@@ -73,9 +94,8 @@ pub enum InflateError {
 }
 
 /// Inflates the blocks of one direction.
-#[derive(Debug)]
 pub struct Inflater {
-    zlib: Decompress,
+    zlib: Inflate,
     dictionary: &'static [u8],
     limit: usize,
 }
@@ -83,46 +103,47 @@ pub struct Inflater {
 impl Inflater {
     /// A fresh context for blocks that inflate to at most `limit` bytes each.
     pub fn new(version: Version, limit: usize) -> Inflater {
-        Inflater { zlib: Decompress::new(true), dictionary: version.dictionary(), limit }
+        let zlib = Inflate::new(true, PEER_WINDOW_BITS);
+        Inflater { zlib, dictionary: version.dictionary(), limit }
     }
 
-    /// Puts the inflated `block` into `out`, whose content is replaced. Never more than the limit (and one byte)
-    /// is held, however much the block would become.
+    /// Puts the inflated `block` into `out`, whose content is replaced. Never more than the limit is held, however much
+    /// the block would become.
     ///
     /// # Errors
     /// See [`InflateError`].
-    pub fn inflate(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), InflateError> {
+    pub fn inflate(&mut self, mut block: &[u8], out: &mut Vec<u8>) -> Result<(), InflateError> {
         out.clear();
-        let begun = self.zlib.total_in();
+        let mut piece = [0; PIECE_BYTES];
         loop {
-            let used = (self.zlib.total_in() - begun) as usize;
-            if out.capacity() == out.len() {
-                let room = (block.len() * 4).max(256);
-                out.reserve_exact(room.min(self.limit + 1 - out.len()));
-            }
-            let status = self.zlib.decompress_vec(&block[used..], out, FlushDecompress::Sync);
-            if out.len() > self.limit {
+            let (begun_in, begun_out) = (self.zlib.total_in(), self.zlib.total_out());
+            let status = self.zlib.decompress(block, &mut piece, InflateFlush::SyncFlush);
+            let made = (self.zlib.total_out() - begun_out) as usize;
+            block = &block[(self.zlib.total_in() - begun_in) as usize..];
+            if out.len() + made > self.limit {
                 return Err(InflateError::TooLarge { limit: self.limit });
             }
+            out.extend_from_slice(&piece[..made]);
             match status {
-                Err(error) if error.needs_dictionary().is_some() => {
+                Err(zlib_rs::InflateError::NeedDict { .. }) => {
                     let set = self.zlib.set_dictionary(self.dictionary);
                     set.map_err(|_| InflateError::Corrupt)?;
                 }
                 // A stream that ends could carry no further block.
                 Err(_) | Ok(Status::StreamEnd) => return Err(InflateError::Corrupt),
-                Ok(Status::Ok | Status::BufError) => {
-                    let all_taken = (self.zlib.total_in() - begun) as usize == block.len();
-                    let stuck = matches!(status, Ok(Status::BufError));
-                    if all_taken && (out.len() < out.capacity() || stuck) {
-                        return Ok(());
-                    }
-                    if stuck && out.len() < out.capacity() {
-                        return Err(InflateError::Corrupt);
-                    }
-                }
+                // Room that is left over says that nothing more comes of what was taken.
+                Ok(_) if made == piece.len() => {}
+                Ok(_) if block.is_empty() => return Ok(()),
+                Ok(Status::BufError) => return Err(InflateError::Corrupt),
+                Ok(Status::Ok) => {}
             }
         }
+    }
+}
+
+impl fmt::Debug for Inflater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inflater").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 

@@ -42,6 +42,15 @@ impl Limits {
         Limits { header_block_bytes: 256 << 10, fields: 256, ..Limits::SERVER };
 }
 
+/// Where a pushed response's head stands, for who drives a server's session: "Subsequent headers may follow in HEADERS frames" (3.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushedHead {
+    /// In HEADERS behind the promise, which says no more than it must: it need not wait for the answer.
+    Apart,
+    /// In the promise itself, if there is an answer by then. npm's `spdy` takes no other pushes.
+    Joined,
+}
+
 /// What one end is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -60,6 +69,8 @@ pub struct Config {
     pub chunk_bytes: usize,
     /// Which stream sends next.
     pub policy: Policy,
+    /// Where the heads of what this end pushes stand.
+    pub pushed_head: PushedHead,
     /// What the peer may not exceed.
     pub limits: Limits,
 }
@@ -77,6 +88,7 @@ impl Config {
         compression: Compression::Deflate,
         chunk_bytes: (16 << 10) - HEAD_BYTES - HEAD_ROOM,
         policy: Policy::Priority,
+        pushed_head: PushedHead::Apart,
         limits: Limits::CLIENT,
     };
 

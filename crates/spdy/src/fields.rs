@@ -52,9 +52,9 @@ pub enum FieldError {
 }
 
 impl Fields {
-    /// No fields.
+    /// No fields, and room for those of a usual head.
     pub fn new() -> Fields {
-        Fields::default()
+        Fields { text: Vec::with_capacity(512), pairs: Vec::with_capacity(16) }
     }
 
     /// Adds a field. Several values of one name are one value with NUL between them: see [`Fields::push_all`].
@@ -128,7 +128,9 @@ impl Fields {
         for (index, (name, value)) in self.iter().enumerate() {
             check_name(name)?;
             check_value(value, version)?;
-            if self.iter().take(index).any(|(earlier, _)| earlier == name) {
+            let mut earlier = self.pairs[..index].iter().map(|pair| &pair.name);
+            // Few names are as long as another: most are told apart without reading them.
+            if earlier.any(|it| it.len() == name.len() && self.text[it.clone()] == *name) {
                 return Err(FieldError::Duplicate);
             }
         }
@@ -202,8 +204,10 @@ fn check_value(value: &[u8], version: Version) -> Result<(), FieldError> {
     if value.is_empty() && may_be_empty {
         return Ok(());
     }
-    // Neither end is NUL, nor do two follow each other.
-    if Fields::values(value).any(<[u8]>::is_empty) { Err(FieldError::EmptyValue) } else { Ok(()) }
+    // Neither end is NUL, nor do two follow each other. Most values are one: that is seen without looking at each byte.
+    let has_empty = || Fields::values(value).any(<[u8]>::is_empty);
+    let is_broken = value.is_empty() || (value.contains(&0) && has_empty());
+    if is_broken { Err(FieldError::EmptyValue) } else { Ok(()) }
 }
 
 /// The width of a version's numbers.

@@ -28,7 +28,7 @@ mod version;
 mod window;
 
 pub use compress::{Compression, Deflater, InflateError, Inflater};
-pub use config::{Config, Limits};
+pub use config::{Config, Limits, PushedHead};
 pub use fields::{FieldError, Fields};
 pub use output::Output;
 pub use priority::Priority;

@@ -84,6 +84,21 @@ pub fn pushed(version: Version, scheme: &str, host: &str, path: &str) -> Fields 
     Fields::new().with(names.host, host).with(names.path, path).with(names.scheme, scheme)
 }
 
+/// The block of a pushed stream that holds the head of its response, too: `head`, the block of a response. It names the method beside
+/// what 3.3.1 demands, because npm's `spdy` does not take it otherwise.
+pub fn pushed_with(
+    version: Version,
+    scheme: &str,
+    host: &str,
+    path: &str,
+    head: &Fields,
+) -> Fields {
+    let names = names(version);
+    let mut fields = pushed(version, scheme, host, path).with(names.method, "GET");
+    head.iter().for_each(|(name, value)| fields.push(name, value));
+    fields
+}
+
 /// The URL that a pushed stream answers (3.3.1): scheme, host and path.
 ///
 /// # Errors
@@ -118,6 +133,10 @@ pub fn read_request(version: Version, fields: &Fields) -> Result<RequestLine<'_>
     let method = find(names.method)?;
     let path = find(names.path)?;
     let host = find(names.host);
+    if method == b"CONNECT" {
+        // As Chrome asked its SPDY proxies: the path is host and port, and there is no scheme.
+        return Ok(RequestLine { method, scheme: b"", host: path, path });
+    }
     if version != Version::V2 {
         return Ok(RequestLine { method, scheme: find(names.scheme)?, host: host?, path });
     }
@@ -180,6 +199,32 @@ mod tests {
             let rest: Vec<_> =
                 fields.iter().filter(|(name, _)| !is_special(version, name)).collect();
             assert_eq!(rest, [(&b"accept"[..], &b"*/*"[..])]);
+        }
+    }
+
+    #[test]
+    fn a_tunnel_is_asked_for_by_host_and_port() {
+        for version in Version::ALL {
+            let line = RequestLine { method: b"CONNECT", path: b"a.test:443", ..LINE };
+            let asked = request(version, line);
+            let scheme = names(version).scheme.as_bytes();
+            let fields = asked.iter().filter(|(name, _)| *name != scheme).collect::<Fields>();
+            let read = read_request(version, &fields).unwrap();
+            assert_eq!((read.method, read.scheme), (&b"CONNECT"[..], &b""[..]));
+            assert_eq!((read.host, read.path), (&b"a.test:443"[..], &b"a.test:443"[..]));
+        }
+    }
+
+    #[test]
+    fn a_promise_may_hold_the_response() {
+        for version in Version::ALL {
+            let head = response(version, "200 OK").with("etag", "x");
+            let fields = pushed_with(version, "https", "a.test", "/x", &head);
+            assert_eq!(fields.check(version), Ok(()));
+            assert_eq!(read_status(version, &fields), Ok(200));
+            let url = read_pushed(version, &fields).unwrap();
+            assert_eq!(url, [&b"https"[..], &b"a.test"[..], &b"/x"[..]]);
+            assert!(read_status(version, &pushed(version, "https", "a.test", "/x")).is_err());
         }
     }
 

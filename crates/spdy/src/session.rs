@@ -143,6 +143,11 @@ impl Session {
         self.version
     }
 
+    /// What it is set to.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// What has happened next.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()

@@ -372,6 +372,11 @@ impl Connection {
         self.receiver.read(now, buf)
     }
 
+    /// How many bytes that arrived in order wait to be read.
+    pub fn readable_bytes(&self) -> u64 {
+        self.receiver.queue.ready_bytes()
+    }
+
     /// Takes up to `max` bytes of what arrived in order, without copying.
     pub fn read_bytes(&mut self, now: Time, max: usize) -> Option<Bytes> {
         self.receiver.read_bytes(now, max)
@@ -407,7 +412,7 @@ impl Connection {
 
     /// A read would tell something: data, the end, or an error.
     pub fn is_readable(&self) -> bool {
-        self.receiver.queue.ready_bytes() > 0 || self.at_eof() || self.error.is_some()
+        self.readable_bytes() > 0 || self.at_eof() || self.error.is_some()
     }
 
     /// A writer should be woken: there is room worth the trouble, or an error.

@@ -64,6 +64,11 @@ impl MetricsCache {
         self.peers.insert(peer, (now, metrics));
     }
 
+    /// Forgets one of them (`ip tcp_metrics delete`).
+    pub fn forget(&mut self, peer: IpAddr) {
+        self.peers.remove(&peer);
+    }
+
     /// Forgets everybody (`ip tcp_metrics flush`).
     pub fn flush(&mut self) {
         self.peers.clear();

@@ -18,8 +18,10 @@
 
 mod ambient;
 mod batch_socket;
+mod blocking;
 mod chances;
 mod datagram;
+mod metrics;
 pub mod real;
 pub mod report;
 mod resolve;
@@ -29,9 +31,11 @@ mod task;
 mod time;
 
 pub use batch_socket::{BatchSocket, EcnCodepoint, RecvMeta, Transmit, Writable};
+pub use blocking::blocking;
 pub use chances::stream;
 pub use datagram::UdpSocket;
-pub use resolve::resolve;
+pub use metrics::forget_peers;
+pub use resolve::{lookup, resolve};
 pub use stream::{TcpListener, TcpStream};
 pub use task::{JoinHandle, spawn};
 pub use time::{Elapsed, Sleep, now, sleep, sleep_until, timeout};

@@ -1,4 +1,4 @@
-//! Names to addresses: a hosts map, then nothing else.
+//! Names to addresses: a world's hosts map; in the real one, then, the machine's resolver.
 //!
 //! DNS packets are `http::dns`'s business; a world only knows the names that its plan gave it, and
 //! addresses written as such.
@@ -6,7 +6,8 @@
 use std::io;
 use std::net::IpAddr;
 
-use crate::ambient;
+use crate::ambient::{self, Kind};
+use crate::real;
 
 /// The address of `name`: from the world's hosts map, which may also move an address; else `name`
 /// itself if it is one.
@@ -19,4 +20,16 @@ pub fn resolve(name: &str) -> io::Result<IpAddr> {
         let message = format!("no address is known for the host `{name}`");
         io::Error::new(io::ErrorKind::NotFound, message)
     })
+}
+
+/// The addresses of `name`, the preferred first: as [`resolve`] knows it, else as the machine's resolver does in the real world.
+///
+/// # Errors
+/// If there is none.
+pub async fn lookup(name: &str) -> io::Result<Vec<IpAddr>> {
+    match resolve(name) {
+        Ok(address) => Ok(vec![address]),
+        Err(error) if ambient::kind() == Kind::Sim => Err(error),
+        Err(_) => real::lookup(name).await,
+    }
 }

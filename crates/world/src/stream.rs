@@ -73,6 +73,53 @@ impl TcpStream {
     }
 }
 
+/// For those who stand between two connections.
+impl TcpStream {
+    /// Breaks the connection off: the peer sees a reset, not an end (RFC 9293 section 3.10.5). What is not yet acknowledged is lost.
+    pub fn abort(self) {
+        match &self.0 {
+            Stream::Sim(stream) => stream.abort(),
+            Stream::Real(stream) => stream.abort(),
+        }
+    }
+
+    /// Lets the connection be broken off by when the stream is dropped: nothing can be read or written any more.
+    pub fn abort_on_drop(&self) {
+        match &self.0 {
+            Stream::Sim(stream) => stream.abort(),
+            Stream::Real(stream) => stream.abort(),
+        }
+    }
+
+    /// Chooses the congestion control of this connection (`TCP_CONGESTION`).
+    ///
+    /// # Errors
+    /// If the kernel has none of this name or reserves it for root (`net.ipv4.tcp_allowed_congestion_control`). In the simulated world a
+    /// node's connections are alike, as its plan says: there it is [unsupported](io::ErrorKind::Unsupported).
+    pub fn set_congestion(&self, name: &str) -> io::Result<()> {
+        match &self.0 {
+            Stream::Sim(_) => Err(unsimulated("a connection's own congestion control")),
+            Stream::Real(stream) => stream.set_congestion(name),
+        }
+    }
+
+    /// Where the client of an accepted connection wanted to go, which the kernel led here: by `REDIRECT` (`SO_ORIGINAL_DST`) or by `TPROXY`
+    /// (then it is the local address, as it is of a connection that nobody led here).
+    ///
+    /// # Errors
+    /// If the kernel does not say. (In the simulated world it is the local address: see [`sim::Plan::lead`].)
+    pub fn original_destination(&self) -> io::Result<SocketAddr> {
+        match &self.0 {
+            Stream::Sim(stream) => Ok(stream.local_addr()),
+            Stream::Real(stream) => stream.original_destination(),
+        }
+    }
+}
+
+fn unsimulated(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("{what} is not simulated"))
+}
+
 /// For the record.
 impl TcpStream {
     /// Where to note what those above the transport hold. `None` if nobody wants to know: in the real world, and unless
@@ -210,6 +257,21 @@ impl TcpListener {
         match ambient::kind() {
             Kind::Sim => sim::TcpListener::bind(address).map(|l| TcpListener(Listener::Sim(l))),
             _ => real::TcpListener::bind(address).map(|l| TcpListener(Listener::Real(l))),
+        }
+    }
+
+    /// Listens on `address`, which may be another host's, for connections that are led here: by the kernel, by routes or `TPROXY` (`IP_TRANSPARENT`), or
+    /// by a simulated world's [plan](sim::Plan::lead).
+    ///
+    /// # Errors
+    /// As [`TcpListener::bind`]; in the real world without the capability `CAP_NET_ADMIN`.
+    pub fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
+        match ambient::kind() {
+            Kind::Sim => {
+                sim::TcpListener::bind_transparent(address).map(|l| TcpListener(Listener::Sim(l)))
+            }
+            _ => real::TcpListener::bind_transparent(address)
+                .map(|listener| TcpListener(Listener::Real(listener))),
         }
     }
 

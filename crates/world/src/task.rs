@@ -17,6 +17,9 @@ where
 {
     let shared = Rc::new(RefCell::new(Shared { output: None, waiter: None }));
     let handle = JoinHandle(Rc::clone(&shared));
+    // An async block has room for what it captures and again for what it awaits: unboxed, each task would be twice as
+    // large as its future, and moved whole.
+    let future = Box::pin(future);
     let task = async move {
         let output = future.await;
         let waiter = {

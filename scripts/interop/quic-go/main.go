@@ -1,6 +1,7 @@
 // Both ends of HTTP/3 on quic-go.
 //
 //	quic-go-peer serve CHAIN KEY FOLDER    says `listening on PORT`; `early data` for a request on a connection that used it
+//	quic-go-peer page CHAIN KEY LIST ADDRESS    answers each path with as many bytes as a line `PATH BYTES` of the file LIST says
 //	quic-go-peer fetch ROOT PORT PATH...   two connections: the second resumes the first and sends early data
 //	quic-go-peer post ROOT PORT BYTES
 //
@@ -21,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +39,8 @@ func main() {
 	switch os.Args[1] {
 	case "serve":
 		err = serve(words[0], words[1], words[2])
+	case "page":
+		err = page(words[0], words[1], words[2], words[3])
 	case "fetch":
 		var asks []ask
 		for _, path := range words[2:] {
@@ -60,14 +64,6 @@ type connectionKey struct{}
 
 // A GET is answered with a file of the folder, a POST with the size of its body.
 func serve(chain, key, folder string) error {
-	identity, err := tls.LoadX509KeyPair(chain, key)
-	if err != nil {
-		return err
-	}
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
 	answer := func(out http.ResponseWriter, in *http.Request) {
 		if in.Context().Value(connectionKey{}).(*quic.Conn).ConnectionState().Used0RTT {
 			fmt.Println("early data")
@@ -86,8 +82,45 @@ func serve(chain, key, folder string) error {
 		}
 		out.Write(body)
 	}
+	return listen(chain, key, "127.0.0.1:0", answer)
+}
+
+// Sizes are all that a loader looks at.
+func page(chain, key, list, address string) error {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	bodies := map[string][]byte{}
+	for number, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		path, size, _ := strings.Cut(line, " ")
+		bytes, err := strconv.Atoi(size)
+		if err != nil {
+			return fmt.Errorf("%s:%d: `%s` is not PATH BYTES", list, number+1, line)
+		}
+		bodies[path] = make([]byte, bytes)
+	}
+	return listen(chain, key, address, func(out http.ResponseWriter, in *http.Request) {
+		body, known := bodies[in.URL.RequestURI()]
+		if !known {
+			http.NotFound(out, in)
+			return
+		}
+		out.Write(body)
+	})
+}
+
+func listen(chain, key, address string, answer http.HandlerFunc) error {
+	identity, err := tls.LoadX509KeyPair(chain, key)
+	if err != nil {
+		return err
+	}
+	socket, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return err
+	}
 	server := http3.Server{
-		Handler:    http.HandlerFunc(answer),
+		Handler:    answer,
 		TLSConfig:  http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{identity}}),
 		QUICConfig: &quic.Config{Allow0RTT: true},
 		ConnContext: func(ctx context.Context, connection *quic.Conn) context.Context {

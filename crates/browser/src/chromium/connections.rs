@@ -56,7 +56,7 @@ fn begun(request: &Request, host: &str, arm: Arm, clock: Clock) -> ConnectionUse
     let connected = timing.and_then(|timing| at(timing.ssl_start).or(at(timing.connect_end)));
     let started = timing.and_then(|timing| at(timing.connect_start));
     ConnectionUse {
-        host: host.to_owned(),
+        host: arm.peer(host).to_owned(),
         arm,
         local: None,
         started: started.unwrap_or(clock.time(request.discovered)),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::net_log::NetLog;
-use super::{Chromium, ChromiumError, Running};
+use super::{Chromium, ChromiumError, Middleman, Running};
 
 /// What a browser is started with.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Launch {
     /// Where each name leads, port included. All other names lead nowhere: a browser calls home in
     /// spite of every flag.
     pub hosts: Vec<(String, SocketAddr)>,
+    /// The proxy that it asks; the hosts' names are not looked up then.
+    pub proxy: Option<Middleman>,
     /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, whoever
     /// signed them and whatever names they hold.
     pub trusted_keys: Vec<[u8; 32]>,
@@ -137,6 +139,7 @@ impl Launch {
         profile.push(self.profile.join("profile"));
         arguments.push(profile);
         arguments.push(format!("--host-resolver-rules={}", self.resolver_rules()).into());
+        arguments.extend(self.proxy.as_ref().map(Middleman::flag));
         if !self.trusted_keys.is_empty() {
             let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
             let keys = keys.join(",");
@@ -169,7 +172,8 @@ impl Launch {
     /// The first rule that fits is taken (`net/base/host_mapping_rules.h`).
     fn resolver_rules(&self) -> String {
         let mut rules = String::new();
-        for (name, address) in &self.hosts {
+        let proxy = self.proxy.iter().flat_map(Middleman::hosts);
+        for (name, address) in self.hosts.iter().cloned().chain(proxy) {
             rules += &format!("MAP {name} {address}, ");
         }
         rules + "MAP * ~NOTFOUND"
@@ -194,6 +198,7 @@ mod tests {
                 ("a.test".to_owned(), "10.0.0.1:443".parse().unwrap()),
                 ("b.test".to_owned(), "[fd00::1]:80".parse().unwrap()),
             ],
+            proxy: None,
             trusted_keys: vec![[0; 32]],
             quic_hosts: Vec::new(),
             sandbox: Sandbox::Own,

@@ -1,8 +1,11 @@
 //! One page being loaded: which objects are known, wanted, there.
 
 use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use http_stack::tls::Security;
@@ -36,6 +39,9 @@ pub(super) struct Load {
     remaining: Cell<usize>,
     loaded: Cell<Option<Time>>,
     finished: Notify,
+    /// Whether nobody waits for it any more.
+    is_given_up: Cell<bool>,
+    given_up: Notify,
 }
 
 /// What is known of one object so far.
@@ -82,6 +88,8 @@ impl Load {
             loaded: Cell::new(None),
             throttle: session.browser.policy.delayable.map(|limits| Rc::new(Throttle::new(limits))),
             finished: Notify::new(),
+            is_given_up: Cell::new(false),
+            given_up: Notify::new(),
             started: now,
             session,
             plan,
@@ -95,6 +103,22 @@ impl Load {
         while self.remaining.get() > 0 {
             self.finished.notified().await;
         }
+    }
+
+    /// Gives up what has not arrived: requests that are under way are dropped with their connections.
+    pub(super) fn give_up(&self) {
+        self.is_given_up.set(true);
+        self.given_up.notify_waiters();
+    }
+
+    /// Does `work` until the load is given up.
+    async fn unless_given_up(&self, work: impl Future<Output = ()>) {
+        let (mut given_up, mut work) = (pin!(self.given_up.notified()), pin!(work));
+        poll_fn(|cx| match self.is_given_up.get() || given_up.as_mut().poll(cx).is_ready() {
+            true => Poll::Ready(()),
+            false => work.as_mut().poll(cx),
+        })
+        .await;
     }
 
     /// The span to the load event, or why there was none.
@@ -143,31 +167,34 @@ impl Load {
     }
 
     fn discover_at(self: Rc<Self>, object: usize, at: Time) {
-        world::spawn(async move {
-            if at > world::now() {
-                world::sleep_until(at).await;
-            }
-            if self.objects.borrow()[object].finished {
-                return;
-            }
-            self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now())));
-            match self.fetch(object).await {
-                Ok(done) => {
-                    if done > world::now() {
-                        world::sleep_until(done).await;
-                    }
-                    self.timeline(object, |t| t.done = Some(world::now()));
-                    self.finish(object);
+        world::spawn(async move { self.unless_given_up(self.load_at(object, at)).await });
+    }
+
+    /// Has one object discovered, fetched and worked off.
+    async fn load_at(self: &Rc<Self>, object: usize, at: Time) {
+        if at > world::now() {
+            world::sleep_until(at).await;
+        }
+        if self.objects.borrow()[object].finished {
+            return;
+        }
+        self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now())));
+        match self.fetch(object).await {
+            Ok(done) => {
+                if done > world::now() {
+                    world::sleep_until(done).await;
                 }
-                Err(error) => {
-                    self.timeline(object, |t| {
-                        t.error = Some(error);
-                        t.ended = Some(world::now());
-                    });
-                    self.abandon(object);
-                }
+                self.timeline(object, |t| t.done = Some(world::now()));
+                self.finish(object);
             }
-        });
+            Err(error) => {
+                self.timeline(object, |t| {
+                    t.error = Some(error);
+                    t.ended = Some(world::now());
+                });
+                self.abandon(object);
+            }
+        }
     }
 
     /// Fetches one object; gives when the client's work on it is done.

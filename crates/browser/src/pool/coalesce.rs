@@ -17,7 +17,9 @@ impl Pool {
     pub(super) fn join(&self, origin: &Rc<Origin>, id: u32, arm: Arm, at: SocketAddr) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner.used[id as usize].address = Some(at);
-        if self.browser.policy.coalescing == Coalescing::Never || !arm.multiplexes() {
+        // All tunnels lead through the proxy's address, wherever they end.
+        let is_alone = !arm.multiplexes() || origin.proxy.is_some();
+        if self.browser.policy.coalescing == Coalescing::Never || is_alone {
             return false;
         }
         let Some(host) = inner.host_at(origin, arm, at) else { return false };
@@ -29,7 +31,7 @@ impl Pool {
             match inner.find(&host, waiter.company) {
                 // Whoever has given up has nothing to be told; the lease is given back as any other.
                 Supply::Ready(lease) => {
-                    if let Err(Ok(mut returned)) = waiter.grant.send(Ok(lease)) {
+                    if let Err(Ok(mut returned)) = waiter.grant.send(Ok(*lease)) {
                         inner.leave_share(&mut returned);
                     }
                 }

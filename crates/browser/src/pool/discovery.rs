@@ -1,6 +1,6 @@
 //! One way or the other to a server: HTTP/2 until its alternative is known, then QUIC racing TCP.
 //!
-//! A request goes to the QUIC connection of its host if there is one. Else, where HTTP/3 was offered, QUIC is tried and TCP follows after the
+//! A request goes to the QUIC connection of its host if there is one. Else, where HTTP/3 was offered by `Alt-Svc` or by DNS, QUIC is tried and TCP follows after the
 //! [head start](crate::alternatives), or as soon as QUIC has failed; where an HTTP/2 connection is open already the request takes that at once, and
 //! QUIC goes on being tried for those that come later. Whichever way is there first has the request; the other stays open for the next.
 //! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`: an alternative job beside the main job, which waits
@@ -28,13 +28,22 @@ pub(crate) enum Carrier {
 }
 
 impl Origin {
+    /// Where the connections for requests to `host` are that is spoken to so. `request` is the number of the request, by which a proxy's ports take turns.
+    pub(crate) fn of_request(host: &str, arm: Arm, request: usize) -> Origin {
+        // Over HTTP/1 each host has connections of its own though all lead to the proxy.
+        let host = if arm.multiplexes() { arm.peer(host) } else { host };
+        let proxy = arm.proxy().map(|proxy| proxy.of_request(request));
+        Origin { proxy, ..Origin::new(host, arm) }
+    }
+
     /// Where the connections to `host` are that are spoken to so.
     pub(crate) fn new(host: &str, arm: Arm) -> Origin {
         let carrier = match arm.protocol {
             Protocol::H3 => Carrier::Quic,
             Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
         };
-        Origin { host: host.to_owned(), secure: arm.security != Security::None, carrier }
+        let secure = arm.security != Security::None;
+        Origin { host: host.to_owned(), proxy: None, secure, carrier }
     }
 }
 
@@ -77,14 +86,42 @@ impl Pool {
             return self.take(host, arm, wish).await;
         }
         let over_tcp = Arm { protocol: Protocol::H2, ..arm };
-        match browser.alternatives.are_offered(host, world::now()) {
-            true => self.race(host, arm, over_tcp, wish).await,
-            false => self.take(host, over_tcp, wish).await,
+        let asked = world::now();
+        let is_offered = self.is_offered(host).await;
+        let told = world::now();
+        let mut found = match is_offered {
+            true => self.race(host, arm, over_tcp, wish).await?,
+            false => self.take(host, over_tcp, wish).await?,
+        };
+        // Where DNS was asked first, that was the beginning of opening the connection.
+        if let Some(opened) = found.lease.opened.as_mut().filter(|it| it.started == told) {
+            opened.started = asked;
+        }
+        Ok(found)
+    }
+
+    /// Whether this browser knows, or finds out, that `host` speaks HTTP/3.
+    ///
+    /// Chromium's rule for records: a job for QUIC and the main job begin together and both wait for DNS; without `h3` in the record the former
+    /// is over (`dns_alpn_h3_job_` in `net/http/http_stream_factory_job_controller.cc`).
+    async fn is_offered(&self, host: &str) -> bool {
+        let alternatives = &self.browser.alternatives;
+        match self.browser.discovery {
+            H3Discovery::Straight => true,
+            H3Discovery::AltSvc => alternatives.are_offered(host, world::now()),
+            H3Discovery::HttpsRecord => {
+                self.names.speaks_h3(host).await && !alternatives.are_broken(host, world::now())
+            }
         }
     }
 
     async fn take(self: &Rc<Self>, host: &str, arm: Arm, wish: Wish) -> Result<Found, String> {
-        let origin = Rc::new(Origin::new(host, arm));
+        let request = {
+            let mut inner = self.inner.borrow_mut();
+            inner.dealt += 1;
+            inner.dealt - 1
+        };
+        let origin = Rc::new(Origin::of_request(host, arm, request));
         let lease = self.lease(&origin, arm, wish.priority, wish.company).await?;
         Ok(Found { arm, lease })
     }
@@ -136,7 +173,7 @@ impl Pool {
                 Ok(first) => {
                     finished.close();
                     while let Ok(Ok(second)) = finished.try_recv() {
-                        self.give_back(second.lease);
+                        self.put_back(second);
                     }
                     return Ok(first);
                 }
@@ -149,8 +186,14 @@ impl Pool {
     /// Reports what a runner has found; if nobody wants it any more it goes back to the others.
     fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<Found, String>) {
         if let Err(mpsc::error::SendError(Ok(late))) = finish.send(found) {
-            self.give_back(late.lease);
+            self.put_back(late);
         }
+    }
+
+    /// Gives back a connection on which nothing was asked.
+    fn put_back(self: &Rc<Self>, unused: Found) {
+        self.inner.borrow_mut().used[unused.lease.id as usize].requests -= 1;
+        self.give_back(unused.lease);
     }
 
     /// A QUIC connection to `host`: a new one, or that which somebody else is opening.

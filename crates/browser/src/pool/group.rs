@@ -29,7 +29,7 @@ pub(super) struct Waiter {
 /// What there is for a request.
 pub(super) enum Supply {
     /// A connection that can be used at once.
-    Ready(Lease),
+    Ready(Box<Lease>),
     /// It is to wait for this connection, which is coming.
     Bound(u32),
     /// It is to wait for any.
@@ -69,7 +69,8 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn new(arm: Arm, policy: &Policy) -> Group {
         let limit = match arm.multiplexes() {
-            true => policy.multiplexed_per_host,
+            // A proxy's ports have a group each.
+            true => policy.multiplexed_per_host.div_ceil(arm.ports()),
             false => policy.connections_per_host,
         };
         Group {
@@ -138,11 +139,11 @@ impl Group {
             return self.deal(company, closed.len());
         }
         if let Some(lease) = self.lend(company) {
-            return Supply::Ready(lease);
+            return Supply::Ready(Box::new(lease));
         }
         while let Some(Idle { mut lease, .. }) = self.idle.pop() {
             if lease.connection.is_reusable() {
-                return Supply::Ready(lease);
+                return Supply::Ready(Box::new(lease));
             }
             closed.push(lease.id);
         }
@@ -160,7 +161,10 @@ impl Group {
         let id = all[self.dealt % all.len()];
         self.dealt += 1;
         match self.session(id) {
-            Some(session) => session.lend(company).map_or(Supply::Nothing, Supply::Ready),
+            Some(session) => match session.lend(company) {
+                Some(lease) => Supply::Ready(Box::new(lease)),
+                None => Supply::Nothing,
+            },
             None => Supply::Bound(id),
         }
     }

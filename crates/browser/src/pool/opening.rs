@@ -36,7 +36,8 @@ impl Pool {
                 if !group.is_short() || group.open >= group.limit {
                     return;
                 }
-                let full = inner.total >= self.browser.policy.connections_total;
+                let limit = self.browser.policy.limit_in_all(inner.group(origin).arm);
+                let full = inner.total >= limit;
                 if full && !inner.close_an_idle_one() {
                     return;
                 }
@@ -90,7 +91,7 @@ impl Pool {
                 return Beside::NotYet;
             }
             let policy = &self.browser.policy;
-            let full = inner.total >= policy.connections_total;
+            let full = inner.total >= policy.limit_in_all(inner.group(origin).arm);
             if full || inner.group(origin).open >= policy.connections_per_host {
                 return Beside::NotYet;
             }
@@ -106,8 +107,13 @@ impl Pool {
     async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
         let mut opened = Opened { started: world::now(), ..Opened::default() };
-        let address = self.names.address(&origin.host).await;
-        let address = address.map(|ip| SocketAddr::new(ip, arm.port));
+        let address = match origin.proxy {
+            Some(proxy) => Ok(proxy),
+            None => {
+                let address = self.names.address(&origin.host).await;
+                address.map(|ip| SocketAddr::new(ip, arm.port))
+            }
+        };
         opened.resolved = world::now();
         if let Ok(address) = address
             && self.join(&origin, id, arm, address)
@@ -159,7 +165,7 @@ impl Pool {
         };
         let connection = client::open(opening, &mut stage)
             .await
-            .map_err(|error| format!("failed to connect to {}: {error}", origin.host))?;
+            .map_err(|error| format!("failed to connect to {}: {error}", arm.peer(&origin.host)))?;
         let cost = self.browser.device.connection(origin.secure);
         let done = self.network_thread.queue(world::now(), cost);
         if done > world::now() {
@@ -189,7 +195,7 @@ impl Inner {
         let arm = self.group(origin).arm;
         let opened = Opened { started: world::now(), ..Opened::default() };
         self.used.push(Used {
-            host: origin.host.clone(),
+            host: arm.peer(&origin.host).to_owned(),
             arm,
             local: None,
             opened,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use chance::Source;
 use farlink_browser::chromium::{Chromium, Launch, Look, Running, Sandbox, Settings};
-use farlink_browser::{Arm, LoadPlan};
+use farlink_browser::{Arm, LoadPlan, Way};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use http_stack::tls::{self, Identity, Security};
@@ -52,6 +52,7 @@ impl Stage {
             pipelined: false,
             security: Security::Tls13,
             port: address.port(),
+            way: Way::Direct,
             blocked: false,
         };
         let plan = LoadPlan::new(Arc::new(page.clone()), vec![arm; page.hosts.len()]);
@@ -94,6 +95,7 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         chromium: chromium.clone(),
         profile: scratch.0.clone(),
         hosts: hosts.collect(),
+        proxy: None,
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
         quic_hosts: Vec::new(),
         sandbox: if root { Sandbox::None } else { Sandbox::Own },

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Source;
-use farlink_browser::{Arm, Browser, Cache, Device, LoadPlan, Policy, Session, Visited};
+use farlink_browser::{Arm, Browser, Cache, Device, LoadPlan, Policy, Session, Visited, Way};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use http_stack::tls::Security;
@@ -65,7 +65,14 @@ pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visit
         for host in 0..page.hosts.len() {
             let listener = world::TcpListener::bind(SocketAddr::new(loopback, 0)).unwrap();
             let port = listener.local_addr().unwrap().port();
-            arms.push(Arm { protocol, pipelined: false, security, port, blocked: false });
+            arms.push(Arm {
+                protocol,
+                pipelined: false,
+                security,
+                port,
+                way: Way::Direct,
+                blocked: false,
+            });
             let handler = origin_of(page, host);
             world::spawn(
                 async move { origin::serve(listener, Acceptor::new(security), handler).await },
@@ -106,7 +113,14 @@ impl Stage {
         }
         let port = if security == Security::None { 80 } else { 443 };
         let arms = vec![
-            Arm { protocol, pipelined: false, security, port, blocked: false };
+            Arm {
+                protocol,
+                pipelined: false,
+                security,
+                port,
+                way: Way::Direct,
+                blocked: false
+            };
             page.hosts.len()
         ];
         Stage { page: page.clone(), arms, plan, client, servers }

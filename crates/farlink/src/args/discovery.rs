@@ -5,8 +5,8 @@ use clap::Args;
 /// Of arms that run on QUIC.
 #[derive(Args)]
 pub struct Discovery {
-    /// How a browser comes to know that a server speaks HTTP/3: straight (prior knowledge), or alt-svc (a response over
-    /// HTTP/2 says so; then QUIC races TCP as in Chrome: docs/quic.md).
+    /// How a browser comes to know that a server speaks HTTP/3: straight (prior knowledge), alt-svc (a response over HTTP/2 says
+    /// so; then QUIC races TCP as in Chrome), or https-record (DNS says so with the address; needs --dns: docs/quic.md).
     #[arg(long, default_value = "straight", value_name = "HOW", help_heading = "Stack")]
     pub h3_discovery: String,
 

@@ -12,12 +12,15 @@ mod load;
 mod networks;
 mod output;
 mod pages;
+mod pep;
+mod proxy;
 mod reference;
 mod report;
 mod run;
 mod runs;
 mod shell;
 mod stores;
+mod study;
 mod validate;
 mod watched;
 
@@ -44,11 +47,14 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
         Command::Runs(runs) => runs::run(&runs),
         Command::Validate(validate) => validate::run(&validate),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
+        Command::Study(study) => study::run(&study),
         Command::Pages(pages) => pages::run(&pages),
         Command::Networks(networks) => networks::run(&networks),
         Command::Link(link) => link::run(&link),
         Command::Shell(shell) => return emulated_shell::run(&shell),
         Command::ShellInside(shell) => return emulated_shell::inside::run(&shell),
+        Command::Pep(command) => pep::run(&command),
+        Command::Proxy(proxy) => proxy::run(&proxy),
         Command::Doctor => doctor::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Emulated { role } => emulated::run(&role),

@@ -1,5 +1,7 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,6 +9,7 @@ use lab::Plan;
 use lab::experiment::{ExperimentError, Source, resolve};
 use lab::runner::{self, Ended};
 use lab::store::{RunFacts, RunId, RunState, Store};
+use lab::worlds::Worlds;
 
 use super::{interrupt, output, runs, shell, stores, workers};
 use crate::args::Run;
@@ -20,30 +23,74 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
     _held = stores::hold(&run.store)?;
-    let workers = workers(run.jobs, &plan);
-    let id = match begin(run, &mut store, &plan, &facts(Some(source.text()), workers))? {
-        Begun::Already(id) => return tell_complete(run, &store, id, 0),
+    let cancel = interrupt::flag()?;
+    let how = How { again: run.again, jobs: run.jobs, cancel: &cancel };
+    let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
+    match carried.ended {
+        Ended::Complete => tell_complete(run, &store, &carried),
+        Ended::Interrupted { done, total } => {
+            tell_interrupted(done, total);
+            Ok(ExitCode::Interrupted)
+        }
+    }
+}
+
+/// In which way a plan is carried out.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    /// Even if the store holds a complete run of it.
+    pub again: bool,
+    /// Journeys at once; none is as many as suit the plan.
+    pub jobs: Option<NonZeroUsize>,
+    /// Raised by who wants it to end.
+    pub cancel: &'a AtomicBool,
+}
+
+/// A plan that was carried out, as far as it was.
+pub(super) struct Carried {
+    /// Its run.
+    pub id: RunId,
+    /// How it ended.
+    pub ended: Ended,
+    /// Journeys of this attempt that failed.
+    pub failed: u64,
+    /// Journeys that were stored before.
+    pub stored: u64,
+}
+
+/// Executes what `store` does not hold of `plan` yet, and says so.
+pub(super) fn carry_out(
+    store: &mut Store,
+    plan: &Plan,
+    source: &Source,
+    worlds: &Worlds,
+    how: How<'_>,
+) -> Result<Carried, Failure> {
+    let workers = workers(how.jobs, plan);
+    let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
+        Begun::Already(id) => {
+            let stored = plan.journey_count();
+            return Ok(Carried { id, ended: Ended::Complete, failed: 0, stored });
+        }
         Begun::ToDo(id) => id,
     };
-    let cancel = interrupt::flag()?;
+    let stored = store.stored_positions(id).map_err(stores::failed)?.len() as u64;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
-    let ended = runner::run(&mut store, id, &plan, &worlds, workers, &cancel, &mut |progress| {
+    let ended = runner::run(store, id, plan, worlds, workers, how.cancel, &mut |progress| {
         failed = progress.failed;
         bar.set_position(progress.done);
     });
     bar.finish_and_clear();
     let ended = ended.map_err(stores::failed)?;
     store.finish_run(id, &now()).map_err(stores::failed)?;
-    match ended {
-        Ended::Complete => tell_complete(run, &store, id, failed),
-        Ended::Interrupted { done, total } => {
-            anstream::eprintln!(
-                "interrupted after {done} of {total} journeys; the same command goes on from there"
-            );
-            Ok(ExitCode::Interrupted)
-        }
-    }
+    Ok(Carried { id, ended, failed, stored })
+}
+
+pub(super) fn tell_interrupted(done: u64, total: u64) {
+    anstream::eprintln!(
+        "interrupted after {done} of {total} journeys; the same command goes on from there"
+    );
 }
 
 fn read(run: &Run) -> Result<Source, Failure> {
@@ -71,17 +118,17 @@ enum Begun {
     ToDo(RunId),
 }
 
-fn begin(run: &Run, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<Begun, Failure> {
+fn begin(again: bool, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<Begun, Failure> {
     let known = store.run_of_plan(&plan.digest()).map_err(stores::failed)?;
     match known {
-        Some(known) if !run.again && known.state == RunState::Complete => {
+        Some(known) if !again && known.state == RunState::Complete => {
             anstream::eprintln!(
                 "this very experiment is in the store already, as run {} (--again measures anew)",
                 known.id.0
             );
             Ok(Begun::Already(known.id))
         }
-        Some(known) if !run.again => {
+        Some(known) if !again => {
             let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
             store.resume_run(known.id, facts).map_err(stores::failed)?;
             anstream::eprintln!(
@@ -95,7 +142,8 @@ fn begin(run: &Run, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<
     }
 }
 
-fn tell_complete(run: &Run, store: &Store, id: RunId, failed: u64) -> Result<ExitCode, Failure> {
+fn tell_complete(run: &Run, store: &Store, carried: &Carried) -> Result<ExitCode, Failure> {
+    let Carried { id, failed, .. } = *carried;
     let row = store.run(id).map_err(stores::failed)?;
     anstream::eprintln!(
         "run {} is complete: {} journeys, digest {}",

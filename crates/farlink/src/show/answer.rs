@@ -58,8 +58,8 @@ fn alone(arm: &Arm) -> Option<String> {
 /// Compares the loads that came to their end in both arms.
 fn versus(first: &Arm, second: &Arm, seed: u64) -> Option<Comparison> {
     let second_plt = |first: &Load| {
-        let is_its =
-            |load: &&Load| (load.repetition, load.client) == (first.repetition, first.client);
+        let place = |load: &Load| (load.repetition, load.visit.record.index);
+        let is_its = |load: &&Load| place(load) == place(first);
         second.loads().iter().find(is_its)?.visit.record.plt_ns()
     };
     let pairs = first.loads().iter().filter_map(|load| {

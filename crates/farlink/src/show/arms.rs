@@ -26,10 +26,8 @@ pub struct Arm {
 
 /// One load of an arm.
 pub struct Load {
-    /// Loads of the same repetition and client are paired across arms.
+    /// Loads of the same repetition and place in the journey are paired across arms.
     pub repetition: u32,
-    /// The client's number.
-    pub client: u32,
     /// Of its journey: the place in the plan.
     pub position: u64,
     /// Of its journey.
@@ -41,12 +39,19 @@ pub struct Load {
 /// The results of `plan` by arm: a cell of the plan, cold and warm apart.
 pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
     let levels: BTreeSet<&str> = plan.cells().iter().map(|cell| cell.stack.tls.name()).collect();
+    // A journey that keeps its cache has visits of both kinds, too.
+    let has = |view: View, cell: u32| {
+        let of_cell = results.iter().filter(|(journey, _)| journey.cell == cell);
+        of_cell.flat_map(|(_, result)| &result.visits).any(|v| v.record.view == view.name())
+    };
     let mut arms: Vec<Arm> = [View::Cold, View::Warm]
         .into_iter()
         .flat_map(|view| {
             plan.cells().iter().enumerate().map(move |(index, cell)| (view, index, cell))
         })
-        .filter(|(view, _, cell)| [*view, View::Both].contains(&cell.client.view))
+        .filter(|(view, index, cell)| {
+            [*view, View::Both].contains(&cell.client.view) || has(*view, *index as u32)
+        })
         .map(|(view, index, cell)| Arm::new(view, index as u32, cell, levels.len() > 1))
         .collect();
     for (journey, result) in results {
@@ -64,9 +69,10 @@ impl Arm {
             true => format!("{protocol} {}", scenario.stack.tls),
             false => protocol.to_string(),
         };
-        let name = match scenario.client.view {
-            View::Both => format!("{stack} {view}"),
-            _ => stack.clone(),
+        let comes_back = scenario.visits_each() > 1 && scenario.journey.keeps.cache;
+        let name = match scenario.client.view == View::Both || comes_back {
+            true => format!("{stack} {view}"),
+            false => stack.clone(),
         };
         let scenario = Arc::clone(scenario);
         let (loads, lost, notes) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -76,16 +82,7 @@ impl Arm {
     fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
         let JourneyPlan { repetition, position, seed, .. } = *journey;
         let visits = result.visits.iter().filter(|visit| visit.record.view == self.view.name());
-        let who = |v: &MeasuredVisit| {
-            journey.scenario.clients.who(journey.scenario.client.view, v.record.index).0
-        };
-        let load = |v: &MeasuredVisit| Load {
-            repetition,
-            client: who(v),
-            position,
-            seed,
-            visit: v.clone(),
-        };
+        let load = |v: &MeasuredVisit| Load { repetition, position, seed, visit: v.clone() };
         self.loads.extend(visits.map(load));
         self.lost.extend(result.failure.clone());
         self.notes.extend(result.notes.iter().cloned());

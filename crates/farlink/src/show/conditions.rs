@@ -3,10 +3,14 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lab::scenario::{Beside, Nuisance, Origins, Program, Release, Scenario, Spacing, View};
+use lab::scenario::{
+    Beside, H3Discovery, Itinerary, Nuisance, Origins, Program, Release, RequestHeads, Scenario,
+    Spacing, Udp, View,
+};
 use net::{Handover, Network, QueueLimit, Scheduler};
 
-use super::units::span;
+use super::arms::Arm;
+use super::units::{bytes, span};
 
 /// A network in figures: "9 Mbit/s down and up, RTT 170 ms, no loss, queue 1000 packets".
 pub fn network(network: &Network) -> String {
@@ -47,9 +51,10 @@ fn scheduler(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// What holds for all arms beside page and network; what is at its default is left out, but for the
-/// names that every result states. `tls` is told where it tells no arms apart.
-pub fn others(scenario: &Scenario, tells_tls: bool) -> String {
+/// What holds beside page and network for all arms, or for those that it concerns; what is at its default is left out, but for the
+/// names that every result states. TLS is told where it tells no arms apart.
+pub fn others(arms: &[Arm], tells_tls: bool) -> String {
+    let scenario = arms[0].scenario();
     let client = &scenario.client;
     let mut parts = Vec::new();
     if tells_tls {
@@ -74,7 +79,11 @@ pub fn others(scenario: &Scenario, tells_tls: bool) -> String {
         }
         Program::Chromium => parts.push("a real Chromium".to_owned()),
     }
-    parts.extend(settings(scenario));
+    for setting in arms.iter().flat_map(|arm| settings(arm.scenario())) {
+        if !parts.contains(&setting) {
+            parts.push(setting);
+        }
+    }
     parts.join(", ")
 }
 
@@ -102,16 +111,48 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(server.workers.is_some(), format!("{} workers a host", limit(server.workers)));
     tell(server.service_time_ns > 0, format!("service time {}", span(server.service_time_ns)));
     tell(!scenario.hosting.is_apart(), "one machine".to_owned());
+    parts.extend(journey(scenario));
+    let mut tell = |differs: bool, text: String| parts.extend(differs.then_some(text));
     let keep_alive = scenario.keep_alive;
     tell(!keep_alive.is_usual(), format!("keep-alive {keep_alive}"));
+    tell(!scenario.route.is_usual(), format!("route {}", scenario.route));
     let blocked = &scenario.client.blocked_hosts;
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
     tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
     tell(!scenario.security.is_usual(), format!("TLS with {}", scenario.security));
     tell(!scenario.resolution.is_by_hosts(), format!("DNS {}", scenario.resolution));
-    tell(scenario.nuisance == Nuisance::Off, "nuisance off".to_owned());
+    tell(!scenario.quic.is_usual(), format!("QUIC with {}", scenario.quic));
+    let (found, udp) = (scenario.discovery.h3, scenario.discovery.udp);
+    tell(found != H3Discovery::Straight, format!("HTTP/3 found by {found}"));
+    tell(udp == Udp::Blocked, "UDP blocked".to_owned());
+    let multiplexing = &scenario.multiplexing;
+    tell(!multiplexing.is_usual(), format!("multiplexing with {multiplexing}"));
+    let heads = scenario.request_heads;
+    tell(heads != RequestHeads::default(), format!("request heads {heads}"));
+    parts.extend(order(scenario));
+    parts.extend((scenario.nuisance == Nuisance::Off).then(|| "nuisance off".to_owned()));
     parts
+}
+
+/// The way through several visits.
+fn journey(scenario: &Scenario) -> Option<String> {
+    let Itinerary { times, order, pace, keeps } = scenario.journey;
+    let is_one = scenario.page.pages.is_empty() && times == 1;
+    (!is_one).then(|| format!("{times} times through ({order}), {pace}, keeping {keeps}"))
+}
+
+/// In which order responses come, as far as that is not at its default.
+fn order(scenario: &Scenario) -> impl Iterator<Item = String> {
+    let serving = scenario.serving;
+    let told = [
+        scenario.priorities.as_ref().map(|mapping| format!("priorities {}", mapping.name)),
+        serving.scheduler.map(|scheduler| format!("scheduler {scheduler}")),
+        serving.frame_bytes.map(|size| format!("frames of {}", bytes(size.into()))),
+        serving.unsent.map(|limit| format!("{limit} unsent")),
+        serving.push.map(|what| format!("push {what}")),
+    ];
+    told.into_iter().flatten()
 }
 
 /// A delay without needless figures: "170 ms", "0.5 ms".

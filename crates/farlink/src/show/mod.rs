@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod arms;
+pub mod by_page;
 pub mod conditions;
 pub mod table;
 pub mod terminal;

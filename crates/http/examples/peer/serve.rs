@@ -44,7 +44,7 @@ async fn over_tcp(
 ) -> Result<(), Box<dyn Error>> {
     let mut acceptor = Acceptor::with_tls(options.security, tls);
     if let Protocol::Spdy(version) = options.protocol {
-        acceptor.spdy_in_clear = version;
+        acceptor.spdy_in_clear = Some(version);
     }
     if let Some(streams) = options.streams {
         (acceptor.h2.streams, acceptor.spdy.streams) = (streams, streams);
@@ -137,9 +137,9 @@ impl Handler for Folder {
         if !is_late {
             return Answer::Ready(reply);
         }
-        Answer::Later(Box::pin(async move {
+        Answer::later(async move {
             world::sleep(Duration::from_millis(2)).await;
             reply
-        }))
+        })
     }
 }

@@ -8,6 +8,8 @@ use simple_dns::{
     SimpleDnsError, TYPE,
 };
 
+use super::service::Service;
+
 /// What a client asks of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Questions {
@@ -16,6 +18,10 @@ pub enum Questions {
     /// Its IPv4 and its IPv6 address, at once, as browsers and glibc do.
     #[default]
     AAndAaaa,
+    /// Its IPv4 address, and beside it how it is spoken to (RFC 9460).
+    AAndHttps,
+    /// All three at once, as Chrome does.
+    AAaaaAndHttps,
 }
 
 impl Questions {
@@ -23,6 +29,17 @@ impl Questions {
         match self {
             Questions::A => &[TYPE::A],
             Questions::AAndAaaa => &[TYPE::A, TYPE::AAAA],
+            Questions::AAndHttps => &[TYPE::A, TYPE::HTTPS],
+            Questions::AAaaaAndHttps => &[TYPE::A, TYPE::AAAA, TYPE::HTTPS],
+        }
+    }
+
+    /// The same, and beside them how the name is spoken to.
+    #[must_use]
+    pub fn and_https(self) -> Questions {
+        match self {
+            Questions::A | Questions::AAndHttps => Questions::AAndHttps,
+            Questions::AAndAaaa | Questions::AAaaaAndHttps => Questions::AAaaaAndHttps,
         }
     }
 }
@@ -50,10 +67,12 @@ pub(super) fn question(id: u16, name: &str, kind: TYPE) -> Result<Vec<u8>, Simpl
 }
 
 /// What an answer says of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// There it is.
     Address(Ipv4Addr),
+    /// So it is spoken to.
+    Service(Service),
     /// The name has no record of this type.
     Nothing,
     /// There is no such name.
@@ -64,14 +83,14 @@ pub(super) enum Answer {
 pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, Answer)> {
     let packet =
         Packet::parse(bytes).ok().filter(|packet| packet.has_flags(PacketFlag::RESPONSE))?;
-    let address = packet.answers.iter().find_map(|record| match &record.rdata {
-        RData::A(a) => Some(Ipv4Addr::from(a.address)),
+    let said = packet.answers.iter().find_map(|record| match &record.rdata {
+        RData::A(a) => Some(Answer::Address(Ipv4Addr::from(a.address))),
+        RData::HTTPS(https) => Service::read(https).map(Answer::Service),
         _ => None,
     });
-    let answer = match (packet.rcode(), address) {
-        (RCODE::NameError, _) => Answer::NoName,
-        (_, Some(address)) => Answer::Address(address),
-        (_, None) => Answer::Nothing,
+    let answer = match packet.rcode() {
+        RCODE::NameError => Answer::NoName,
+        _ => said.unwrap_or(Answer::Nothing),
     };
     Some((packet.id(), answer))
 }
@@ -93,23 +112,29 @@ pub(super) fn read_question(bytes: &[u8]) -> Option<Asked> {
     Some(Asked { id: packet.id(), name: question.qname.to_string().to_ascii_lowercase(), kind })
 }
 
-/// The answer to a question for a name with this address, or for one that does not exist. Without a record of the type that was asked for it bears
+/// What a resolver knows of a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records<'a> {
+    pub(super) address: IpAddr,
+    pub(super) service: Option<&'a Service>,
+}
+
+/// The answer to a question for a name with these records, or for one that does not exist. Without a record of the type that was asked for it bears
 /// the zone's authority (RFC 2308 section 2.2).
 ///
 /// # Errors
 /// If the name is none, which a question that was read rules out.
-pub(super) fn answer(asked: &Asked, address: Option<IpAddr>) -> Result<Vec<u8>, SimpleDnsError> {
+pub(super) fn answer(asked: &Asked, known: Option<Records<'_>>) -> Result<Vec<u8>, SimpleDnsError> {
     let name = Name::new(&asked.name)?;
     let mut packet = Packet::new_reply(asked.id);
     packet.set_flags(PacketFlag::RECURSION_DESIRED | PacketFlag::RECURSION_AVAILABLE);
     let kind = QTYPE::TYPE(asked.kind);
     packet.questions.push(Question::new(name.clone(), kind, QCLASS::CLASS(CLASS::IN), false));
-    match (asked.kind, address) {
-        (TYPE::A, Some(IpAddr::V4(address))) => {
-            let data = RData::A(A { address: address.into() });
+    match known.map(|known| data(asked.kind, known)).transpose()?.flatten() {
+        Some(data) => {
             packet.answers.push(ResourceRecord::new(name, CLASS::IN, TTL_SECONDS, data));
         }
-        (_, known) => {
+        None => {
             if known.is_none() {
                 *packet.rcode_mut() = RCODE::NameError;
             }
@@ -118,6 +143,15 @@ pub(super) fn answer(asked: &Asked, address: Option<IpAddr>) -> Result<Vec<u8>, 
         }
     }
     packet.build_bytes_vec_compressed()
+}
+
+/// The record of one type, if there is one.
+fn data<'a>(kind: TYPE, known: Records<'a>) -> Result<Option<RData<'a>>, SimpleDnsError> {
+    Ok(match (kind, known.address, known.service) {
+        (TYPE::A, IpAddr::V4(address), _) => Some(RData::A(A { address: address.into() })),
+        (TYPE::HTTPS, _, Some(service)) => Some(RData::HTTPS(service.record()?)),
+        _ => None,
+    })
 }
 
 /// Names of usual length; the numbers are those that RIPE-203 recommends.
@@ -139,6 +173,24 @@ mod tests {
 
     use super::*;
 
+    fn at(address: Ipv4Addr) -> Records<'static> {
+        Records { address: address.into(), service: None }
+    }
+
+    #[test]
+    fn a_service_is_told_to_who_asks_for_it() {
+        let bytes = question(9, "www.example.test", TYPE::HTTPS).unwrap();
+        let asked = read_question(&bytes).unwrap();
+        let service = Service::h3();
+        let known = Records { service: Some(&service), ..at(Ipv4Addr::LOCALHOST) };
+        let reply = answer(&asked, Some(known)).unwrap();
+        // A pointer to the name, type, class, TTL, length; priority, the root, key and length, `h3` and `h2` with a byte of length each.
+        assert_eq!(reply.len(), bytes.len() + 12 + 2 + 1 + 4 + 6);
+        assert_eq!(read_answer(&reply), Some((9, Answer::Service(service))));
+        let none = answer(&asked, Some(at(Ipv4Addr::LOCALHOST))).unwrap();
+        assert_eq!(read_answer(&none), Some((9, Answer::Nothing)));
+    }
+
     #[test]
     fn a_question_is_answered() {
         let bytes = question(7, "WWW.example.test", TYPE::A).unwrap();
@@ -147,7 +199,7 @@ mod tests {
         let asked = read_question(&bytes).unwrap();
         assert_eq!(asked, Asked { id: 7, name: "www.example.test".to_owned(), kind: TYPE::A });
         let address = Ipv4Addr::new(10, 1, 0, 1);
-        let reply = answer(&asked, Some(address.into())).unwrap();
+        let reply = answer(&asked, Some(at(address))).unwrap();
         // A pointer to the name, type, class, TTL, length, address.
         assert_eq!(reply.len(), 34 + 16);
         assert_eq!(read_answer(&reply), Some((7, Answer::Address(address))));
@@ -158,7 +210,7 @@ mod tests {
     fn what_there_is_not_is_said() {
         let bytes = question(8, "www.example.test", TYPE::AAAA).unwrap();
         let asked = read_question(&bytes).unwrap();
-        let known = answer(&asked, Some(Ipv4Addr::LOCALHOST.into())).unwrap();
+        let known = answer(&asked, Some(at(Ipv4Addr::LOCALHOST))).unwrap();
         assert_eq!(read_answer(&known), Some((8, Answer::Nothing)));
         let unknown = answer(&asked, None).unwrap();
         assert_eq!(read_answer(&unknown), Some((8, Answer::NoName)));

@@ -10,7 +10,8 @@ use simple_dns::TYPE;
 use units::Time;
 use world::UdpSocket;
 
-use super::message::{Asked, MOST_BYTES, answer, read_question};
+use super::message::{Asked, MOST_BYTES, Records, answer, read_question};
+use super::service::Service;
 
 /// Names and their addresses.
 pub type Zone = BTreeMap<String, IpAddr>;
@@ -20,6 +21,8 @@ pub type Zone = BTreeMap<String, IpAddr>;
 pub struct Recursive {
     /// What there is.
     pub zone: Zone,
+    /// How each name that is there is spoken to; none: it has no HTTPS record.
+    pub service: Option<Service>,
     /// What every answer takes.
     pub think: Duration,
     /// How probable it is that a name's records are in its cache when it is first asked for them.
@@ -35,7 +38,7 @@ impl Recursive {
     /// If the address cannot be listened on.
     pub fn bind(self, address: SocketAddr) -> io::Result<Listening> {
         let popular = self.zone.keys().filter(|name| self.is_popular(name));
-        let kinds = [TYPE::A, TYPE::AAAA].map(u16::from);
+        let kinds = [TYPE::A, TYPE::AAAA, TYPE::HTTPS].map(u16::from);
         let held = popular.flat_map(|name| kinds.map(|kind| ((name.clone(), kind), Time::ZERO)));
         let held = held.collect();
         Ok(Listening { socket: Rc::new(UdpSocket::bind(address)?), server: self, held })
@@ -71,8 +74,10 @@ impl Listening {
     }
 
     fn answer(&self, asked: &Asked, to: SocketAddr, since: Time) {
-        let address = self.server.zone.get(&asked.name).copied();
-        let Ok(reply) = answer(asked, address) else { return };
+        let service = self.server.service.as_ref();
+        let known = self.server.zone.get(&asked.name);
+        let known = known.map(|address| Records { address: *address, service });
+        let Ok(reply) = answer(asked, known) else { return };
         let ready = since.max(world::now()) + self.server.think;
         let socket = Rc::clone(&self.socket);
         world::spawn(async move {

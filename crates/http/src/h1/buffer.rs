@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 /// A buffer filled at its back and used up at its front. Its memory is initialised once.
 #[derive(Debug, Default)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -15,27 +15,27 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// A buffer with room for `bytes`.
-    pub(super) fn new(bytes: usize) -> Buffer {
+    pub(crate) fn new(bytes: usize) -> Buffer {
         Buffer { bytes: vec![0; bytes], start: 0, end: 0 }
     }
 
     /// What is there.
-    pub(super) fn filled(&self) -> &[u8] {
+    pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
     /// What is there.
-    pub(super) fn filled_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn filled_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
 
     /// Whether nothing is there.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     /// Drops `bytes` from the front.
-    pub(super) fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.start += bytes;
         debug_assert!(self.start <= self.end, "no more is used than is there");
         if self.start == self.end {
@@ -45,7 +45,7 @@ impl Buffer {
 
     /// Reads once from `stream` behind what is there; gives the number of bytes, 0 at the stream's
     /// end. A full buffer doubles: the decoder's limits bound what it asks for.
-    pub(super) fn poll_fill<S: AsyncRead + Unpin>(
+    pub(crate) fn poll_fill<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
         cx: &mut Context<'_>,

@@ -4,6 +4,9 @@
 //! (RFC 9112 section 9.3), and what a server does unasked is not used.
 //! What it leaves out: `Expect: 100-continue` (a body follows its head at once).
 
+mod streamed;
+mod tunnel;
+
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll, Waker};
@@ -14,6 +17,9 @@ use http::{Request, Version};
 use super::codec::Limits;
 use super::exchange::{Outgoing, Reading, Wire};
 use crate::{Failure, Priority, Progress, Transport};
+
+pub use self::streamed::Incoming;
+pub use self::tunnel::through;
 
 /// What a client sets by policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,17 @@ impl<S: Transport> Connection<S> {
     /// The stream below.
     pub fn stream(&self) -> &S {
         &self.wire.stream
+    }
+
+    /// The stream below, for something else than HTTP: all that was sent on it is answered.
+    ///
+    /// # Errors
+    /// If more than the answer has come, which would be lost.
+    pub(super) fn into_stream(self) -> Result<S, Failure> {
+        match self.wire.input.is_empty() {
+            true => Ok(self.wire.stream),
+            false => Err(Failure::Protocol("something follows behind its answer".to_owned())),
+        }
     }
 
     /// Whether another request may be sent: the last exchange left the connection open and in order,

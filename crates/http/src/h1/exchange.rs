@@ -19,7 +19,7 @@ use crate::{Failure, Progress, Transport};
 #[derive(Debug)]
 pub(super) struct Wire<S> {
     pub(super) stream: S,
-    decoder: ResponseDecoder,
+    pub(super) decoder: ResponseDecoder,
     pub(super) input: Buffer,
     /// Where to note what is left of a request, if somebody wants to know.
     held: Option<HeldNotes>,
@@ -31,6 +31,8 @@ pub(super) struct Outgoing {
     pub(super) head: Vec<u8>,
     pub(super) body: Bytes,
     at: usize,
+    /// Whether a chunk went before that is not ended yet.
+    pub(super) is_within: bool,
 }
 
 /// How far the reading of one response has come.
@@ -47,6 +49,13 @@ impl Outgoing {
         self.head.clear();
         encode::request_head(&mut self.head, request);
         self.body = request.body().clone();
+        self.at = 0;
+    }
+
+    /// Nothing is to be sent; the memory of what was is kept.
+    pub(super) fn restart(&mut self) {
+        self.head.clear();
+        self.body = Bytes::new();
         self.at = 0;
     }
 
@@ -75,7 +84,7 @@ impl<S: Transport> Wire<S> {
         cx: &mut Context<'_>,
         out: &mut Outgoing,
     ) -> Poll<io::Result<()>> {
-        let Outgoing { head, body, at } = &*out;
+        let Outgoing { head, body, at, .. } = &*out;
         let parts = [
             IoSlice::new(&head[(*at).min(head.len())..]),
             IoSlice::new(&body[at.saturating_sub(head.len())..]),

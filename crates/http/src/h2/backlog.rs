@@ -71,6 +71,14 @@ impl Waiting {
         self.left.is_empty()
     }
 
+    /// This waits now, when nothing does.
+    pub(super) fn put(&mut self, body: Bytes) {
+        debug_assert!(self.left.is_empty(), "one piece waits at a time");
+        let backlog = &self.backlog;
+        backlog.waiting.set(backlog.waiting.get() + body.len() as u64);
+        self.left = body;
+    }
+
     /// Takes the first `bytes`, for h2.
     pub(super) fn hand_over(&mut self, bytes: usize) -> Bytes {
         let backlog = &self.backlog;

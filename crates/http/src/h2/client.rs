@@ -2,9 +2,11 @@
 
 pub(super) mod dependencies;
 mod exchange;
+pub(super) mod groups;
 mod prioritised;
 mod pushed;
 pub(crate) mod request;
+mod streamed;
 mod tree;
 
 use std::cell::RefCell;
@@ -27,6 +29,8 @@ use super::observer::{Observed, Observer, Shared};
 use super::settings;
 use super::singly::Singly;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+
+pub use self::streamed::Incoming;
 
 /// Begins HTTP/2 on `stream`. The first of what is returned sends requests; the second drives the
 /// connection and must be spawned. It completes when the connection has ended, which this end does when the last
@@ -60,7 +64,7 @@ where
     let backlog = Backlog::new(stream.held(), &observer);
     let stream = Observed::new(Singly::new(stream), &observer);
     let tree = settings.dependencies.map(Tree::new);
-    let stream = Prioritised::new(stream, tree.as_ref().map(|tree| &tree.unsaid));
+    let stream = Prioritised::new(stream, tree.as_ref());
     let mut builder = settings.builder();
     builder.enable_push(wanted.is_some());
     let (requests, mut connection) =

@@ -8,6 +8,10 @@ pub const HEADERS: u8 = 0x1;
 pub const PRIORITY: u8 = 0x2;
 /// The type of a RST_STREAM frame (section 6.4).
 pub const RST_STREAM: u8 = 0x3;
+/// The type of a SETTINGS frame (section 6.5).
+pub const SETTINGS: u8 = 0x4;
+/// The type of a PING frame (section 6.7).
+pub const PING: u8 = 0x6;
 /// The type of a GOAWAY frame (section 6.8).
 pub const GOAWAY: u8 = 0x7;
 /// The type of a CONTINUATION frame (section 6.10).
@@ -25,6 +29,7 @@ pub const HEAD_BYTES: usize = 9;
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const END_STREAM: u8 = 0x1;
+const ACK: u8 = 0x1;
 
 /// The fixed part of every frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +66,11 @@ impl FrameHead {
     /// Size on the wire.
     pub fn wire_bytes(&self) -> u64 {
         HEAD_BYTES as u64 + u64::from(self.length)
+    }
+
+    /// Whether it is a SETTINGS or PING frame that wants an answer.
+    pub fn wants_answer(&self) -> bool {
+        matches!(self.kind, SETTINGS | PING) && self.flags & ACK == 0
     }
 
     /// Whether it is the last of its sender on its stream (a head that goes on in CONTINUATION frames

@@ -23,6 +23,7 @@ pub(super) struct Gathered<S>(Rc<RefCell<Inner<S>>>);
 
 struct Inner<S> {
     stream: S,
+    /// Without memory while it is empty: most connections rest most of the time.
     gathered: BytesMut,
     /// Off until the connection's loop turns: before that nobody says when a turn ends.
     turning: bool,
@@ -65,9 +66,17 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
             if taken == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.gathered.advance(taken);
+            self.drop_front(taken);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// The stream has taken `bytes` of what was gathered.
+    fn drop_front(&mut self, bytes: usize) {
+        self.gathered.advance(bytes);
+        if self.gathered.is_empty() {
+            self.gathered = BytesMut::new();
+        }
     }
 
     /// Writes what was gathered and `parts` behind it; gives how much of `parts` was taken.
@@ -84,7 +93,7 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
         all.extend(parts.iter().map(|part| IoSlice::new(part)));
         let taken = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &all))?;
         let old = taken.min(self.gathered.len());
-        self.gathered.advance(old);
+        self.drop_front(old);
         if taken > old {
             return Poll::Ready(Ok(taken - old));
         }
@@ -123,6 +132,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gathered<S> {
         if !inner.turning || inner.gathered.len() + total >= FULL_BYTES {
             return inner.poll_write_all(cx, parts);
         }
+        if inner.gathered.capacity() == 0 {
+            inner.gathered.reserve(FULL_BYTES);
+        }
         for part in parts {
             inner.gathered.extend_from_slice(part);
         }
@@ -156,57 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Takes as much at a time as it is told, and then everything; keeps each write apart.
-    #[derive(Default)]
-    struct Takes {
-        limits: Vec<usize>,
-        writes: Vec<Vec<u8>>,
-    }
-
-    impl AsyncRead for Takes {
-        fn poll_read(
-            self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-            _: &mut ReadBuf<'_>,
-        ) -> Poll<io::Result<()>> {
-            Poll::Pending
-        }
-    }
-
-    impl AsyncWrite for Takes {
-        fn poll_write(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-            data: &[u8],
-        ) -> Poll<io::Result<usize>> {
-            match self.limits.pop() {
-                Some(0) => Poll::Pending,
-                limit => {
-                    let n = limit.unwrap_or(usize::MAX).min(data.len());
-                    self.writes.push(data[..n].to_vec());
-                    Poll::Ready(Ok(n))
-                }
-            }
-        }
-
-        fn poll_write_vectored(
-            self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-            parts: &[IoSlice<'_>],
-        ) -> Poll<io::Result<usize>> {
-            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
-            self.poll_write(cx, &all)
-        }
-
-        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-    }
+    use crate::reluctant::Reluctant;
 
     fn cx() -> Context<'static> {
         Context::from_waker(Waker::noop())
@@ -214,7 +176,7 @@ mod tests {
 
     #[test]
     fn small_frames_of_a_turn_are_one_write() {
-        let stream = Gathered::new(Takes::default());
+        let stream = Gathered::new(Reluctant::eager());
         stream.begin();
         for byte in 0..5u8 {
             let mut half = stream.clone();
@@ -232,7 +194,7 @@ mod tests {
 
     #[test]
     fn before_the_first_turn_nothing_is_kept() {
-        let mut stream = Gathered::new(Takes::default());
+        let mut stream = Gathered::new(Reluctant::eager());
         let written = Pin::new(&mut stream).poll_write(&mut cx(), b"preface");
         assert!(matches!(written, Poll::Ready(Ok(7))));
         assert_eq!(stream.0.borrow().stream.writes, [b"preface"]);
@@ -244,7 +206,7 @@ mod tests {
             sizes in prop::collection::vec(1usize..9_000, 1..20),
             limits in prop::collection::vec(0usize..5_000, 0..60),
         ) {
-            let mut stream = Gathered::new(Takes { limits, writes: Vec::new() });
+            let mut stream = Gathered::new(Reluctant::taking(limits, usize::MAX));
             stream.begin();
             let mut sent = Vec::new();
             for (index, size) in sizes.iter().enumerate() {

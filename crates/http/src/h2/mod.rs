@@ -12,6 +12,7 @@
 
 mod backlog;
 pub mod client;
+mod flood;
 pub(crate) mod flow;
 pub mod frame;
 pub(crate) mod gate;
@@ -23,6 +24,7 @@ mod signals;
 mod singly;
 
 pub use client::dependencies::Shape;
-pub use client::{Handle, connect, connect_wanting};
+pub use client::groups::Group;
+pub use client::{Handle, Incoming, connect, connect_wanting};
 pub use flow::FlowMeter;
-pub use server::serve;
+pub use server::{serve, serve_in};

@@ -13,7 +13,9 @@ use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::frame::{CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PREFACE, RST_STREAM};
+use super::frame::{
+    CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS,
+};
 use super::signals::SignalReader;
 use crate::schedule::Signal;
 
@@ -39,26 +41,49 @@ impl Passed {
     }
 }
 
+/// How many frames have come that cost their sender nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Controls {
+    pub(super) resets: u32,
+    /// Those that want an answer.
+    pub(super) pings: u32,
+    /// Those that want an answer.
+    pub(super) settings: u32,
+}
+
+impl Controls {
+    fn count(&mut self, frame: FrameHead) {
+        match frame.kind {
+            RST_STREAM => self.resets = self.resets.saturating_add(1),
+            PING if frame.wants_answer() => self.pings = self.pings.saturating_add(1),
+            SETTINGS if frame.wants_answer() => self.settings = self.settings.saturating_add(1),
+            _ => {}
+        }
+    }
+}
+
 /// One direction of a connection.
 #[derive(Debug)]
 struct Direction {
     frames: Frames,
     all: Passed,
     streams: BTreeMap<u32, Passed>,
+    controls: Controls,
     going_away: bool,
 }
 
 impl Direction {
     fn new(frames: Frames) -> Direction {
         let (all, streams) = (Passed::default(), BTreeMap::new());
-        Direction { frames, all, streams, going_away: false }
+        Direction { frames, all, streams, controls: Controls::default(), going_away: false }
     }
 
     /// Takes the next bytes; tells of each stream whose sender has ended it.
     fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(u32)) {
-        let Direction { frames, all, streams, going_away } = self;
+        let Direction { frames, all, streams, controls, going_away } = self;
         frames.feed(bytes, |frame| {
             all.count(frame);
+            controls.count(frame);
             *going_away |= frame.kind == GOAWAY;
             if is_pushed(frame) {
                 streams.entry(frame.stream).or_default();
@@ -161,6 +186,17 @@ impl Observer {
     /// Payload of DATA frames that this end has handed to the transport, also of a frame that has not all gone.
     pub fn passed_body_bytes(&self) -> u64 {
         self.sent.all.body_bytes + self.sent.frames.unfinished_data_bytes()
+    }
+
+    /// What this end has received that cost its sender nothing.
+    pub(super) fn controls(&self) -> Controls {
+        self.received.controls
+    }
+
+    /// Bytes of heads and bodies that have passed either way: what moves the client's requests on.
+    pub(super) fn progress(&self) -> u64 {
+        let (sent, received) = (self.sent.all, self.received.all);
+        sent.head_bytes + self.passed_body_bytes() + received.head_bytes + received.body_bytes
     }
 
     /// Whether the transport had no room for what h2 last wrote. If it had, h2 has nothing queued that
@@ -309,41 +345,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Takes as many bytes at a time as it is told, and then one.
-    struct Reluctant {
-        takes: Vec<usize>,
-        taken: Vec<u8>,
-    }
-
-    impl AsyncWrite for Reluctant {
-        fn poll_write(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-            data: &[u8],
-        ) -> Poll<io::Result<usize>> {
-            let n = self.takes.pop().unwrap_or(1).min(data.len());
-            self.taken.extend_from_slice(&data[..n]);
-            Poll::Ready(Ok(n))
-        }
-
-        fn poll_write_vectored(
-            mut self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-            parts: &[IoSlice<'_>],
-        ) -> Poll<io::Result<usize>> {
-            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
-            self.as_mut().poll_write(cx, &all)
-        }
-
-        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-    }
+    use crate::reluctant::Reluctant;
 
     /// Runs a future that never waits.
     fn now<T>(future: impl Future<Output = T>) -> T {
@@ -372,13 +374,13 @@ mod tests {
         ) {
             let observer = Rc::new(RefCell::new(Observer::of_client()));
             observer.borrow_mut().watch(1);
-            let mut stream = Observed::new(Reluctant { takes, taken: Vec::new() }, &observer);
+            let mut stream = Observed::new(Reluctant::taking(takes, 1), &observer);
             let request = request(head, body);
             prop_assert_eq!(
                 now(poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, PREFACE))).unwrap(),
                 PREFACE.len()
             );
-            prop_assert!(stream.stream.taken.is_empty(), "the preface waits for company");
+            prop_assert!(stream.stream.writes.is_empty(), "the preface waits for company");
             let mut left = &request[..];
             while !left.is_empty() {
                 let cut = cut.index(left.len());
@@ -389,7 +391,7 @@ mod tests {
                 left = &left[n..];
                 prop_assert_eq!(observer.borrow().sent(1).ended, left.is_empty());
             }
-            prop_assert_eq!(&stream.stream.taken, &[&PREFACE[..], &request].concat());
+            prop_assert_eq!(stream.stream.writes.concat(), [&PREFACE[..], &request].concat());
             let sent = Passed {
                 head_bytes: 9 + u64::from(head),
                 body_bytes: u64::from(body),

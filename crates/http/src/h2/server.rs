@@ -1,10 +1,14 @@
 //! An HTTP/2 server's connection.
 //!
+//! What a client may cost is bounded: by h2 what it has us remember, by `Floods` what it has us do, by `Patience` how long it may take
+//! (RFC 9113 section 10.5).
+//!
 //! One future a connection does it all - reads, asks the handler, lets responses take turns, writes -
 //! so that nothing is spawned and every wake-up is the connection's own. It hands h2 one chunk at a
 //! time, and the next when TLS or TCP has taken that: what is still here can be reordered.
 
 mod reply;
+mod request;
 mod session;
 
 use std::rc::Rc;
@@ -14,6 +18,7 @@ use thiserror::Error;
 use self::session::Session;
 use super::flow::FlowMeter;
 use super::settings;
+use crate::server::Common;
 use crate::{Handler, Transport};
 
 /// Why a connection ended before its time.
@@ -36,7 +41,27 @@ where
     S: Transport,
     H: Handler,
 {
-    let mut session = Session::begin(stream, handler, settings, meter).await?;
+    serve_in(&Common::default(), stream, handler, settings, meter).await
+}
+
+/// The same, as one of the connections of `common`.
+///
+/// # Errors
+/// As [`serve`]; also if the client is too slow for `common`'s patience.
+pub async fn serve_in<S, H>(
+    common: &Common,
+    stream: S,
+    handler: Rc<H>,
+    settings: &settings::Server,
+    meter: &FlowMeter,
+) -> Result<(), Broken>
+where
+    S: Transport,
+    H: Handler,
+{
+    // Boxed, so that the connection does not hold its handshake's state for ever.
+    let begun = Session::begin(common, stream, handler, settings, meter);
+    let mut session = Box::pin(begun).await?;
     let ended = std::future::poll_fn(|cx| session.poll(cx)).await;
     session.finish().await;
     session.end();

@@ -113,38 +113,7 @@ mod tests {
 
     use super::super::frame::{DATA, PREFACE};
     use super::*;
-
-    /// Remembers each write; takes at most so many bytes.
-    struct Writes(Vec<Vec<u8>>, usize);
-
-    impl AsyncWrite for Writes {
-        fn poll_write(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-            data: &[u8],
-        ) -> Poll<io::Result<usize>> {
-            let taken = data.len().min(self.1);
-            self.0.push(data[..taken].to_vec());
-            Poll::Ready(Ok(taken))
-        }
-
-        fn poll_write_vectored(
-            self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-            parts: &[IoSlice<'_>],
-        ) -> Poll<io::Result<usize>> {
-            let all: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
-            self.poll_write(cx, &all)
-        }
-
-        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-    }
+    use crate::reluctant::Reluctant;
 
     fn frame(kind: u8, length: u8) -> Vec<u8> {
         let mut frame = vec![0, 0, length, kind, 4, 0, 0, 0, 1];
@@ -153,7 +122,7 @@ mod tests {
     }
 
     fn writes(all: &[u8], most: usize) -> Vec<usize> {
-        let mut singly = Singly::new(Writes(Vec::new(), most));
+        let mut singly = Singly::new(Reluctant::taking(Vec::new(), most));
         let mut left = all;
         while !left.is_empty() {
             // In two parts, as h2 writes a buffer and what it borrows.
@@ -168,8 +137,8 @@ mod tests {
             drop(write);
             left = &left[taken..];
         }
-        assert_eq!(singly.stream.0.concat(), all);
-        singly.stream.0.iter().map(Vec::len).collect()
+        assert_eq!(singly.stream.writes.concat(), all);
+        singly.stream.writes.iter().map(Vec::len).collect()
     }
 
     #[test]

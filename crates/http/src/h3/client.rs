@@ -20,6 +20,7 @@ use world::BatchSocket;
 use super::account::{self, Account};
 use super::congestion::Watch;
 use super::endpoint::{self, Draws};
+use super::migration::migrate;
 use super::qlog::Log;
 use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally};
 use super::settings;
@@ -59,6 +60,9 @@ pub(crate) async fn connect(
     let connection = shaken.map_err(|error| of_opening(address, host, error))?;
     observe(Stage::Connected);
     observe(Stage::Secured);
+    if let Some(at) = settings.migrate_at {
+        drop(world::spawn(migrate(endpoint, connection.clone(), address, at)));
+    }
     let opening = Opening { connection, local, opened_at, watch, log };
     begin(opening, settings).await.map_err(OpenError::Begin)
 }
@@ -144,6 +148,11 @@ impl Handle {
     /// The address of this end.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
+    }
+
+    /// How often the server has had this end prove that it can be reached at its address (PATH_CHALLENGE, RFC 9000 section 8.2).
+    pub fn path_challenges(&self) -> u64 {
+        self.connection.stats().frame_rx.path_challenge
     }
 
     /// The smoothed round trip, once the server has been heard of.

@@ -383,10 +383,14 @@ impl Controller for Borrowed {
         metrics
     }
 
-    /// For a new path, which is unknown (RFC 9002 section 7.1 and RFC 9000 section 9.4): nothing is taken along.
+    /// For a path that differs in the port alone, the only kind that quinn asks this for (RFC 9000 section 9.4): the window and its threshold are taken
+    /// along; what the algorithm knows beside them (CUBIC's epoch, HyStart's round) begins anew.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mtu = u16::try_from(self.packet_bytes).unwrap_or(u16::MAX);
-        Box::new(Borrowed::new(self.as_tcp.clone(), self.initial_bytes, mtu, self.chance.clone()))
+        let fresh =
+            Borrowed::new(self.as_tcp.clone(), self.initial_bytes, mtu, self.chance.clone());
+        let (window, smoothed_rtt) = (self.window, self.smoothed_rtt);
+        Box::new(Borrowed { window, smoothed_rtt, next_packet: self.next_packet, ..fresh })
     }
 
     fn initial_window(&self) -> u64 {

@@ -6,8 +6,8 @@
 //!
 //! In the simulated world all that quinn draws at random comes from the world's streams, so that a run repeats to the packet.
 //!
-//! A client goes straight to HTTP/3: that the server speaks it is prior knowledge. What is left out: discovery (Alt-Svc, HTTPS records) and
-//! the race with TCP, connection migration, address-validation tokens (quinn's default build sends two), greasing by h3 (its values are drawn
+//! A client goes straight to HTTP/3: that the server speaks it is prior knowledge here; how a browser finds out is its own affair. A client can change its
+//! address on the way ([`settings::Client::migrate_at`]). What is left out: address-validation tokens (quinn's default build sends two), greasing by h3 (its values are drawn
 //! where no seed reaches), dynamic QPACK (h3 compresses by the static table alone, so heads are larger than Chrome's), trailers
 //! (discarded), priorities on the wire.
 
@@ -16,6 +16,7 @@ mod client;
 mod congestion;
 mod endpoint;
 mod frames;
+mod migration;
 mod qlog;
 mod quic;
 mod runtime;

@@ -3,29 +3,40 @@
 //! QUIC itself decides what goes into the next packet, so nothing need be held back here: replies are handed over whole and quinn lets
 //! streams take turns, a packet each, those of one rank: see [`rank`].
 
-use std::future::poll_fn;
+mod answer;
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
-use ::h3::error::{ConnectionError, StreamError};
-use ::h3::server::{RequestResolver, RequestStream};
-use bytes::{Buf, Bytes};
-use http::header::{CONTENT_LENGTH, HOST, HeaderValue};
-use http::{Method, Request, Response};
+use ::h3::error::ConnectionError;
+use ::h3::server::RequestResolver;
+use bytes::Bytes;
 use quinn::crypto::rustls::QuicServerConfig;
 use thiserror::Error;
+use tokio::sync::Notify;
 use units::Time;
 use world::BatchSocket;
+
+use self::answer::Answering;
 
 use super::account::{self, Account};
 use super::endpoint::{self, Draws, WorldDate};
 use super::qlog::Log;
-use super::quic::{self, BidiStream, SharedTally};
+use super::quic::{self, SharedTally};
 use super::settings;
-use crate::schedule::Urgency;
-use crate::{Answer, Handler, Reply, RequestHead, Scheduler, tls};
+use crate::server::Common;
+use crate::{Handler, Scheduler, tls};
+
+/// How long a client may take to fetch the last of what it was sent, once the server goes away: a QUIC connection that is closed
+/// sends nothing again. Enough for two losses in a row over a satellite.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]
@@ -115,7 +126,19 @@ impl Incoming {
     ///
     /// # Errors
     /// If the handshake fails, the connection is lost or the client breaks the protocol.
-    pub async fn serve<H: Handler>(mut self, handler: Rc<H>) -> Result<(), Broken> {
+    pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), Broken> {
+        self.serve_in(&Common::default(), handler).await
+    }
+
+    /// The same, as one of the connections of `common`. Of its patience that with bodies counts; QUIC has its own with idle connections.
+    ///
+    /// # Errors
+    /// As [`Incoming::serve`].
+    pub async fn serve_in<H: Handler>(
+        mut self,
+        common: &Common,
+        handler: Rc<H>,
+    ) -> Result<(), Broken> {
         let watch = account::watch();
         let mut transport = self.settings.transport.config(watch.clone());
         let log = Log::open();
@@ -143,8 +166,12 @@ impl Incoming {
                 told.established();
             }
         }));
+        let peer = connection.remote_address();
         let connection = quic::Connection::new(&connection, &tally);
-        let ended = serve(connection, handler, &self.settings, &tally).await;
+        let scheduler = self.settings.scheduler;
+        let common = common.clone();
+        let answering = Answering { handler, scheduler, peer, tally, common };
+        let ended = serve(connection, &self.settings, answering).await;
         account.close();
         match ended {
             Err(error) if !error.is_h3_no_error() => Err(error.into()),
@@ -155,95 +182,85 @@ impl Incoming {
 
 async fn serve<H: Handler>(
     connection: quic::Connection,
-    handler: Rc<H>,
     settings: &settings::Server,
-    tally: &SharedTally,
+    answering: Answering<H>,
 ) -> Result<(), ConnectionError> {
     let mut connection = ::h3::server::builder()
         .max_field_section_size(settings.header_list_bytes)
         .send_grease(false)
         .build(connection)
         .await?;
-    while let Some(request) = connection.accept().await? {
-        let (handler, tally, scheduler) =
-            (Rc::clone(&handler), Rc::clone(tally), settings.scheduler);
-        drop(world::spawn(async move {
-            // A request that breaks off is its client's to notice.
-            let _ = answer(request, &*handler, scheduler, &tally).await;
-        }));
-    }
-    Ok(())
-}
-
-type Exchange = RequestStream<BidiStream, Bytes>;
-
-async fn answer<H: Handler>(
-    request: RequestResolver<quic::Connection, Bytes>,
-    handler: &H,
-    scheduler: Scheduler,
-    tally: &SharedTally,
-) -> Result<(), StreamError> {
-    let (request, mut stream) = request.resolve_request().await?;
-    if let Some(rank) = rank(scheduler, &request, stream.send_id().into_inner()) {
-        tally.borrow_mut().rank(stream.send_id(), rank);
-    }
-    let body_bytes = drain(&mut stream).await?;
-    let reply = match handler.handle(head(&request, body_bytes)) {
-        Answer::Ready(reply) => reply,
-        Answer::Later(reply) => reply.await,
-    };
-    let silent = request.method() == Method::HEAD || reply.head.is_bodiless();
-    stream.send_response(response(&reply)).await?;
-    if !silent && !reply.body.is_empty() {
-        stream.send_data(reply.body).await?;
-    }
-    stream.finish().await
-}
-
-/// A response's rank among those of its connection, the highest first, as quinn has it; `None` if all have one. By RFC 9218's
-/// rules: responses of use only as a whole have ranks of their own in the order of their requests, before those of
-/// their urgency that share one.
-fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32> {
-    const BAND: i32 = 1 << 28;
-    if !scheduler.reads_signals() {
-        return None;
-    }
-    let field = request.headers().get("priority");
-    let urgency = field.map_or_else(Urgency::default, |field| Urgency::parse(field.as_bytes()));
-    let place = match (scheduler, urgency.is_incremental) {
-        (Scheduler::Strict, _) => 0,
-        (_, true) => BAND - 1,
-        (_, false) => i32::try_from(stream / 4).unwrap_or(BAND).min(BAND - 2),
-    };
-    Some(-(i32::from(urgency.level) * BAND) - place)
-}
-
-/// Reads the request's body to its end; gives its size.
-async fn drain(stream: &mut Exchange) -> Result<u64, StreamError> {
-    let mut bytes = 0;
-    while let Some(mut piece) = poll_fn(|cx| stream.poll_recv_data(cx)).await? {
-        bytes += piece.remaining() as u64;
-        piece.advance(piece.remaining());
-    }
-    Ok(bytes)
-}
-
-fn head(request: &Request<()>, body_bytes: u64) -> RequestHead<'_> {
-    let uri = request.uri();
-    let authority = uri.authority().map(|authority| authority.as_str());
-    let host = || request.headers().get(HOST)?.to_str().ok();
-    RequestHead {
-        method: request.method().as_str(),
-        authority: authority.or_else(host).unwrap_or(""),
-        target: uri.path_and_query().map_or("/", |target| target.as_str()),
-        body_bytes,
+    let mut drain = answering.common.watch();
+    let (answering, open) = (Rc::new(answering), Rc::new(Open::default()));
+    let mut leaving: Option<Pin<Box<dyn Future<Output = ()>>>> = None;
+    loop {
+        let step = {
+            let mut accept = pin!(connection.accept());
+            poll_fn(|cx| {
+                if drain.poll_begun(cx).is_ready() {
+                    return Poll::Ready(Step::Leave);
+                }
+                match leaving.as_mut().map(|leaving| leaving.as_mut().poll(cx)) {
+                    Some(Poll::Ready(())) => Poll::Ready(Step::Accepted(Ok(None))),
+                    _ => accept.as_mut().poll(cx).map(Step::Accepted),
+                }
+            })
+            .await
+        };
+        match step {
+            Step::Leave => {
+                // What comes from now on is refused, so that the client may ask elsewhere (RFC 9114 section 5.2).
+                connection.shutdown(0).await?;
+                leaving = Some(Box::pin(Rc::clone(&open).over()));
+            }
+            Step::Accepted(request) => {
+                let Some(request) = request? else { return Ok(()) };
+                let (answering, task) = (Rc::clone(&answering), Open::count(&open));
+                drop(world::spawn(async move {
+                    // A request that breaks off is its client's to notice.
+                    let _ = answering.answer(request).await;
+                    drop(task);
+                }));
+            }
+        }
     }
 }
 
-fn response(reply: &Reply) -> Response<()> {
-    let mut head = reply.head.parts.clone();
-    if !reply.head.is_bodiless() {
-        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(reply.body.len()));
+/// What a connection does next.
+#[expect(clippy::large_enum_variant, reason = "looked at once, where it is made")]
+enum Step {
+    Accepted(Result<Option<RequestResolver<quic::Connection, Bytes>>, ConnectionError>),
+    Leave,
+}
+
+/// The requests that are being answered.
+#[derive(Default)]
+struct Open {
+    count: Cell<usize>,
+    changed: Notify,
+}
+
+/// One of them.
+struct Task(Rc<Open>);
+
+impl Open {
+    fn count(self: &Rc<Open>) -> Task {
+        self.count.set(self.count.get() + 1);
+        Task(Rc::clone(self))
     }
-    head
+
+    /// Waits until there is none, and until the client must have got the last.
+    async fn over(self: Rc<Open>) {
+        while self.count.get() > 0 {
+            self.changed.notified().await;
+        }
+        world::sleep(LINGER).await;
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.count.set(self.0.count.get() - 1);
+        self.0.changed.notify_one();
+    }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use quinn::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
+use units::Time;
 
 use super::congestion::{Factory, Watch};
 use crate::Scheduler;
@@ -147,12 +148,14 @@ pub struct Client {
     pub header_list_bytes: u64,
     /// Whether requests go with the first flight where a session is resumed (0-RTT).
     pub early_data: bool,
+    /// When the client's address changes under its connections; none: never.
+    pub migrate_at: Option<Time>,
 }
 
 impl Client {
     /// The usual limits over this transport.
     pub const fn over(transport: Transport) -> Client {
-        Client { transport, header_list_bytes: 256 << 10, early_data: true }
+        Client { transport, header_list_bytes: 256 << 10, early_data: true, migrate_at: None }
     }
 }
 

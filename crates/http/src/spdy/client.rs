@@ -11,7 +11,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use ::spdy::{
-    CloseReason, Config, Event, Fields, OpenError, ResetReason, Role, Session, StreamId, Version,
+    CloseReason, Config, Event, Message, OpenError, ResetReason, Role, Session, StreamId, Version,
+    message,
 };
 use bytes::Bytes;
 use http::Request;
@@ -74,21 +75,25 @@ impl State {
     /// Gives each request what has come for it.
     fn deliver(&mut self) {
         while let Some(event) = self.session.poll_event() {
-            if let Event::Opened { stream, associated, fields, .. } = &event {
-                self.on_promise(*stream, *associated, fields);
+            match event {
+                Event::Opened { stream, associated, fields, fin, wire_bytes, .. } => {
+                    self.on_promise(associated, Message { stream, fields, fin, wire_bytes });
+                }
+                event => self.inboxes.deliver(event, &mut self.session),
             }
-            self.inboxes.deliver(event, &mut self.session);
         }
     }
 
     /// Keeps a promise, or cancels it.
-    fn on_promise(&mut self, stream: StreamId, request: StreamId, fields: &Fields) {
-        let uri = fields::promised(self.session.version(), fields);
+    fn on_promise(&mut self, request: StreamId, promise: Message) {
+        let (version, stream) = (self.session.version(), promise.stream);
+        let uri = fields::promised(version, &promise.fields);
         if let (Some(promises), Some(uri)) = (&mut self.promises, uri)
             && promises.takes(&uri, self.inboxes.authority(request))
         {
             promises.keep(&uri, stream);
-            self.inboxes.open_pushed(stream);
+            let is_answered = message::read_status(version, &promise.fields).is_ok();
+            self.inboxes.open_pushed(stream, is_answered.then_some(promise));
         } else {
             self.session.reset(stream, ResetReason::CANCEL);
         }

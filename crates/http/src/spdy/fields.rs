@@ -3,24 +3,12 @@
 use ::spdy::message::{self, RequestLine};
 use ::spdy::{Fields, Version};
 use bytes::Bytes;
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
-};
-use http::{Method, Request, Uri};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName};
+use http::{Method, Request, Response, Uri};
 
+use crate::message::HTTP1_ONLY;
+use crate::server::is_bodiless;
 use crate::{Failure, Reply};
-
-/// Fields that speak of an HTTP/1 connection (draft 3.1 section 3.2.1), and those that the block has its own places for.
-const LEFT_OUT: [HeaderName; 8] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    TRANSFER_ENCODING,
-    UPGRADE,
-    TE,
-    HOST,
-    CONTENT_LENGTH,
-];
 
 /// The block of `request`, whose URI must be absolute.
 pub(super) fn of_request(version: Version, request: &Request<Bytes>) -> Result<Fields, Failure> {
@@ -30,13 +18,18 @@ pub(super) fn of_request(version: Version, request: &Request<Bytes>) -> Result<F
             "SPDY needs an absolute URI with scheme and host, this one is `{uri}`"
         )));
     };
+    let path = match *request.method() {
+        // As Chrome asked its SPDY proxies, but for the scheme, which it left out.
+        Method::CONNECT => host.as_str(),
+        _ => uri.path_and_query().map_or("/", |path| path.as_str()),
+    };
     let mut fields = message::request(
         version,
         RequestLine {
             method: request.method().as_str().as_bytes(),
             scheme: scheme.as_bytes(),
             host: host.as_str().as_bytes(),
-            path: uri.path_and_query().map_or("/", |path| path.as_str()).as_bytes(),
+            path: path.as_bytes(),
         },
     );
     push(&mut fields, version, request.headers());
@@ -52,6 +45,17 @@ pub(super) fn of_promise(version: Version, scheme: &str, host: &str, path: &str)
     message::pushed(version, scheme, host, path)
 }
 
+/// The same with the head of that response.
+pub(super) fn of_answered_promise(
+    version: Version,
+    scheme: &str,
+    host: &str,
+    path: &str,
+    reply: &Reply,
+) -> Fields {
+    message::pushed_with(version, scheme, host, path, &of_reply(version, reply))
+}
+
 /// What a pushed stream's first block promises a response to; `None` if that is no URL.
 pub(super) fn promised(version: Version, fields: &Fields) -> Option<Uri> {
     let parts = message::read_pushed(version, fields).ok()?;
@@ -61,18 +65,24 @@ pub(super) fn promised(version: Version, fields: &Fields) -> Option<Uri> {
 
 /// The block of a response's head.
 pub(super) fn of_reply(version: Version, reply: &Reply) -> Fields {
-    let parts = &reply.head.parts;
+    of_head(version, &reply.head.parts, Some(reply.head.body_bytes))
+}
+
+/// The block of a response's head whose body has this length, if it is known.
+pub(super) fn of_head(version: Version, head: &Response<()>, length: Option<u64>) -> Fields {
     // "200 OK" is in the dictionary.
-    let mut fields = message::response(version, &parts.status().to_string());
-    push(&mut fields, version, parts.headers());
-    if !reply.head.is_bodiless() {
-        fields.push(CONTENT_LENGTH, reply.body.len().to_string());
+    let mut fields = message::response(version, &head.status().to_string());
+    push(&mut fields, version, head.headers());
+    if let Some(bytes) = length.filter(|_| !is_bodiless(head.status())) {
+        fields.push(CONTENT_LENGTH, bytes.to_string());
     }
     fields
 }
 
 fn push(fields: &mut Fields, version: Version, map: &HeaderMap) {
-    for name in map.keys().filter(|name| !LEFT_OUT.contains(name)) {
+    // The length has its place at the end.
+    let is_passed = |name: &&HeaderName| **name != CONTENT_LENGTH && !HTTP1_ONLY.contains(name);
+    for name in map.keys().filter(is_passed) {
         let mut values = map.get_all(name).iter().filter(|value| !value.is_empty()).peekable();
         // Version 2 has no empty values: what says nothing is not said.
         if values.peek().is_some() || version != Version::V2 {

@@ -3,27 +3,35 @@
 //! One future a connection does it all - reads, asks the handler, lets responses take turns, writes - so that nothing is
 //! spawned and every wake-up is the connection's own.
 
+mod bodies;
+mod pushes;
+
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::str;
 use std::task::{Context, Poll};
 
 use ::spdy::{
-    CommandError, Config, Event, Fields, ResetReason, Role, Session, SessionError, StreamId,
-    Version, message,
+    CloseReason, CommandError, Config, Event, Fields, ResetReason, Role, Session, SessionError,
+    StreamId, Version, message,
 };
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{Response as Head, StatusCode};
 use thiserror::Error;
 
+use self::bodies::Bodies;
 use super::fields;
 use super::wire::Wire;
 use crate::h2::FlowMeter;
 use crate::h2::flow::Flow;
-use crate::{Answer, Handler, Precedence, Push, Reply, RequestHead, Transport};
+use crate::server::{
+    Common, Fields as RequestFields, Later, Source, Standing, Verdict, Vigil, Watch, directions,
+    feed, is_bodiless, refusal, strip_framing,
+};
+use crate::tls::Protocol;
+use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]
@@ -52,13 +60,40 @@ where
     S: Transport,
     H: Handler,
 {
+    serve_in(&Common::default(), stream, handler, version, config, meter).await
+}
+
+/// The same, as one of the connections of `common`.
+///
+/// # Errors
+/// As [`serve`]; also if the client is too slow for `common`'s patience.
+pub async fn serve_in<S, H>(
+    common: &Common,
+    stream: S,
+    handler: Rc<H>,
+    version: Version,
+    config: Config,
+    meter: &FlowMeter,
+) -> Result<(), Broken>
+where
+    S: Transport,
+    H: Handler,
+{
     let mut serving = Serving {
+        peer: stream.peer(),
         wire: Wire::new(stream, config.chunk_bytes),
         session: Session::new(Role::Server, version, config),
         handler,
         arriving: BTreeMap::new(),
         pending: Vec::new(),
+        bodies: Bodies::default(),
         failed: None,
+        common: common.clone(),
+        drain: common.watch(),
+        is_leaving: false,
+        vigil: Vigil::over(common),
+        received: 0,
+        answered: 0,
     };
     let ended = poll_fn(|cx| serving.poll(cx, meter)).await;
     meter.enter(world::now(), Flow::Idle);
@@ -74,16 +109,23 @@ struct Arriving {
 /// A request whose reply takes time.
 struct Pending {
     exchange: Exchange,
-    reply: Pin<Box<dyn Future<Output = Reply>>>,
+    reply: Later,
 }
 
 /// A stream whose request has arrived.
-#[derive(Clone, Copy)]
 struct Exchange {
     stream: StreamId,
     /// A request for the head alone: its reply's body is not sent.
     head_only: bool,
     origin: Origin,
+    /// What the client sends through the tunnel that it asked for by `CONNECT`.
+    tunnel: Option<RequestBody>,
+}
+
+impl Exchange {
+    fn of(stream: StreamId, head: RequestHead<'_>, tunnel: Option<RequestBody>) -> Exchange {
+        Exchange { stream, head_only: head.method == "HEAD", origin: Origin::Asked, tunnel }
+    }
 }
 
 /// How a stream came to be.
@@ -96,31 +138,80 @@ enum Origin {
 }
 
 struct Serving<S, H> {
+    peer: Option<SocketAddr>,
     wire: Wire<S>,
     session: Session,
     handler: Rc<H>,
     arriving: BTreeMap<StreamId, Arriving>,
     pending: Vec<Pending>,
+    bodies: Bodies,
     failed: Option<SessionError>,
+    common: Common,
+    drain: Watch,
+    /// The session ends when nothing is open any more.
+    is_leaving: bool,
+    vigil: Vigil,
+    /// Bytes of heads and bodies that have come.
+    received: u64,
+    /// Bytes of whole bodies that were given to the session.
+    answered: u64,
 }
 
 impl<S: Transport, H: Handler> Serving<S, H> {
     /// Does all that can be done now; ready when the connection has ended.
     fn poll(&mut self, cx: &mut Context<'_>, meter: &FlowMeter) -> Poll<Result<(), Broken>> {
+        if self.drain.poll_begun(cx).is_ready() {
+            self.leave();
+        }
         let read = self.wire.poll_read(&mut self.session, cx);
         while let Some(event) = self.session.poll_event() {
             self.on_event(event);
         }
         self.poll_pending(cx);
-        let written = self.wire.poll_write(&mut self.session, cx);
+        match self.look_out(cx) {
+            Verdict::Wait => {}
+            Verdict::Leave => self.leave(),
+            Verdict::End => {
+                return Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut).into()));
+            }
+        }
+        self.bodies.poll(&mut self.session, cx);
+        let written = loop {
+            let written = self.wire.poll_write(&mut self.session, cx);
+            // What was written has made room.
+            let goes_on = matches!(written, Poll::Ready(Ok(())));
+            if !goes_on || !self.bodies.poll(&mut self.session, cx) {
+                break written;
+            }
+        };
         meter.enter(world::now(), self.flow(written.is_pending()));
         if let Poll::Ready(written) = written {
             written?;
             if let Some(error) = self.failed {
                 return Poll::Ready(Err(error.into()));
             }
+            if self.is_leaving && self.session.open_streams() == 0 {
+                return self.wire.poll_shutdown(cx).map_err(Broken::Transport);
+            }
         }
         read.map_err(Broken::Transport)
+    }
+
+    /// Takes no new requests and ends when those that are open have been answered.
+    fn leave(&mut self) {
+        self.session.go_away(CloseReason::OK);
+        self.is_leaving = true;
+    }
+
+    /// Looks whether the client's time is over.
+    fn look_out(&mut self, cx: &mut Context<'_>) -> Verdict {
+        let given = self.answered + self.bodies.given();
+        let standing = || Standing {
+            progress: self.received + given.saturating_sub(self.session.queued() as u64),
+            is_ours: !self.pending.is_empty() || self.bodies.waits_for_handlers(),
+            is_tunnelling: self.bodies.has_tunnels(),
+        };
+        self.vigil.poll(standing, cx)
     }
 
     fn flow(&self, is_transport_full: bool) -> Flow {
@@ -135,16 +226,17 @@ impl<S: Transport, H: Handler> Serving<S, H> {
 
     fn on_event(&mut self, event: Event) {
         match event {
-            Event::Opened { stream, fields, fin: true, .. } => {
-                self.ask(stream, &Arriving { fields, body_bytes: 0 });
-            }
-            Event::Opened { stream, fields, .. } => {
-                self.arriving.insert(stream, Arriving { fields, body_bytes: 0 });
+            Event::Opened { stream, fields, fin, wire_bytes, .. } => {
+                self.received += wire_bytes as u64;
+                self.on_opened(stream, Arriving { fields, body_bytes: 0 }, fin);
             }
             Event::Data { stream, payload, fin } => {
-                self.session.consume(stream, payload.len());
-                if let Some(arriving) = self.arriving.get_mut(&stream) {
-                    arriving.body_bytes += payload.len() as u64;
+                self.received += payload.len() as u64;
+                if let Err(payload) = self.bodies.push(stream, payload) {
+                    self.session.consume(stream, payload.len());
+                    if let Some(arriving) = self.arriving.get_mut(&stream) {
+                        arriving.body_bytes += payload.len() as u64;
+                    }
                 }
                 if fin {
                     self.on_end(stream);
@@ -154,11 +246,13 @@ impl<S: Transport, H: Handler> Serving<S, H> {
             Event::Reset { stream, .. } | Event::Broken { stream, .. } => {
                 self.arriving.remove(&stream);
                 self.pending.retain(|pending| pending.exchange.stream != stream);
+                self.bodies.give_up(stream);
             }
             Event::Failed(error) => {
                 self.failed = Some(error);
                 self.arriving.clear();
                 self.pending.clear();
+                self.bodies.clear();
             }
             Event::Headers(_)
             | Event::Replied(_)
@@ -169,32 +263,66 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
+    fn on_opened(&mut self, stream: StreamId, request: Arriving, fin: bool) {
+        match self.head(&request) {
+            Some(head) if head.is_connect() => {
+                // What follows is the tunnel's.
+                let (feed, fed) = feed();
+                self.bodies.receive(stream, feed);
+                if fin {
+                    self.bodies.end(stream, Ok(()));
+                }
+                let tunnel = RequestBody::new(Box::new(fed), None);
+                let answer = self.handler.handle(head);
+                self.work(Exchange::of(stream, head, Some(tunnel)), answer);
+            }
+            _ if fin => self.ask(stream, &request),
+            Some(head) => {
+                let (feed, fed) = feed();
+                let length = head.fields.get("content-length");
+                let length = length.and_then(|value| str::from_utf8(value).ok()?.parse().ok());
+                let body = Source::new(Box::new(fed), length);
+                let body = self.common.paced(RequestBody::new(Box::new(body), length));
+                match self.handler.receive(head, body) {
+                    Ok(answer) => {
+                        self.bodies.receive(stream, feed);
+                        self.work(Exchange::of(stream, head, None), answer);
+                    }
+                    Err(_) => drop(self.arriving.insert(stream, request)),
+                }
+            }
+            None => drop(self.arriving.insert(stream, request)),
+        }
+    }
+
+    fn head<'r>(&self, request: &'r Arriving) -> Option<RequestHead<'r>> {
+        let head = request_head(self.session.version(), request)?;
+        Some(RequestHead { peer: self.peer, ..head })
+    }
+
     /// The request on `stream` is whole.
     fn on_end(&mut self, stream: StreamId) {
+        self.bodies.end(stream, Ok(()));
         if let Some(arriving) = self.arriving.remove(&stream) {
             self.ask(stream, &arriving);
         }
     }
 
     fn ask(&mut self, stream: StreamId, request: &Arriving) {
-        let Some(head) = request_head(self.session.version(), request) else {
+        let Some(head) = self.head(request) else {
             // "If a client sends a SYN_STREAM without all of the method, host, path, scheme, and version headers, the
             // server MUST reply with a HTTP 400 Bad Request reply" (3.2.1).
-            let reply = Reply::new(StatusCode::BAD_REQUEST, HeaderMap::new(), Bytes::new());
-            let exchange = Exchange { stream, head_only: false, origin: Origin::Asked };
-            return self.answer(exchange, reply);
+            let exchange =
+                Exchange { stream, head_only: false, origin: Origin::Asked, tunnel: None };
+            return self.answer(exchange, refusal(StatusCode::BAD_REQUEST));
         };
-        let head_only = head.method == "HEAD";
-        let scheme = scheme(self.session.version(), request);
         // "To minimize race conditions with the client, the SYN_STREAM for the pushed resources MUST be sent prior to sending any
         // content which could allow the client to discover the pushed resource" (3.3.1).
-        let promised = promise(&mut self.session, &*self.handler, stream, head, scheme);
+        let promised = self.promise(stream, head);
         let answer = self.handler.handle(head);
-        self.work(Exchange { stream, head_only, origin: Origin::Asked }, answer);
-        for (stream, path) in promised {
-            let get = RequestHead { method: "GET", target: &path, body_bytes: 0, ..head };
-            let answer = self.handler.handle(get);
-            self.work(Exchange { stream, head_only: false, origin: Origin::Pushed }, answer);
+        self.work(Exchange::of(stream, head, None), answer);
+        for promised in promised {
+            self.keep(promised, head);
         }
     }
 
@@ -211,65 +339,77 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         while at < self.pending.len() {
             match self.pending[at].reply.as_mut().poll(cx) {
                 Poll::Pending => at += 1,
-                Poll::Ready(reply) => {
+                Poll::Ready(response) => {
                     let exchange = self.pending.remove(at).exchange;
-                    self.answer(exchange, reply);
+                    self.respond(exchange, response);
                 }
             }
         }
     }
 
-    fn answer(&mut self, exchange: Exchange, reply: Reply) {
-        let Exchange { stream, head_only, origin } = exchange;
-        let is_silent = head_only || reply.body.is_empty() || reply.head.is_bodiless();
+    fn respond(&mut self, mut exchange: Exchange, response: Response) {
+        let version = self.session.version();
+        match (response, exchange.tunnel.take()) {
+            (Response::Whole(reply), tunnel) => self.answer(Exchange { tunnel, ..exchange }, reply),
+            (Response::Tunnel(far), Some(body)) => {
+                let fields = fields::of_head(version, &Head::new(()), None);
+                if self.begin(&exchange, &fields, false) {
+                    let (down, up) = directions(far, body);
+                    self.bodies.join(exchange.stream, Source::new(Box::new(down), None), up);
+                }
+            }
+            (Response::Streamed { mut head, length, body }, tunnel)
+                if tunnel.is_none() || !head.status().is_success() =>
+            {
+                strip_framing(&mut head);
+                let is_silent =
+                    exchange.head_only || is_bodiless(head.status()) || length == Some(0);
+                let fields = fields::of_head(version, &head, length);
+                if self.begin(&exchange, &fields, is_silent) && !is_silent {
+                    self.bodies.send(exchange.stream, Source::new(body, length));
+                }
+            }
+            _ => self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED)),
+        }
+    }
+
+    fn answer(&mut self, mut exchange: Exchange, reply: Reply) {
+        if exchange.tunnel.take().is_some() && reply.head.parts.status().is_success() {
+            // The client would take it for a tunnel.
+            return self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED));
+        }
+        let is_silent = exchange.head_only || reply.body.is_empty() || reply.head.is_bodiless();
         let fields = fields::of_reply(self.session.version(), &reply);
-        let mut answered = match origin {
-            Origin::Asked => self.session.reply(stream, &fields, is_silent).map(drop),
-            // The SYN_STREAM promised; the answer is in HEADERS (3.3.1).
-            Origin::Pushed => self.session.headers(stream, &fields, is_silent).map(drop),
-        };
-        if !is_silent && answered.is_ok() {
-            answered = self.session.send(stream, reply.body, true);
-        }
-        match answered {
+        if self.begin(&exchange, &fields, is_silent) && !is_silent {
+            self.answered += reply.body.len() as u64;
             // A client that has given up the stream misses nothing.
-            Ok(()) | Err(CommandError::Closed(_)) => {}
-            Err(CommandError::Fields(_)) => self.session.reset(stream, ResetReason::INTERNAL_ERROR),
+            let _ = self.session.send(exchange.stream, reply.body, true);
         }
     }
-}
 
-/// Promises what `handler` pushes with the answer to `request` on `stream`, as far as the client takes it.
-fn promise<H: Handler>(
-    session: &mut Session,
-    handler: &H,
-    stream: StreamId,
-    request: RequestHead<'_>,
-    scheme: &str,
-) -> Vec<(StreamId, String)> {
-    let mut promised = Vec::new();
-    for Push { path, priority } in handler.pushes(request) {
-        let fields = fields::of_promise(session.version(), scheme, request.authority, &path);
-        let priority = ::spdy::Priority::new(Precedence::from(priority).spdy);
-        // A client that takes no (more) pushed streams takes none of the others.
-        let Ok(opened) = session.push(stream, &fields, priority) else { break };
-        promised.push((opened.stream, path));
+    /// Sends the head of a response, which is all of it if it `is_silent`; false if that cannot be.
+    fn begin(&mut self, exchange: &Exchange, fields: &Fields, is_silent: bool) -> bool {
+        let stream = exchange.stream;
+        let begun = match exchange.origin {
+            Origin::Asked => self.session.reply(stream, fields, is_silent),
+            // The SYN_STREAM promised; the answer is in HEADERS (3.3.1).
+            Origin::Pushed => self.session.headers(stream, fields, is_silent),
+        };
+        if let Err(CommandError::Fields(_)) = begun {
+            self.session.reset(stream, ResetReason::INTERNAL_ERROR);
+        }
+        begun.is_ok()
     }
-    promised
-}
-
-/// Of the request's URL.
-fn scheme(version: Version, request: &Arriving) -> &str {
-    let line = message::read_request(version, &request.fields).ok();
-    line.and_then(|line| str::from_utf8(line.scheme).ok()).unwrap_or("https")
 }
 
 fn request_head(version: Version, request: &Arriving) -> Option<RequestHead<'_>> {
     let line = message::read_request(version, &request.fields).ok()?;
+    let text = |part| str::from_utf8(part).ok();
     Some(RequestHead {
-        method: str::from_utf8(line.method).ok()?,
-        authority: str::from_utf8(line.host).ok()?,
-        target: str::from_utf8(line.path).ok()?,
+        scheme: text(line.scheme)?,
+        protocol: Protocol::Spdy(version),
+        fields: RequestFields::of_block(version, &request.fields),
         body_bytes: request.body_bytes,
+        ..RequestHead::new(text(line.method)?, text(line.host)?, text(line.path)?)
     })
 }

@@ -60,6 +60,12 @@ impl ClientSessions {
         ClientSessions(Rc::new(Inner { settings, store, quic_store, modelled, configs }))
     }
 
+    /// A client with the same settings that has not met anybody.
+    #[must_use]
+    pub fn without_sessions(&self) -> ClientSessions {
+        ClientSessions::new(self.0.settings.clone())
+    }
+
     /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
         self.config(Version::Tls13, Protocol::H3)

@@ -13,6 +13,8 @@ use rustls::{ServerConfig, ServerConnection};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::TcpStream;
 
+use super::sealing::Sealing;
+
 /// A connection whose handshake may still be under way.
 pub(super) struct ServerStream {
     tcp: TcpStream,
@@ -74,18 +76,6 @@ impl ServerStream {
         Poll::Ready(Ok(taken))
     }
 
-    /// Hands all records to the transport.
-    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.session.wants_write() {
-            match self.session.write_tls(&mut Polled { tcp: &mut self.tcp, cx }) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => drop(written?),
-            }
-        }
-        Poll::Ready(Ok(()))
-    }
-
     /// What there is to be read already; `None` if there is nothing.
     fn ready(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
         if let Some(mut early) = self.session.early_data() {
@@ -122,42 +112,28 @@ impl AsyncRead for ServerStream {
     }
 }
 
-impl AsyncWrite for ServerStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(cx, &[IoSlice::new(data)])
+impl Sealing for ServerStream {
+    fn seal(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.session.writer().write_vectored(parts)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = &mut *self;
-        ready!(this.poll_drain(cx))?;
-        let written = this.session.writer().write_vectored(parts)?;
-        match this.poll_drain(cx) {
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            _ => Poll::Ready(Ok(written)),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_drain(cx))?;
-        Pin::new(&mut self.tcp).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn seal_end(&mut self) {
         self.session.send_close_notify();
-        ready!(self.poll_drain(cx))?;
-        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut Polled { tcp: &mut self.tcp, cx }) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => drop(written?),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn transport(&mut self) -> &mut TcpStream {
+        &mut self.tcp
     }
 }
 

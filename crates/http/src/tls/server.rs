@@ -14,7 +14,7 @@ use super::early;
 use super::identity::{Chain, Identity};
 use super::model::{self, Modelled};
 use super::provider::provider;
-use super::records::Records;
+use super::records::{MAX_RECORD_BYTES, Records};
 use super::settings::{Protocol, Resumption, Security, Settings, Version};
 use super::stream::Stream;
 use super::tickets::Tickets;
@@ -81,6 +81,12 @@ impl Server {
             }
         }
         let Settings { buffer_bytes, records, .. } = *settings;
+        Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
+    }
+
+    /// A server with `config`.
+    pub(super) fn configured(config: ServerConfig) -> Server {
+        let (buffer_bytes, records) = (MAX_RECORD_BYTES, Records::default());
         Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
     }
 

@@ -5,6 +5,7 @@ pub mod any;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -42,14 +43,45 @@ impl Handler for Echo {
             ("/status", status) => Answer::Ready(reply(status.parse().unwrap(), Vec::new())),
             ("/later", size) => {
                 let reply = sized(size);
-                Answer::Later(Box::pin(async move {
+                Answer::later(async move {
                     world::sleep(Duration::from_millis(2)).await;
                     reply
-                }))
+                })
             }
             (_, size) => Answer::Ready(sized(size)),
         }
     }
+}
+
+/// `/K/N` is answered with N bytes that depend on K and their place.
+pub struct Patterns;
+
+pub fn pattern(key: usize, size: usize) -> Vec<u8> {
+    (0..size)
+        .map(|at| (key.wrapping_mul(131) ^ (at.wrapping_mul(2_654_435_761) >> 13)) as u8)
+        .collect()
+}
+
+impl Handler for Patterns {
+    fn handle(&self, request: RequestHead<'_>) -> Answer {
+        let mut parts = request.target.split('/').skip(1).map(|part| part.parse().unwrap());
+        let body = pattern(parts.next().unwrap(), parts.next().unwrap());
+        Answer::Ready(Reply::new(StatusCode::OK, HeaderMap::new(), body.into()))
+    }
+}
+
+/// Checks that `every_arm` says the same again, here and in another process, which prints it in the ignored test `print_every_arm`.
+pub fn assert_repeats(every_arm: fn() -> String) {
+    let arms = every_arm();
+    assert_eq!(arms, every_arm());
+    let this = std::env::current_exe().unwrap();
+    let other = Command::new(this)
+        .args(["--exact", "print_every_arm", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let other = String::from_utf8(other.stdout).unwrap();
+    assert!(other.contains(&arms), "here:\n{arms}\nthere:\n{other}");
+    println!("{arms}");
 }
 
 /// A server on a free port, which tells how each of its connections ended.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,17 +11,20 @@ use std::time::Duration;
 
 use browser::LoadPlan;
 use browser::chromium::{
-    Chromium, ChromiumVisit, Context, Launch, Look, Running, Sandbox, Settings,
+    Chromium, ChromiumVisit, Context, Launch, Look, Middleman, Running, Sandbox, Settings,
 };
 use http_stack::tls::{ClientSessions, Protocol};
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
-use record::VisitRecord;
+use proxy::pac::{Pac, Spread};
+use record::{Event, VisitRecord};
+use units::Time;
 use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
+use super::between::Between;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
@@ -51,11 +55,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
-    let visitor = Visitor::of(scenario, order.seed, 0);
+    let visitor = Visitor::of(scenario, order.seed, 0).after(tour::lead(scenario, &ready.page));
     let config = super::world_config(visitor.source(), &begin, order.detail);
     let background = tour::Background::of(scenario, plan.arms());
     let beside = background.map(|background| send_beside(background, visitor, &config));
-    let witness = Rc::new(Asking::new(supervisor, topology));
+    let between = Between::of(scenario);
+    let witness = Rc::new(Asking::new(supervisor, topology, between));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
     let look = Look {
@@ -130,10 +135,14 @@ fn launch(
     let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
     let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
     let hosts = hosts();
+    let proxy = Middleman::of(plan, pac);
+    // What a proxy is asked for it finds by itself.
+    let hosts = hosts.filter(|_| proxy.is_none());
     Launch {
         chromium,
         profile,
         hosts: hosts.map(|((name, address), arm)| (name, (address, arm.port).into())).collect(),
+        proxy,
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
         quic_hosts,
         // Root of the sandbox that farlink made for it: Chromium's own would not let it start.
@@ -141,6 +150,12 @@ fn launch(
         // They cost it time.
         addresses: watched,
     }
+}
+
+/// A PAC file that deals requests out among these proxies in turn.
+fn pac(proxies: Vec<String>) -> String {
+    let usual = Pac { spread: Spread::InTurn, ..Pac::default() };
+    Pac { proxies, ..usual }.text("DIRECT")
 }
 
 /// A journey by a browser that runs.
@@ -197,7 +212,7 @@ impl Journey {
         made.notes.extend(notes(&visit));
         let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
         made.shown.push(Shown { screenshot: visit.screenshot.map(Png), film: film.collect() });
-        let record = account.close(view, visit.visited, &witness, self.visitor);
+        let record = account.close(view, visit.visited, &self.plan, &witness, self.visitor);
         let index = made.visits.len() as u32;
         made.visits.push(VisitRecord { index, paint: Some(visit.paint), ..record });
         Ok(())
@@ -230,7 +245,15 @@ impl Witness for Watching<'_> {
         self.0.report_with(Vec::<Endpoint>::new())
     }
 
-    fn limited(&self, client: std::net::SocketAddr) -> Duration {
+    fn limited(&self, client: SocketAddr) -> Duration {
         self.0.limited(client)
+    }
+
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+        self.0.between().events(page, client, since)
+    }
+
+    fn carried(&self) -> Option<record::Carried> {
+        self.0.between().carried()
     }
 }

@@ -2,16 +2,19 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
 use emu::Topology;
 use http_stack::tls::ClientSessions;
+use page::Page;
+use record::{Carried, Event};
 use units::Time;
 use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
+use super::between::Between;
 use super::channel::{Channel, ChannelError};
 use super::messages::{
     Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
@@ -21,16 +24,18 @@ use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
 /// Makes the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
+    emu::reserve_memory();
     let order: Order = supervisor.receive()?;
     let scenario = &order.scenario;
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
         let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
-        let plan = ready.load_plan(scenario)?;
-        Ok((ready, plan, topology, tour::browser(scenario)?))
+        let pages = ready.visitable(scenario)?;
+        Ok((ready, pages, topology, tour::browser(scenario)?))
     });
-    let (ready, plan, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
-    let visitor = Visitor::of(scenario, order.seed, order.client);
+    let (ready, pages, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
+    let lead = tour::lead(scenario, &ready.page);
+    let visitor = Visitor::of(scenario, order.seed, order.client).after(lead);
     let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
     let sessions = ClientSessions::new(tls);
     let bodies = order.detail.bodies();
@@ -50,11 +55,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         // It has no end but the sandbox's.
         return Ok(real::run(config, tour::beside::keep_busy(scenario.clients.beside, at))?);
     }
-    let witness = Rc::new(Asking::new(supervisor, topology));
+    let between = Between::of(scenario);
+    let witness = Rc::new(Asking::new(supervisor, topology, between));
     let told = Rc::clone(&witness);
     let detail = order.detail;
     let done = real::run(config, async move {
-        let visits = match tour::tour(browser, scenario, plan, witness, visitor).await {
+        let visits = match tour::tour(browser, scenario, pages, witness, visitor).await {
             Ok(visits) => visits,
             Err(error) => return FromClient::Failed(format!("background traffic: {error}")),
         };
@@ -70,16 +76,18 @@ pub(super) struct Asking {
     supervisor: RefCell<Channel>,
     topology: Topology,
     limited: RefCell<BTreeMap<SocketAddr, Duration>>,
+    between: Between,
     /// Why the supervisor did not answer; told in the end.
     failure: RefCell<Option<ChannelError>>,
 }
 
 impl Asking {
-    pub(super) fn new(supervisor: Channel, topology: Topology) -> Asking {
+    pub(super) fn new(supervisor: Channel, topology: Topology, between: Between) -> Asking {
         Asking {
             supervisor: RefCell::new(supervisor),
             topology,
             limited: RefCell::default(),
+            between,
             failure: RefCell::default(),
         }
     }
@@ -99,6 +107,7 @@ impl Asking {
         let held = network.servers.limited.iter();
         *self.limited.borrow_mut() =
             held.map(|(client, nanos)| (*client, Duration::from_nanos(*nanos))).collect();
+        self.between.hear(&network.servers);
         let mut endpoints: Vec<Endpoint> =
             own.into_iter().chain(network.servers.endpoints).collect();
         packets::tell(&mut endpoints, &network.sent_again);
@@ -129,6 +138,11 @@ impl Asking {
         }
     }
 
+    /// Whoever stands between the client and the page's hosts, as of the latest report.
+    pub(super) fn between(&self) -> &Between {
+        &self.between
+    }
+
     pub(super) fn limited(&self, client: SocketAddr) -> Duration {
         self.limited.borrow().get(&client).copied().unwrap_or_default()
     }
@@ -149,6 +163,14 @@ impl Witness for Rc<Asking> {
 
     fn limited(&self, client: SocketAddr) -> Duration {
         Asking::limited(self, client)
+    }
+
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+        self.between.events(page, client, since)
+    }
+
+    fn carried(&self) -> Option<Carried> {
+        self.between.carried()
     }
 }
 

@@ -89,6 +89,10 @@ impl Emulation {
         {
             kernel::Settings::for_config(tcp.config()).map_err(|refusal| refuse(side, refusal))?;
         }
+        if scenario.route.has_pep() {
+            let leg = kernel::Settings::for_config(&tour::leg_tcp(scenario));
+            leg.map_err(|refusal| refuse("the TCP of the PEP's leg", refusal))?;
+        }
         Ok(())
     }
 
@@ -132,8 +136,10 @@ impl Emulation {
         if !self.detail.is_watched() {
             return Ok(None);
         }
-        let plan = self.library.ready(scenario)?.load_plan(scenario)?;
-        let ports: BTreeSet<u16> = plan.arms().iter().map(|arm| arm.port).collect();
+        let arms = self.library.ready(scenario)?.arms(scenario)?;
+        let hosts: BTreeSet<u16> = arms.iter().map(|arm| arm.port).collect();
+        let proxy = tour::proxy_ports(scenario)?.into_iter().map(|at| at.port());
+        let ports: BTreeSet<u16> = hosts.into_iter().chain(proxy).collect();
         let mtu = self.library.network_of(scenario)?.down_mtu();
         Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))
     }
@@ -180,7 +186,7 @@ impl Emulation {
         let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
         let measure = |mut record: record::VisitRecord| {
             record.emulation = Some(punctuality.clone());
-            let (client, _) = scenario.clients.who(scenario.client.view, record.index);
+            let (client, _) = scenario.who(record.index);
             MeasuredVisit { floors: limits[client as usize].floors(&record), record }
         };
         let visits = emulated.visits.into_iter().map(measure).collect();

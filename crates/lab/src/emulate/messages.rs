@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use emu::Wire;
 use net::{DropCause, Energy, LinkStats, Transition};
-use record::{EmulationRecord, VisitRecord};
+use record::{Carried, EmulationRecord, Proxied, VisitRecord};
 use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
 
@@ -79,7 +79,7 @@ pub(super) struct Begin {
     pub(super) began_ns: u64,
 }
 
-/// What the servers' node says when it listens everywhere.
+/// What the servers' node says when it listens everywhere, and the proxy's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Listening;
 
@@ -142,7 +142,7 @@ pub(super) struct Dropped {
     pub(super) cause: DropCause,
 }
 
-/// What the servers' node is asked.
+/// What the servers' node is asked, and the proxy's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AskServers;
 
@@ -152,6 +152,21 @@ pub(super) struct ServerReport {
     pub(super) endpoints: Vec<Endpoint>,
     /// How long HTTP's windows held back connections, by the client's address, in nanoseconds.
     pub(super) limited: Vec<(SocketAddr, u64)>,
+    /// What a proxy did for each request.
+    pub(super) proxied: Vec<Proxied>,
+    /// What a PEP has carried.
+    pub(super) carried: Option<Carried>,
+}
+
+impl ServerReport {
+    /// What both know.
+    pub(super) fn and(mut self, other: ServerReport) -> ServerReport {
+        self.endpoints.extend(other.endpoints);
+        self.limited.extend(other.limited);
+        self.proxied.extend(other.proxied);
+        self.carried = self.carried.or(other.carried);
+        self
+    }
 }
 
 impl From<emu::Drop> for Dropped {

@@ -4,6 +4,8 @@
 //!   farlink: Emulation           orders a journey, gets its records; judges whether the emulator was on time
 //!     supervisor                 first process of a sandbox: namespaces, emulator, what crossed the links
 //!       client                   the loader in a client's network namespace: the same tour as in simulation; one or several
+//!       proxy                    the proxy in a namespace of its own, if the route has one
+//!       pep-near, pep-far        the halves of a PEP, likewise
 //!       servers                  the origins in the servers' namespace
 //! ```
 //!
@@ -11,6 +13,7 @@
 //! packets were delivered late is emulated again, and fails if that happens again and again. It never yields times that are not the
 //! network's.
 
+mod between;
 mod capture;
 mod channel;
 mod chromium;
@@ -19,6 +22,9 @@ mod error;
 mod executor;
 mod messages;
 mod packets;
+mod pep;
+mod proxy;
+mod reporting;
 mod server;
 mod supervisor;
 mod trace;
@@ -40,7 +46,7 @@ use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
 pub use self::executor::Emulation;
 use self::messages::{Begin, FromClient, Prepared};
-use crate::scenario::{ResolverPlace, Scenario};
+use crate::scenario::{ResolverPlace, RouteKind, Scenario};
 use crate::tour::{self, Detail, Ready, Resolver};
 
 /// What a process of an emulated journey is.
@@ -54,11 +60,25 @@ pub enum Role {
     Chromium,
     /// The origins.
     Servers,
+    /// The proxy between both.
+    Proxy,
+    /// The half of a PEP where clients are.
+    PepNear,
+    /// The half of a PEP beyond the network.
+    PepFar,
 }
 
 impl Role {
     /// All there are.
-    pub const ALL: [Role; 4] = [Role::Supervisor, Role::Client, Role::Chromium, Role::Servers];
+    pub const ALL: [Role; 7] = [
+        Role::Supervisor,
+        Role::Client,
+        Role::Chromium,
+        Role::Servers,
+        Role::Proxy,
+        Role::PepNear,
+        Role::PepFar,
+    ];
 
     /// Its name, as [`work`]'s caller gets it from the command line.
     pub const fn name(self) -> &'static str {
@@ -67,6 +87,9 @@ impl Role {
             Role::Client => "client",
             Role::Chromium => "chromium",
             Role::Servers => "servers",
+            Role::Proxy => "proxy",
+            Role::PepNear => "pep-near",
+            Role::PepFar => "pep-far",
         }
     }
 
@@ -92,6 +115,9 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
         Role::Client => as_client(client::load),
         Role::Chromium => as_client(chromium::load),
         Role::Servers => supervisor().and_then(server::serve),
+        Role::Proxy => supervisor().and_then(proxy::serve),
+        Role::PepNear => supervisor().and_then(pep::serve_near),
+        Role::PepFar => supervisor().and_then(pep::serve_far),
     };
     done.map_err(|error| error.to_string())
 }
@@ -111,12 +137,26 @@ fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError>
         .or_else(|error| Ok(told.send(&FromClient::Failed(error.to_string()))?))
 }
 
-/// The network of a scenario with all its clients, and what lies farther for some of its hosts.
+/// The network of a scenario with all its clients, its proxy, and what lies farther for some of its hosts.
 fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     let hosts = ready.page.hosts.iter().enumerate();
     let extra = hosts.filter_map(|(index, host)| Some((index, tour::extra_delay(scenario, host)?)));
     let shared = Topology::of(network).shared_by(scenario.clients.users());
-    let origins = extra.fold(shared, |topology, (index, link)| {
+    let servers = (0..ready.page.hosts.len()).map(tour::origin_address);
+    let reached = match tour::stretch(scenario) {
+        None => shared,
+        Some(link) => match scenario.route.kind {
+            RouteKind::Direct => shared.stretched(servers, tour::STRETCH, &link),
+            RouteKind::Proxy | RouteKind::CachingProxy => {
+                shared.proxied(servers, tour::STRETCH, &link)
+            }
+            RouteKind::Pep => {
+                let near = tour::near_link(scenario);
+                shared.split(servers, (tour::NEAR_LINK, &near), (tour::STRETCH, &link))
+            }
+        },
+    };
+    let origins = extra.fold(reached, |topology, (index, link)| {
         let [up, down] = tour::link_names(index);
         topology.farther(tour::origin_address(index), &up, link.clone(), &down, link)
     });

@@ -1,31 +1,28 @@
 //! The servers' node: every origin of the page, on the kernel's TCP in the servers' network namespace.
 
-use std::time::Duration;
-
 use browser::Arm;
 use chance::Source;
 use proxy::Meters;
-use tokio::sync::mpsc;
 use world::real;
 
-use super::NodeError;
 use super::channel::Channel;
-use super::messages::{AskServers, Begin, Listening, Order, ServerReport};
+use super::messages::{Begin, Listening, Order};
+use super::{NodeError, reporting};
 use crate::scenario::Beside;
 use crate::tour::{self, Detail, Library, Ready, beside};
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
+    emu::reserve_memory();
     let order: Order = supervisor.receive()?;
     let prepared = Library::default().ready(&order.scenario).and_then(|ready| {
-        let plan = ready.load_plan(&order.scenario)?;
-        Ok((ready, plan))
+        let arms = ready.arms(&order.scenario)?;
+        Ok((ready, arms))
     });
-    let (ready, plan) = super::tell_prepared(&mut supervisor, prepared)?;
+    let (ready, arms) = super::tell_prepared(&mut supervisor, prepared)?;
     let begin: Begin = supervisor.receive()?;
     let source = Source::new(order.seed, 0);
     let config = super::world_config(source, &begin, order.detail);
-    let arms = plan.arms().to_vec();
     real::run(config, work(order, &ready, &arms, source, supervisor))?
 }
 
@@ -53,30 +50,6 @@ async fn work(
         resolver.start()?;
     }
     supervisor.send(&Listening)?;
-    let (questions, mut asked) = mpsc::unbounded_channel();
-    let (answers, to_send) = std::sync::mpsc::channel();
-    std::thread::spawn(move || -> Result<(), NodeError> {
-        loop {
-            let AskServers = supervisor.receive()?;
-            if questions.send(()).is_err() {
-                return Ok(());
-            }
-            let Ok(report) = to_send.recv() else { return Ok(()) };
-            supervisor.send(&report)?;
-        }
-    });
-    while let Some(()) = asked.recv().await {
-        if answers.send(report(&meters)).is_err() {
-            break;
-        }
-    }
+    reporting::answer(supervisor, || reporting::report(&meters)).await;
     Ok(())
-}
-
-fn report(meters: &Meters) -> ServerReport {
-    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    ServerReport {
-        endpoints: super::endpoints(),
-        limited: meters.all().into_iter().map(|(client, held)| (client, nanos(held))).collect(),
-    }
 }

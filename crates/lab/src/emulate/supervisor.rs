@@ -23,8 +23,8 @@ use super::messages::{
 };
 use super::packets::SharedPassages;
 use super::{EmulationError, Role};
-use crate::scenario::{Program, Release, Tcp, Transport};
-use crate::tour::Library;
+use crate::scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};
+use crate::tour::{self, Course, Library};
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
 pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
@@ -45,10 +45,12 @@ fn emulate(
     order: &Order,
 ) -> Result<Emulated, EmulationError> {
     let topology = topology(order)?;
-    let testbed = testbed(&topology, &order.scenario.transport, order.wire)?;
-    let mut servers = Node::start(program, Role::Servers, testbed.namespace(Side::Server), order)?;
+    let testbed = testbed(&topology, &order.scenario, order.wire)?;
+    let mut servers = servers(program, &testbed, order)?;
     let mut clients = clients(program, &testbed, order)?;
-    servers.prepared()?;
+    for server in &mut servers {
+        server.prepared()?;
+    }
     for client in &mut clients {
         client.prepared()?;
         client.send(&Settle { files: files(supervisor, client.role)? })?;
@@ -57,8 +59,10 @@ fn emulate(
 
     let emulation = Emulation::start(topology, order, &testbed)?;
     let begin = Begin { began_ns: emulation.began_ns };
-    servers.send(&begin)?;
-    let Listening = servers.receive()?;
+    for server in &mut servers {
+        server.send(&begin)?;
+        let Listening = server.receive()?;
+    }
     for client in &mut clients {
         client.send(&begin)?;
     }
@@ -69,6 +73,21 @@ fn emulate(
         journey.endpoints.extend(ask(&mut servers)?.endpoints);
     }
     emulation.finish(journey)
+}
+
+/// Starts the servers' node, and those of whoever stands in front of them, the farthest from clients first.
+fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
+    let origins = (Role::Servers, testbed.namespace(Side::Server));
+    let between = match order.scenario.route.kind {
+        RouteKind::Direct => Vec::new(),
+        RouteKind::Proxy | RouteKind::CachingProxy => vec![(Role::Proxy, testbed.proxy())],
+        RouteKind::Pep => {
+            let [near, far] = testbed.halves();
+            vec![(Role::PepFar, far), (Role::PepNear, near)]
+        }
+    };
+    let all = std::iter::once(origins).chain(between);
+    all.map(|(role, namespace)| Node::start(program, role, namespace, order)).collect()
 }
 
 /// Starts a node for each of the scenario's clients, and for the company they have.
@@ -87,7 +106,7 @@ fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
 /// Attends to all clients at once until each is done; what they measured in the order of their numbers.
 fn attend_all(
     clients: &mut [Node],
-    servers: &mut Node,
+    servers: &mut [Node],
     emulation: &Emulation,
 ) -> Result<Emulated, EmulationError> {
     let servers = &Mutex::new(servers);
@@ -123,7 +142,7 @@ fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, E
 /// Answers a client's questions until it is done.
 fn attend(
     client: &mut Node,
-    servers: &Mutex<&mut Node>,
+    servers: &Mutex<&mut [Node]>,
     emulation: &Emulation,
 ) -> Result<Emulated, EmulationError> {
     loop {
@@ -157,9 +176,11 @@ fn attend(
 }
 
 /// What the servers know so far.
-fn ask(servers: &mut Node) -> Result<ServerReport, EmulationError> {
-    servers.send(&AskServers)?;
-    servers.receive()
+fn ask(servers: &mut [Node]) -> Result<ServerReport, EmulationError> {
+    servers.iter_mut().try_fold(ServerReport::default(), |all, server| {
+        server.send(&AskServers)?;
+        Ok(all.and(server.receive()?))
+    })
 }
 
 /// A process in the network namespace of one end.
@@ -291,13 +312,26 @@ fn kernel_release() -> String {
 /// The namespaces.
 fn testbed(
     topology: &Topology,
-    transport: &Transport,
+    scenario: &Scenario,
     wire: Option<Wire>,
 ) -> Result<Testbed, EmulationError> {
-    let settings = |tcp: &Tcp| kernel::Settings::for_config(tcp.config());
-    let sides = [settings(&transport.client)?, settings(&transport.server)?];
-    let (mtu, clients) = (topology.mtu(), topology.clients());
-    Ok(Testbed::build(Setup { mtu, clients, tcp: Some(sides), wire })?)
+    let settings = |tcp: &Tcp| kernel::Settings::for_config(&remembering(tcp, scenario));
+    let Transport { client, server } = &scenario.transport;
+    let tcp = Some([settings(client)?, settings(server)?]);
+    let has_pep = scenario.route.has_pep();
+    let halves_tcp = has_pep.then(|| kernel::Settings::for_config(&tour::leg_tcp(scenario)));
+    let halves_tcp = halves_tcp.transpose()?;
+    let (mtu, clients, between) = (topology.mtu(), topology.clients(), topology.intermediary());
+    Ok(Testbed::build(Setup { mtu, clients, between, tcp, halves_tcp, wire })?)
+}
+
+/// TCP with as much of a memory as the journey keeps: the kernel cannot be told to forget between visits, but to learn nothing.
+fn remembering(tcp: &Tcp, scenario: &Scenario) -> tcp::Config {
+    let mut config = tcp.config().clone();
+    if scenario.visits_each() > 1 && !Course::keeps_metrics(scenario) {
+        config.metrics = tcp::MetricsUse::Off;
+    }
+    config
 }
 
 /// The network between both ends.

@@ -1,11 +1,11 @@
 //! Who knows which pages, networks, devices and browsers exist: the crates that hold them, not this one.
 
-use crate::scenario::NetworkSpec;
+use crate::scenario::{NetworkSpec, PageRef};
 
 /// Looks names up while an experiment is read, so that a wrong one is refused with its place.
 pub trait Catalogue {
-    /// Checks that the page can be loaded. A page from a file has the digest of its contents.
-    fn page(&self, spec: &str) -> Result<Option<String>, Refusal>;
+    /// Checks that the page can be loaded, or every page of a list. What comes from files has the digest of their contents.
+    fn page(&self, spec: &str) -> Result<PageRef, Refusal>;
     /// Checks that the network is complete and known. One from a file has the digest of its contents.
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal>;
     /// Checks that the device profile is known. One from a file has the digest of its contents.

@@ -9,6 +9,7 @@ mod catalogue;
 mod error;
 mod grid;
 mod overrides;
+mod property;
 mod raw;
 mod resolve;
 
@@ -19,7 +20,7 @@ pub use resolve::{FORMAT, MOST_CELLS, resolve};
 // A suite of validations is read in the same manner (`crate::validate`).
 pub(crate) use axis::Scalar;
 pub(crate) use raw::{
-    RawClient, RawGrid, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Varied,
+    RawClient, RawGrid, RawJourney, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Varied,
 };
 pub(crate) use resolve::{cells, check_format, integer, missing, once, text, untyped, value};
 

@@ -29,8 +29,13 @@ pub struct RawExperiment {
     start_spacing: Varied,
     traffic: Varied,
     dns: Varied,
+    route: Varied,
+    proxy_rtt: Varied,
+    proxy_rate: Varied,
     #[serde(default)]
     page: RawPage,
+    #[serde(default)]
+    journey: RawJourney,
     #[serde(default)]
     network: RawNetwork,
     #[serde(default)]
@@ -54,7 +59,11 @@ pub struct RawGrid {
     pub start_spacing: Varied,
     pub traffic: Varied,
     pub dns: Varied,
+    pub route: Varied,
+    pub proxy_rtt: Varied,
+    pub proxy_rate: Varied,
     pub page: RawPage,
+    pub journey: RawJourney,
     pub network: RawNetwork,
     pub stack: RawStack,
     pub transport: RawTransport,
@@ -75,7 +84,11 @@ impl RawExperiment {
             start_spacing,
             traffic,
             dns,
+            route,
+            proxy_rtt,
+            proxy_rate,
             page,
+            journey,
             network,
             stack,
             transport,
@@ -92,7 +105,11 @@ impl RawExperiment {
             start_spacing,
             traffic,
             dns,
+            route,
+            proxy_rtt,
+            proxy_rate,
             page,
+            journey,
             network,
             stack,
             transport,
@@ -107,6 +124,16 @@ impl RawExperiment {
 #[serde(deny_unknown_fields)]
 pub struct RawPage {
     pub name: Varied,
+}
+
+/// `[journey]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawJourney {
+    pub times: Varied,
+    pub order: Varied,
+    pub pace: Varied,
+    pub keeps: Varied,
 }
 
 /// `[network]`: `base`, and any setting of a network.

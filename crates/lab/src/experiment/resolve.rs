@@ -10,14 +10,17 @@ use toml::de::{DeTable, DeValue};
 
 use super::axis::Scalar;
 use super::grid::Grid;
+use super::property::Property;
 use super::raw::{
-    RawClient, RawExperiment, RawGrid, RawNetwork, RawServer, RawStack, RawTransport, Varied,
+    RawClient, RawExperiment, RawGrid, RawJourney, RawNetwork, RawServer, RawStack, RawTransport,
+    Varied,
 };
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, KnobError, NetworkSpec, PageRef, PrioritiesRef,
-    Resolution, Scenario, Security, Serving, Spacing, Tcp, Transport, Unsent,
+    BackgroundTraffic, ChoiceError, Clients, Itinerary, Keeps, KnobError, NetworkSpec, Pace,
+    PageOrder, PageRef, PrioritiesRef, Resolution, Route, Scenario, Security, Serving, Spacing,
+    Stretch, Tcp, Transport, Unsent,
 };
 
 /// The experiment format that this version reads.
@@ -77,6 +80,7 @@ pub(crate) fn cells(
 ) -> Result<Vec<Scenario>, ExperimentError> {
     let mut grid = Grid::new(source);
     vary_page(&mut grid, source, &raw.page.name, catalogue)?;
+    vary_journey(&mut grid, &raw.journey)?;
     vary_network(&mut grid, source, &raw.network)?;
     vary_server(&mut grid, &raw.server)?;
     vary_client(&mut grid, &raw.client, catalogue)?;
@@ -86,6 +90,8 @@ pub(crate) fn cells(
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
+    vary_stretch(&mut grid, raw)?;
+    vary_route(&mut grid, raw)?;
     vary_transport(&mut grid, &raw.transport)?;
     vary_stack(&mut grid, &raw.stack)?;
     grid.vary("transport.quic", &raw.transport.quic, knobs("transport.quic"), |s, v| {
@@ -120,11 +126,14 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("server.keep_alive", &raw.server.keep_alive),
         ("server.hosting", &raw.server.hosting),
         ("stack.security", &raw.stack.security),
+        ("route", &raw.route),
         ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
         ("stack.h3_discovery", &raw.stack.h3_discovery),
         ("stack.udp", &raw.stack.udp),
         ("release", &raw.release),
+        ("journey.times", &raw.journey.times),
+        ("journey.keeps", &raw.journey.keeps),
         ("client.program", &raw.client.program),
         ("stack.tls", &raw.stack.tls),
         ("stack.protocol", &raw.stack.protocol),
@@ -151,12 +160,24 @@ fn vary_page(
     }
     let read = |scalar: &Scalar| {
         let spec = text("page.name")(scalar)?;
-        let digest = catalogue
+        catalogue
             .page(&spec)
-            .map_err(|refusal| Problem::Refused { key: "page.name".into(), refusal })?;
-        Ok(PageRef { spec, digest })
+            .map_err(|refusal| Problem::Refused { key: "page.name".into(), refusal })
     };
-    grid.vary("page.name", name, read, |s, v| s.page = v)
+    grid.vary("page.name", name, read, |s, v: PageRef| s.page = v)
+}
+
+/// The way through the page, or the pages of a list.
+fn vary_journey(grid: &mut Grid<'_>, raw: &RawJourney) -> Result<(), ExperimentError> {
+    let times = integer("journey.times", 1..=i64::from(Itinerary::MOST_TIMES));
+    grid.vary("journey.times", &raw.times, times, |s, v| s.journey.times = v as u32)?;
+    let order = knobs::<PageOrder>("journey.order");
+    grid.vary("journey.order", &raw.order, order, |s, v| s.journey.order = v)?;
+    grid.vary("journey.pace", &raw.pace, knobs::<Pace>("journey.pace"), |s, v| {
+        s.journey.pace = v;
+    })?;
+    let keeps = knobs::<Keeps>("journey.keeps");
+    grid.vary("journey.keeps", &raw.keeps, keeps, |s, v| s.journey.keeps = v)
 }
 
 fn vary_network(
@@ -177,15 +198,9 @@ fn vary_network(
             let problem = Problem::UnknownKey { key: key.to_owned(), known: known.collect() };
             return Err(ExperimentError::at(source, span, problem));
         }
-        // The property as a network of its own, so that equal values written differently are equal.
-        let read = |scalar: &Scalar| {
-            let mut property = NetworkSpec::default();
-            match property.set(key, &text(&full)(scalar)?) {
-                Ok(()) => Ok(property),
-                Err(error) => Err(Problem::Network { source: error }),
-            }
-        };
-        grid.vary(&full, &typed, read, |s, property| s.network.overlay(&property))?;
+        let read =
+            |scalar: &Scalar| Property::read(key, &text(&full)(scalar)?, raw.contains_key("down"));
+        grid.vary(&full, &typed, read, |s, property| property.apply(&mut s.network))?;
     }
     Ok(())
 }
@@ -343,6 +358,29 @@ fn vary_server(grid: &mut Grid<'_>, raw: &RawServer) -> Result<(), ExperimentErr
     })?;
     grid.vary("server.service_time", &raw.service_time, nanoseconds, |s, v| {
         s.server.service_time_ns = v;
+    })
+}
+
+/// What lies between the network's far end and the hosts: of every route the same, but for one that says it itself.
+fn vary_stretch(grid: &mut Grid<'_>, raw: &RawGrid) -> Result<(), ExperimentError> {
+    let rtt = |scalar: &Scalar| {
+        let key = "proxy_rtt";
+        Stretch::parse_rtt(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    let rate = |scalar: &Scalar| {
+        let key = "proxy_rate";
+        Stretch::parse_rate(&text(key)(scalar)?).map_err(|error| value(key, scalar, error))
+    };
+    grid.vary("proxy_rtt", &raw.proxy_rtt, rtt, |s, v| s.route.stretch.rtt_ns = Some(v))?;
+    grid.vary("proxy_rate", &raw.proxy_rate, rate, |s, v| {
+        s.route.stretch.rate_bit_per_s = Some(v);
+    })
+}
+
+fn vary_route(grid: &mut Grid<'_>, raw: &RawGrid) -> Result<(), ExperimentError> {
+    grid.vary("route", &raw.route, knobs::<Route>("route"), |s, v| {
+        let stretch = v.stretch.or(s.route.stretch);
+        s.route = Route { stretch, ..v };
     })
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::{Order, Plan};
-use crate::scenario::{NetworkSpec, Protocol, Tls, View, nearest};
+use crate::scenario::{NetworkSpec, PageRef, Protocol, Tls, View, nearest};
 
 /// Knows three names and nothing else.
 struct Names;
@@ -20,10 +20,11 @@ fn known(what: &str, name: &str, names: &[&str]) -> Result<(), Refusal> {
 }
 
 impl Catalogue for Names {
-    fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
+    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
+        let page = PageRef::named(spec);
         match spec.ends_with(".har") {
-            true => Ok(Some("digest".to_owned())),
-            false => known("page", spec, &["small", "large"]).map(|()| None),
+            true => Ok(PageRef { digest: Some("digest".to_owned()), ..page }),
+            false => known("page", spec, &["small", "large"]).map(|()| page),
         }
     }
 
@@ -261,4 +262,22 @@ fn a_network_from_a_file_is_told_apart_by_its_contents() {
     let digests: Vec<_> =
         plan.cells().iter().map(|cell| cell.network.base_digest.as_deref()).collect();
     assert_eq!(digests, [Some("digest of a.toml"), None]);
+}
+
+#[test]
+fn an_uplink_follows_the_axis_of_the_downlink() {
+    let plan = read(
+        "format = 1\n[page]\nname = \"small\"\n[network]\nrtt = \"150ms\"\nup = \"down/2\"\n\
+         down = [\"150kbit\", \"650kbit\"]\n",
+    )
+    .unwrap();
+    let rates = |cell: &crate::scenario::Scenario| {
+        (cell.network.down_bit_per_s.unwrap(), cell.network.up_bit_per_s.unwrap())
+    };
+    let rates: Vec<(u64, u64)> = plan.cells().iter().map(|cell| rates(cell)).collect();
+    assert_eq!(rates, [(150_000, 75_000), (650_000, 325_000)]);
+    let error = read(
+        "format = 1\n[page]\nname = \"small\"\n[network]\nbase = \"cable\"\nup = \"down/2\"\n",
+    );
+    assert_eq!(error.unwrap_err().line(), 6);
 }

@@ -27,16 +27,33 @@ impl Floors {
     /// The floors of a page load on `path`.
     pub fn of(load: &PageLoad<'_>, path: &Path<impl ServiceCurve>) -> Floors {
         let floor = |discovery, compute| floor(load, path, discovery, compute);
+        let graph = floor(Discovery::ByClient, Compute::AsGiven);
+        let oracle = floor(Discovery::Known, Compute::AsGiven);
+        if !load.has_work() {
+            return Floors {
+                graph,
+                graph_without_compute: graph,
+                oracle,
+                oracle_without_compute: oracle,
+            };
+        }
         Floors {
-            graph: floor(Discovery::ByClient, Compute::AsGiven),
+            graph,
             graph_without_compute: floor(Discovery::ByClient, Compute::None),
-            oracle: floor(Discovery::Known, Compute::AsGiven),
+            oracle,
             oracle_without_compute: floor(Discovery::Known, Compute::None),
         }
     }
 }
 
 impl Floors {
+    /// Those of a client for whom somebody nearer the hosts finds what the page consists of: as if everything were known at the beginning.
+    #[must_use]
+    pub fn found_for_client(self) -> Floors {
+        let Floors { oracle, oracle_without_compute, .. } = self;
+        Floors { graph: oracle, graph_without_compute: oracle_without_compute, ..self }
+    }
+
     /// The same where nothing leaves the client for so long from the beginning on. What is served before answers nobody, so the path's curve
     /// must begin when the wait is over.
     #[must_use]
@@ -180,6 +197,9 @@ impl<C: ServiceCurve> Bound<'_, C> {
     fn request_delay(&self, index: usize) -> Duration {
         if self.load.is_cached(index) {
             return Duration::ZERO;
+        }
+        if self.load.is_at_proxy(index) {
+            return self.path.up_delay;
         }
         self.path.request_delay(self.load.page, &self.load.page.objects[index])
     }

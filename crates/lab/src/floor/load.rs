@@ -18,6 +18,8 @@ pub struct PageLoad<'a> {
     pub object_work: &'a [Duration],
     /// The objects that the browser's cache answered, without asking anybody.
     pub from_cache: &'a BTreeSet<ObjectId>,
+    /// The objects that a proxy may answer by itself.
+    pub at_proxy: &'a BTreeSet<ObjectId>,
 }
 
 /// Who finds out what the page consists of.
@@ -46,6 +48,18 @@ impl PageLoad<'_> {
 
     pub(super) fn is_cached(&self, index: usize) -> bool {
         self.from_cache.contains(&ObjectId(index as u32))
+    }
+
+    pub(super) fn is_at_proxy(&self, index: usize) -> bool {
+        self.at_proxy.contains(&ObjectId(index as u32))
+    }
+
+    /// Whether the client works at all.
+    pub(super) fn has_work(&self) -> bool {
+        let edges = self.page.objects.iter().flat_map(|object| &object.waits_for);
+        let mut spans =
+            edges.map(|edge| edge.compute.value).chain(self.object_work.iter().copied());
+        spans.any(|span| span > Duration::ZERO)
     }
 
     /// The work between an arrival and the request that it leads to.

@@ -28,6 +28,8 @@ pub struct Path<C> {
     pub header_bytes: u32,
     /// How far the hosts are from each other.
     pub origins: Origins,
+    /// The round trip between the bottleneck's far end and the hosts, beside what their own distance adds: what a proxy answers does not take it.
+    pub beyond: Duration,
 }
 
 /// How far the hosts of a page are.
@@ -51,6 +53,7 @@ impl Path<ConstantRate> {
             mtu_bytes: network.down_mtu(),
             header_bytes: TCP_IP_HEADER_BYTES,
             origins,
+            beyond: Duration::ZERO,
         }
     }
 }
@@ -58,14 +61,27 @@ impl Path<ConstantRate> {
 impl Path<Bottlenecks> {
     /// The path over a `network` with recorded rates, for a visit that starts at `start` of its links' life.
     pub fn recorded(network: &Network, origins: Origins, start: Time) -> Path<Bottlenecks> {
-        let Path { up_delay, down_delay, mtu_bytes, header_bytes, origins, .. } =
+        let Path { up_delay, down_delay, mtu_bytes, header_bytes, origins, beyond, .. } =
             Path::over(network, origins);
         let curve = Bottlenecks::down(network, start);
-        Path { up_delay, down_delay, curve, mtu_bytes, header_bytes, origins }
+        Path { up_delay, down_delay, curve, mtu_bytes, header_bytes, origins, beyond }
     }
 }
 
 impl<C: ServiceCurve> Path<C> {
+    /// The same with so long a round trip beyond it.
+    #[must_use]
+    pub fn with_beyond(self, beyond: Duration) -> Path<C> {
+        Path { beyond, ..self }
+    }
+
+    /// The same with so long a round trip in front of it, half of it each way.
+    #[must_use]
+    pub fn behind(self, nearer: Duration) -> Path<C> {
+        let (up_delay, down_delay) = (self.up_delay + nearer / 2, self.down_delay + nearer / 2);
+        Path { up_delay, down_delay, ..self }
+    }
+
     /// What `body_bytes` are on the wire if every packet is full. The last packet's fraction costs
     /// that fraction of a header: never more than in truth.
     pub(super) fn work(&self, body_bytes: u64) -> Work {
@@ -80,6 +96,6 @@ impl<C: ServiceCurve> Path<C> {
             Origins::Equal => Duration::ZERO,
             Origins::Recorded => page.host_of(object).extra_rtt.value,
         };
-        self.up_delay + extra_rtt + object.think.value
+        self.up_delay + self.beyond + extra_rtt + object.think.value
     }
 }

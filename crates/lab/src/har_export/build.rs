@@ -59,7 +59,7 @@ fn page_id(record: &VisitRecord) -> String {
 fn har_page(visit: &HarVisit<'_>) -> HarPage {
     let record = visit.record;
     let named = visit.page.map(|p| p.name.clone());
-    let asked = visit.scenario.map(|s| s.page.spec.clone());
+    let asked = record.page.clone().or(visit.scenario.map(|s| s.page.spec.clone()));
     HarPage {
         started_date_time: date(record.started_at_ns),
         id: page_id(record),

@@ -1,7 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
 use super::energy::Radios;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, View};
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
 
@@ -12,6 +12,8 @@ pub struct Cell {
     pub scenario: Scenario,
     /// `cold` or `warm`.
     pub view: String,
+    /// Which page of the journey's list; `None` where it has but one.
+    pub page: Option<String>,
     /// Its place among the arms of the comparison.
     pub arm: usize,
     /// Its place among the conditions.
@@ -24,13 +26,15 @@ pub struct Cell {
     pub journeys_failed: u64,
 }
 
-/// Which load of a cell a visit is: loads of the same repetition and client are paired across arms.
+/// Which load of a cell a visit is: loads of the same repetition, client and turn are paired across arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Load {
     /// The repetition.
     pub repetition: u32,
     /// The client's number.
     pub client: u32,
+    /// Which of his visits to the page it is, in a journey that comes back to it.
+    pub turn: u32,
 }
 
 /// What a cell's visits come to. Times are milliseconds.
@@ -53,11 +57,22 @@ pub struct Described {
 }
 
 impl Cell {
-    /// An empty cell.
-    pub fn new(journey: &JourneyRow, view: &str) -> Cell {
+    /// The cell of a visit, without it.
+    pub fn new(journey: &JourneyRow, visit: &VisitRow) -> Cell {
+        let (view, page) = (visit.view.clone(), visit.page.clone());
+        Cell { view, page, ..Cell::without_visits(journey) }
+    }
+
+    /// The first cell of a journey that left no visit.
+    pub fn without_visits(journey: &JourneyRow) -> Cell {
+        let view = match journey.scenario.client.view {
+            View::Both => View::Cold,
+            one => one,
+        };
         Cell {
+            view: view.name().to_owned(),
+            page: journey.scenario.page.pages.first().cloned(),
             scenario: journey.scenario.clone(),
-            view: view.to_owned(),
             arm: 0,
             condition: 0,
             visits: Vec::new(),

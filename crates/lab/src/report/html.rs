@@ -6,6 +6,7 @@ use super::escape::{html, script_json};
 use super::frame::{Frame, frame};
 use super::mechanism;
 use super::number::grouped;
+use super::pages;
 use super::summary::Summary;
 use super::tables;
 use super::verdicts::{self, Answer};
@@ -26,6 +27,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         what_was_run(summary),
         emulation(summary),
         figures(summary),
+        pages::section(summary),
         energy::section(summary),
         curves(summary),
         boxes(),

@@ -1,6 +1,6 @@
 //! A scenario as named properties: what is fixed, what varies, and what is being compared.
 
-use crate::scenario::{Push, Scenario, Scheduler, Tls};
+use crate::scenario::{Push, Scenario, Scheduler, Tls, View};
 
 use super::number::plain;
 
@@ -20,7 +20,7 @@ pub struct Key {
     pub name: &'static str,
     /// What it is to the question.
     pub role: Role,
-    /// Its value, for people, unit included.
+    /// Its value, for people, unit included; empty if the property does not concern the scenario.
     pub text: String,
     /// Its value as a number with its unit, if it can span an axis.
     pub number: Option<f64>,
@@ -30,9 +30,10 @@ pub struct Key {
     pub label: String,
 }
 
-/// All properties of a visit's scenario, in the order in which a reader asks for them.
-pub fn of(scenario: &Scenario, view: &str) -> Vec<Key> {
+/// All properties of a visit's scenario, in the order in which a reader asks for them; `page` is that of its list.
+pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Key> {
     let mut keys = Keys(Vec::with_capacity(24));
+    keys.page(scenario, page);
     keys.conditions(scenario, view);
     keys.arms(scenario);
     keys.0
@@ -41,12 +42,42 @@ pub fn of(scenario: &Scenario, view: &str) -> Vec<Key> {
 struct Keys(Vec<Key>);
 
 impl Keys {
+    /// What was visited, and how it was come to.
+    fn page(&mut self, scenario: &Scenario, page: Option<&str>) {
+        let role = Role::Condition;
+        let spec = scenario.page.spec.as_str();
+        let visited = page.unwrap_or(spec);
+        self.name(super::pages::PAGE, role, visited, visited.to_owned());
+        let list = if page.is_some() { spec } else { "" };
+        self.name("list of pages", role, list, list.to_owned());
+        let journey = &scenario.journey;
+        self.0.push(Key {
+            name: "times through",
+            role,
+            text: journey.times.to_string(),
+            number: Some(f64::from(journey.times)),
+            unit: "",
+            label: format!("{} times", journey.times),
+        });
+        let is_one = scenario.visits_each() == 1 || scenario.client.view != View::Cold;
+        let mut tell = |name, text: String, label: String| match is_one {
+            // They say nothing of a single visit.
+            true => self.name(name, role, "", String::new()),
+            false => self.name(name, role, &text, label),
+        };
+        let order = journey.order.to_string();
+        tell("order of pages", order.clone(), format!("{order} pages"));
+        let pace = journey.pace.to_string();
+        tell("pace", pace.clone(), format!("pace {pace}"));
+        let keeps = journey.keeps.to_string();
+        tell("kept between visits", keeps.clone(), format!("keeping {keeps}"));
+    }
+
     fn conditions(&mut self, scenario: &Scenario, view: &str) {
-        let Scenario { page, network, client, clients, server, .. } = scenario;
+        let Scenario { network, client, clients, server, .. } = scenario;
         let Scenario { nuisance, world, release, traffic, resolution, keep_alive, hosting, .. } =
             scenario;
         let role = Role::Condition;
-        self.name("page", role, &page.spec, page.spec.clone());
         let base = network.base.as_deref().unwrap_or("custom");
         self.name("network", role, base, base.to_owned());
         self.quantity("RTT", network.rtt_ns.map(|ns| ns as f64 / 1e6), "ms");
@@ -98,11 +129,20 @@ impl Keys {
         self.name("background traffic", role, &traffic, format!("traffic {traffic}"));
         let dns = resolution.to_string();
         self.name("DNS", role, &dns, format!("DNS {dns}"));
+        let heads = scenario.request_heads;
+        self.name("request heads", role, heads.name(), format!("request heads {heads}"));
+        let stretch = scenario.route.stretch;
+        let beyond = stretch.rtt_ns.unwrap_or(0) as f64 / 1e6;
+        self.beyond("RTT beyond the proxy's place", Some(beyond), "0 ms", "ms");
+        let beyond = stretch.rate_bit_per_s.map(|rate| rate as f64 / 1e6);
+        self.beyond("rate beyond the proxy's place", beyond, "unlimited", "Mbit/s");
     }
 
     fn arms(&mut self, scenario: &Scenario) {
-        let Scenario { stack, transport, quic, multiplexing, security, .. } = scenario;
+        let Scenario { stack, transport, quic, discovery, multiplexing, security, .. } = scenario;
         let role = Role::Arm;
+        let route = scenario.route.without_stretch().to_string();
+        self.name("route", role, &route, route.clone());
         self.name("protocol", role, stack.protocol.name(), stack.protocol.to_string());
         let tls = match stack.tls {
             Tls::None => "no TLS",
@@ -113,7 +153,7 @@ impl Keys {
         self.name("security", role, tls, tls.to_owned());
         let knobs =
             if security.is_usual() { "as its version".to_owned() } else { security.to_string() };
-        self.name("TLS settings", role, &knobs, format!("TLS {knobs}"));
+        self.arms_own(stack.tls != Tls::None, "TLS settings", &knobs, format!("TLS {knobs}"));
         let policy = |limit: Option<u32>| limit.map_or("policy".to_owned(), |n| n.to_string());
         let per_host = policy(stack.connections_per_host);
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
@@ -129,25 +169,31 @@ impl Keys {
         };
         self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
         let knobs = if quic.is_usual() { "as its arm".to_owned() } else { quic.to_string() };
-        self.name("QUIC", role, &knobs, format!("QUIC {knobs}"));
+        let is_quic = stack.protocol.is_quic();
+        self.arms_own(is_quic, "QUIC", &knobs, format!("QUIC {knobs}"));
+        let found = discovery.h3.name();
+        self.arms_own(is_quic, "HTTP/3 found", found, format!("HTTP/3 found by {found}"));
+        let udp = discovery.udp.name();
+        self.arms_own(is_quic, "UDP", udp, format!("UDP {udp}"));
         let knobs = match multiplexing.is_usual() {
             true => "as Chrome".to_owned(),
             false => multiplexing.to_string(),
         };
-        self.name("multiplexing", role, &knobs, format!("multiplexing {knobs}"));
+        let label = format!("multiplexing {knobs}");
+        self.arms_own(stack.protocol.is_multiplexed(), "multiplexing", &knobs, label);
         self.order(scenario);
     }
 
     /// In which order responses come.
     fn order(&mut self, scenario: &Scenario) {
-        let Scenario { serving, priorities, .. } = scenario;
+        let Scenario { serving, priorities, stack, .. } = scenario;
         let role = Role::Arm;
         let mapping = priorities.as_ref().map_or("the page's own", |it| it.name.as_str());
         self.name("priorities", role, mapping, format!("priorities {mapping}"));
         let scheduler = serving.scheduler.map_or("protocol's", Scheduler::name);
         self.name("scheduler", role, scheduler, scheduler.to_owned());
         let push = serving.push.map_or("nothing", Push::name);
-        self.name("pushed", role, push, format!("push {push}"));
+        self.arms_own(stack.protocol.pushes(), "pushed", push, format!("push {push}"));
         let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
         self.name("DATA frames", role, &frame, format!("frames {frame}"));
         let unsent = serving.unsent.map_or("usual".to_owned(), |limit| limit.to_string());
@@ -157,6 +203,27 @@ impl Keys {
     /// A property whose value is a name.
     fn name(&mut self, name: &'static str, role: Role, text: &str, label: String) {
         self.0.push(Key { name, role, text: text.to_owned(), number: None, unit: "", label });
+    }
+
+    /// A property of some arms: where it does not `concern` one it has no value and tells nothing apart.
+    fn arms_own(&mut self, concerns: bool, name: &'static str, text: &str, label: String) {
+        match concerns {
+            true => self.name(name, Role::Arm, text, label),
+            false => self.name(name, Role::Arm, "", String::new()),
+        }
+    }
+
+    /// A condition of the stretch between the proxy's place and the hosts.
+    fn beyond(
+        &mut self,
+        name: &'static str,
+        number: Option<f64>,
+        without: &str,
+        unit: &'static str,
+    ) {
+        let text = number.map_or(without.to_owned(), |n| format!("{} {unit}", plain(n)));
+        let label = format!("{text} beyond");
+        self.0.push(Key { name, role: Role::Condition, text, number, unit, label });
     }
 
     /// A condition whose value is a number; `None` is what the network profile says.
@@ -169,3 +236,31 @@ impl Keys {
 
 /// What is not said is as the network's profile says.
 const PROFILE: &str = "as the profile";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{NetworkSpec, Protocol};
+
+    /// The value of a property for a protocol with everything turned that it has.
+    fn text(protocol: Protocol, name: &str) -> String {
+        let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+        scenario.stack.protocol = protocol;
+        scenario.quic = "iw=20".parse().unwrap();
+        scenario.serving.push = Some(Push::Css);
+        let keys = of(&scenario, "cold", None);
+        keys.into_iter().find(|key| key.name == name).expect("there is such a property").text
+    }
+
+    #[test]
+    fn what_does_not_concern_an_arm_has_no_value() {
+        let all = |name| {
+            let arms = [Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Matched];
+            arms.map(|protocol| text(protocol, name))
+        };
+        assert_eq!(all("QUIC"), ["", "", "", "iw=20"]);
+        assert_eq!(all("pushed"), ["", "css", "css", ""]);
+        assert_eq!(all("multiplexing"), ["", "as Chrome", "as Chrome", ""]);
+        assert_eq!(all("HTTP/3 found"), ["", "", "", "straight"]);
+    }
+}

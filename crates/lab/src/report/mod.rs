@@ -17,6 +17,7 @@ mod html;
 mod keys;
 mod mechanism;
 pub(crate) mod number;
+mod pages;
 mod punctuality;
 mod summary;
 mod tables;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::scenario::World;
-use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey};
+use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 
 use super::ReportError;
 use super::cells::{Cell, Load};
 use super::keys::{self, Key, Role};
+use super::pages;
 use super::punctuality::Punctuality;
 
 /// A run in the terms of its question.
@@ -133,7 +134,8 @@ fn gather_cells(
 ) -> Result<Vec<Cell>, ReportError> {
     let by_position: BTreeMap<u64, &JourneyRow> =
         journeys.iter().map(|journey| (journey.position, journey)).collect();
-    let mut cells: BTreeMap<(u32, u32), Cell> = BTreeMap::new();
+    let mut cells: BTreeMap<(u32, usize, String), Cell> = BTreeMap::new();
+    let mut turns = Turns::default();
     for visit in store.visits(run)? {
         tally.failure(visit.failure.as_deref());
         let Some(journey) = by_position.get(&visit.key.journey) else { continue };
@@ -143,22 +145,42 @@ fn gather_cells(
             tally.punctuality.take(&emulation);
         }
         let radio = store.radio(visit.key)?;
-        let scenario = &journey.scenario;
-        let (client, of_client) = scenario.clients.who(scenario.client.view, visit.key.visit);
+        let (client, _) = journey.scenario.who(visit.key.visit);
+        let listed = &journey.scenario.page.pages;
+        let place = listed.iter().position(|page| Some(page) == visit.page.as_ref());
         let cell = cells
-            .entry((journey.cell, of_client))
-            .or_insert_with(|| Cell::new(journey, &visit.view));
+            .entry((journey.cell, place.unwrap_or(0), visit.view.clone()))
+            .or_insert_with(|| Cell::new(journey, &visit));
         radio.into_iter().for_each(|radio| cell.radios.take(radio));
-        cell.visits.push((Load { repetition: journey.repetition, client }, visit));
+        let turn = turns.next(&visit, client);
+        cell.visits.push((Load { repetition: journey.repetition, client, turn }, visit));
     }
     for journey in journeys.iter().filter(|j| j.failure.is_some()) {
-        let view = journey.scenario.client.view.name();
-        cells
-            .entry((journey.cell, 0))
-            .or_insert_with(|| Cell::new(journey, view))
-            .journeys_failed += 1;
+        // It is counted once, with the first of the cells that its visits would be in.
+        let known = cells.iter_mut().find(|((cell, ..), _)| *cell == journey.cell);
+        match known {
+            Some((_, cell)) => cell.journeys_failed += 1,
+            None => {
+                let cell = Cell { journeys_failed: 1, ..Cell::without_visits(journey) };
+                cells.insert((journey.cell, 0, cell.view.clone()), cell);
+            }
+        }
     }
     Ok(cells.into_values().collect())
+}
+
+/// How often each client of a journey has visited each page with the same cache.
+#[derive(Default)]
+struct Turns(BTreeMap<(u64, u32, Option<String>, String), u32>);
+
+impl Turns {
+    /// Which visit it is of its client to its page.
+    fn next(&mut self, visit: &VisitRow, client: u32) -> u32 {
+        let key = (visit.key.journey, client, visit.page.clone(), visit.view.clone());
+        let turn = self.0.entry(key).or_default();
+        *turn += 1;
+        *turn - 1
+    }
 }
 
 /// Which properties vary over the cells, and which of them make arms.
@@ -175,7 +197,8 @@ struct Grid {
 
 impl Grid {
     fn of(cells: &[Cell]) -> Grid {
-        let rows: Vec<Vec<Key>> = cells.iter().map(|c| keys::of(&c.scenario, &c.view)).collect();
+        let rows: Vec<Vec<Key>> =
+            cells.iter().map(|c| keys::of(&c.scenario, &c.view, c.page.as_deref())).collect();
         let columns = rows[0].len();
         let values: Vec<Vec<String>> = (0..columns).map(|c| distinct(&rows, c)).collect();
         let varies = |column: &usize| values[*column].len() > 1;
@@ -185,7 +208,8 @@ impl Grid {
         // Where no stack or transport is compared, something else is: the first property that is a
         // name (a device, a browser), pages aside.
         if arm_columns.is_empty() {
-            let is_name = |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != "page";
+            let is_name =
+                |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != pages::PAGE;
             let stand_in = condition_columns.iter().position(is_name);
             arm_columns.extend(stand_in.map(|at| condition_columns.remove(at)));
         }
@@ -234,18 +258,19 @@ impl Grid {
     }
 }
 
-/// The distinct values of a column, in order of appearance.
+/// The distinct values of a column, in order of appearance, of those that it concerns.
 fn distinct(rows: &[Vec<Key>], column: usize) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
-    for row in rows {
-        place(&mut values, row[column].text.clone());
+    for text in rows.iter().map(|row| &row[column].text).filter(|text| !text.is_empty()) {
+        place(&mut values, text.clone());
     }
     values
 }
 
 /// The values of some columns as one label.
 fn label(row: &[Key], columns: &[usize]) -> String {
-    columns.iter().map(|c| row[*c].label.as_str()).collect::<Vec<_>>().join(", ")
+    let labels = columns.iter().map(|c| row[*c].label.as_str());
+    labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Where `item` stands in `list`, at its end if it is new.

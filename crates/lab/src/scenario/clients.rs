@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::parse;
 
-use super::View;
 use super::choice::choice;
 
 choice! {
@@ -73,25 +72,6 @@ impl Clients {
     pub fn users(&self) -> u32 {
         self.count + u32::from(self.beside != Beside::Nobody)
     }
-
-    /// The client that made the visit with this index, and which of his visits it was: visits of a journey are numbered client by client.
-    pub fn who(&self, view: View, visit: u32) -> (u32, u32) {
-        let each = visits_each(view);
-        (visit / each, visit % each)
-    }
-
-    /// The index of a client's first visit.
-    pub fn first_visit(&self, view: View, client: u32) -> u32 {
-        client * visits_each(view)
-    }
-}
-
-/// How many visits a client makes.
-fn visits_each(view: View) -> u32 {
-    match view {
-        View::Cold | View::Warm => 1,
-        View::Both => 2,
-    }
 }
 
 impl Default for Clients {
@@ -147,13 +127,5 @@ mod tests {
             let message = Spacing::parse(text).unwrap_err().to_string();
             assert!(message.contains("drawn 500ms"), "{message}");
         }
-    }
-
-    #[test]
-    fn visits_are_numbered_client_by_client() {
-        let clients = Clients { count: 3, ..Clients::default() };
-        let who = |view| (0..4).map(move |visit| clients.who(view, visit));
-        assert_eq!(who(View::Warm).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
-        assert_eq!(who(View::Both).collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 0), (1, 1)]);
     }
 }

@@ -1,6 +1,9 @@
 //! What no world can run: combinations of a scenario that contradict each other, each with what to do instead.
 
-use super::{Origins, Program, Protocol, Release, Scenario, Scheduler, Serving, Tls, World};
+use super::{
+    H3Discovery, Origins, Program, Protocol, Release, Scenario, Scheduler, Serving, Tls, View,
+    World,
+};
 
 /// A combination that cannot be, and why.
 type Rule = (bool, &'static str);
@@ -17,6 +20,8 @@ impl Scenario {
             .or_else(|| self.multiplexing.contradiction(protocol))
             .or_else(|| self.of_chromium())
             .or_else(|| self.of_order())
+            .or_else(|| self.of_journey())
+            .or_else(|| self.route.contradiction(self))
             .or_else(|| self.security.contradiction(protocol, self.stack.tls, program))
             .or_else(|| self.of_world())
     }
@@ -37,6 +42,10 @@ impl Scenario {
             (
                 !is_quic && !self.discovery.is_usual(),
                 "there is no HTTP/3 to be found or blocked where TCP carries the page: use h3-discovery and udp with h3-deployed or h3-matched",
+            ),
+            (
+                self.discovery.h3 == H3Discovery::HttpsRecord && self.resolution.is_by_hosts(),
+                "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery straight or alt-svc",
             ),
             (
                 !protocol.keeps_alive() && !self.keep_alive.is_usual(),
@@ -70,6 +79,10 @@ impl Scenario {
             (
                 !self.discovery.is_usual(),
                 "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery straight and UDP open",
+            ),
+            (
+                self.quic.migrate_at_ns.is_some(),
+                "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)",
             ),
             (
                 !self.request_heads.is_usual(),
@@ -114,7 +127,7 @@ impl Scenario {
             _ if unsent.is_some() && protocol.is_quic() => Some(
                 "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
             ),
-            _ if push.is_some() && !(is_spdy || protocol == Protocol::H2) => Some(
+            _ if push.is_some() && !protocol.pushes() => Some(
                 "servers push over h2 and spdy alone: HTTP/1 has no push, HTTP/3 is spoken here without, and recorded hosts speak several protocols",
             ),
             _ if push.is_some() && program == Program::Chromium => {
@@ -125,6 +138,33 @@ impl Scenario {
             ),
             _ => None,
         }
+    }
+
+    /// What a journey of several visits cannot be.
+    fn of_journey(&self) -> Option<&'static str> {
+        let chromium = self.client.program == Program::Chromium;
+        if chromium && !(self.page.pages.is_empty() && self.journey.is_usual()) {
+            return Some(
+                "a real Chromium visits one page, and decides by itself what it keeps: journeys of several visits are for farlink's own loader (client `loader`)",
+            );
+        }
+        if self.page.pages.is_empty() && self.journey.times == 1 {
+            return None;
+        }
+        first([
+            (
+                self.client.view != View::Cold,
+                "a view is of one page visited once: leave it cold in a journey of several visits, and have the journey keep the `cache`",
+            ),
+            (
+                self.security.is_acquainted() && !self.journey.keeps.sessions,
+                "the client is to have TLS sessions of every host (resume), and the journey forgets them: have it keep `sessions`, or leave resume out",
+            ),
+            (
+                self.serving.push.is_some() && !self.page.pages.is_empty(),
+                "what is pushed goes with one page's document: leave push out of a journey through a list",
+            ),
+        ])
     }
 
     /// What its world, or a real Chromium in it, cannot do.

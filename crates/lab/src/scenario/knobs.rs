@@ -59,6 +59,9 @@ pub enum KnobError {
     /// It can be wanted, and cannot be had.
     #[error("{0}")]
     Refused(&'static str),
+    /// What stands in front of the knobs is not what can stand there.
+    #[error("{0}")]
+    Head(String),
 }
 
 /// Reads `knob=value` items, separated by commas.

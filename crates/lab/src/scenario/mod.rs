@@ -11,6 +11,7 @@ mod contradiction;
 mod discovery;
 mod heads;
 mod hosting;
+mod itinerary;
 mod keep_alive;
 mod knobs;
 mod multiplexing;
@@ -18,6 +19,7 @@ mod network;
 mod priorities;
 mod quic;
 mod resolution;
+mod route;
 mod security;
 mod serving;
 mod stack;
@@ -32,6 +34,7 @@ pub use clients::{Beside, Clients, Spacing, SpacingError};
 pub use discovery::{Discovery, H3Discovery, Udp};
 pub use heads::RequestHeads;
 pub use hosting::Hosting;
+pub use itinerary::{Itinerary, Keeps, Pace, PageOrder};
 pub use keep_alive::KeepAlive;
 pub use knobs::KnobError;
 pub use multiplexing::Multiplexing;
@@ -39,6 +42,10 @@ pub use network::{NetworkError, NetworkSpec, Queue};
 pub use priorities::PrioritiesRef;
 pub use quic::{Quic, QuicCongestion};
 pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
+pub use route::{
+    CacheState, PepSettings, Prefetch, ProxyPreset, ProxySettings, Route, RouteKind, Sight,
+    Stretch, Via,
+};
 pub use security::{CertificateKey, RecordSize, Resume, Security};
 pub use serving::{Push, Scheduler, Serving, Unsent};
 pub use stack::{Protocol, Stack, Tls};

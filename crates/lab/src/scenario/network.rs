@@ -219,7 +219,7 @@ pub(super) fn duration_text(ns: u64) -> String {
 }
 
 /// A rate in the largest unit that leaves it whole.
-fn rate_text(rate: u64) -> String {
+pub(super) fn rate_text(rate: u64) -> String {
     if rate == BitsPerSec::UNLIMITED.0 {
         return "unlimited".to_owned();
     }

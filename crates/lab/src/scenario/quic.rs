@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::knobs::{self, KnobError, KnobProblem, Knobs};
+use units::parse;
 
-/// QUIC's knobs: `cc=newreno,iw=32,0rtt=off`. What is not turned is as the arm has it.
+use super::knobs::{self, KnobError, KnobProblem, Knobs};
+use super::network::duration_text;
+
+/// QUIC's knobs: `cc=newreno,iw=32,0rtt=off,migrate-at=2s`. What is not turned is as the arm has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quic {
     /// Congestion control at both ends: the arm's own kind of it.
@@ -16,6 +20,8 @@ pub struct Quic {
     pub initial_window_packets: Option<u32>,
     /// Whether a resumed connection sends requests with its first flight (RFC 9001 section 4.6).
     pub early_data: Option<bool>,
+    /// When the client's port changes under its connections, in nanoseconds since the world's beginning, which is the first visit's.
+    pub migrate_at_ns: Option<u64>,
 }
 
 /// Congestion controls that QUIC can be told to use.
@@ -39,19 +45,30 @@ impl QuicCongestion {
 }
 
 const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic or cc=newreno";
-const NO_MIGRATION: &str = "a connection cannot migrate here: a simulated or emulated client has one address all its life; leave `migration` out";
+const WHEN: &str = "say when the client's address changes: migrate-at=2s";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
+
+/// No page takes longer.
+const LATEST_MOVE: Duration = Duration::from_secs(3_600);
 
 impl Quic {
     /// Whether no knob is turned.
     pub fn is_usual(&self) -> bool {
         *self == Quic::default()
     }
+
+    /// What a reader of results must know.
+    pub fn note(&self) -> Option<String> {
+        let at = Duration::from_nanos(self.migrate_at_ns?);
+        Some(format!(
+            "the client's port changes after {at:?}, as behind a NAT that forgets it: servers follow, validate the path and keep their windows"
+        ))
+    }
 }
 
 impl Knobs for Quic {
     const ONE: &'static str = "QUIC knob";
-    const ALL: &'static str = "cc, iw and 0rtt";
+    const ALL: &'static str = "cc, iw, 0rtt and migrate-at";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         match (knob, value) {
@@ -66,7 +83,12 @@ impl Knobs for Quic {
                 self.initial_window_packets = Some(packets);
             }
             ("0rtt", _) => self.early_data = Some(knobs::on_or_off(value)?),
-            ("migration", _) => return Err(KnobProblem::Refused(NO_MIGRATION)),
+            ("migrate-at", _) => {
+                let at = parse::duration(value).ok().filter(|at| *at <= LATEST_MOVE);
+                let at = at.ok_or(KnobProblem::Expected("a time of 0s to 1h"))?;
+                self.migrate_at_ns = Some(at.as_nanos() as u64);
+            }
+            ("migration", _) => return Err(KnobProblem::Refused(WHEN)),
             ("pacing", _) => return Err(KnobProblem::Refused(ALWAYS_PACED)),
             _ => return Err(KnobProblem::Unknown),
         }
@@ -87,7 +109,8 @@ impl fmt::Display for Quic {
         let congestion = self.congestion.map(|cc| format!("cc={}", cc.name()));
         let window = self.initial_window_packets.map(|packets| format!("iw={packets}"));
         let early = self.early_data.map(|on| format!("0rtt={}", knobs::switch(on)));
-        f.write_str(&knobs::list([congestion, window, early]))
+        let moved = self.migrate_at_ns.map(|ns| format!("migrate-at={}", duration_text(ns)));
+        f.write_str(&knobs::list([congestion, window, early, moved]))
     }
 }
 
@@ -113,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_is_turned_is_written_back() {
-        for text in ["", "cc=newreno", "cc=cubic,iw=32,0rtt=off"] {
+        for text in ["", "cc=newreno", "cc=cubic,iw=32,0rtt=off", "migrate-at=1500ms"] {
             assert_eq!(text.parse::<Quic>().unwrap().to_string(), text);
         }
         assert_eq!(" 0rtt=on, iw=2".parse::<Quic>().unwrap().to_string(), "iw=2,0rtt=on");
@@ -122,7 +145,8 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_refused_by_name() {
         assert!(refusal("cc=bbr").contains("BBR"));
-        assert!(refusal("migration=on").contains("one address"));
+        assert!(refusal("migration=on").contains("migrate-at=2s"));
+        assert!(refusal("migrate-at=soon").ends_with("it takes a time of 0s to 1h"));
         assert!(refusal("pacing=off").contains("quinn always paces"));
         assert_eq!(
             refusal("cc=vegas"),
@@ -132,7 +156,10 @@ mod tests {
             refusal("iw=1"),
             "the QUIC knob `iw` cannot be `1`: it takes packets, 2 to 1000"
         );
-        assert_eq!(refusal("rto=1s"), "no QUIC knob is called `rto`; there are cc, iw and 0rtt");
+        assert_eq!(
+            refusal("rto=1s"),
+            "no QUIC knob is called `rto`; there are cc, iw, 0rtt and migrate-at"
+        );
         assert_eq!(refusal("iw=3,iw=4"), "the QUIC knob `iw` is set twice; keep one");
     }
 }

@@ -46,6 +46,11 @@ impl Protocol {
         matches!(self, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
     }
 
+    /// Whether servers can push responses that were not asked for.
+    pub const fn pushes(self) -> bool {
+        self.is_multiplexed()
+    }
+
     /// Whether it is HTTP/1, which does not multiplex.
     pub const fn is_h1(self) -> bool {
         matches!(self, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined)

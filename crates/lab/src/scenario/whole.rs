@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 use super::{
-    BackgroundTraffic, Client, Clients, Discovery, Hosting, KeepAlive, Multiplexing, NetworkSpec,
-    PrioritiesRef, Quic, RequestHeads, Resolution, Security, Server, Serving, Stack, Transport,
+    BackgroundTraffic, Client, Clients, Discovery, Hosting, Itinerary, KeepAlive, Multiplexing,
+    NetworkSpec, PrioritiesRef, Quic, RequestHeads, Resolution, Route, Security, Server, Serving,
+    Stack, Transport, View,
 };
 
 choice! {
@@ -69,6 +70,9 @@ pub struct PageRef {
     /// Digest of the file it was read from, so that a changed file is another cell. `None` for a page
     /// that its name determines.
     pub digest: Option<String>,
+    /// The names of the pages of a list, in its order. Left out of the text where there is but one page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<String>,
 }
 
 /// Everything that determines a load but the seed and the version of farlink.
@@ -129,6 +133,19 @@ pub struct Scenario {
     /// How names become addresses. Left out of the text where a hosts file says it, as it was when there was no choice.
     #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
     pub resolution: Resolution,
+    /// How requests get to the page's hosts. Left out of the text where that is straight on, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Route::is_usual")]
+    pub route: Route,
+    /// The way through the pages. Left out of the text where it says nothing, as it was when each journey had one page.
+    #[serde(default, skip_serializing_if = "Itinerary::is_usual")]
+    pub journey: Itinerary,
+}
+
+impl PageRef {
+    /// The page that its name determines.
+    pub fn named(spec: impl Into<String>) -> PageRef {
+        PageRef { spec: spec.into(), digest: None, pages: Vec::new() }
+    }
 }
 
 impl Scenario {
@@ -136,7 +153,7 @@ impl Scenario {
     /// TCP, a desktop with Chrome's policy, a cold cache, nuisance on.
     pub fn new(page: impl Into<String>, network: NetworkSpec) -> Scenario {
         Scenario {
-            page: PageRef { spec: page.into(), digest: None },
+            page: PageRef::named(page),
             network,
             stack: Stack::default(),
             transport: Transport::default(),
@@ -157,7 +174,27 @@ impl Scenario {
             traffic: BackgroundTraffic::default(),
             security: Security::default(),
             resolution: Resolution::default(),
+            route: Route::default(),
+            journey: Itinerary::default(),
         }
+    }
+
+    /// How many visits each client makes that are measured.
+    pub fn visits_each(&self) -> u32 {
+        let pages = self.page.pages.len().max(1) as u32;
+        let views = if self.client.view == View::Both { 2 } else { 1 };
+        views * pages * self.journey.times
+    }
+
+    /// The client that made the visit with this index, and which of his visits it was: visits of a journey are numbered client by client.
+    pub fn who(&self, visit: u32) -> (u32, u32) {
+        let each = self.visits_each();
+        (visit / each, visit % each)
+    }
+
+    /// The index of a client's first visit.
+    pub fn first_visit(&self, client: u32) -> u32 {
+        client * self.visits_each()
     }
 
     /// The canonical text: one line of JSON, every key present, in the order of the types here.
@@ -221,6 +258,32 @@ mod tests {
         let text = scenario.canonical();
         assert!(text.contains(r#"},"keep_alive":"idle=5s","nuisance""#), "{text}");
         assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn a_journey_is_a_part_of_the_text() {
+        let mut scenario = Scenario::new("sites.toml", NetworkSpec::default());
+        scenario.page.pages = vec!["a".to_owned(), "b".to_owned()];
+        scenario.journey.times = 5;
+        let text = scenario.canonical();
+        assert!(text.contains(r#""digest":null,"pages":["a","b"]},"network""#), "{text}");
+        let told = r#""world":"sim","journey":{"times":5,"order":"listed","#;
+        assert!(text.contains(told), "{text}");
+        assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
+        assert_eq!((scenario.visits_each(), scenario.who(23)), (10, (2, 3)));
+        assert_eq!(scenario.contradiction(), None);
+        scenario.client.view = View::Warm;
+        assert!(scenario.contradiction().unwrap().contains("view"));
+    }
+
+    #[test]
+    fn visits_are_numbered_client_by_client() {
+        let mut scenario = Scenario::new("a", NetworkSpec::default());
+        let who = |scenario: &Scenario| (0..4).map(|visit| scenario.who(visit)).collect::<Vec<_>>();
+        scenario.client.view = View::Warm;
+        assert_eq!(who(&scenario), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+        scenario.client.view = View::Both;
+        assert_eq!(who(&scenario), [(0, 0), (0, 1), (1, 0), (1, 1)]);
     }
 
     #[test]

@@ -4,15 +4,17 @@ mod stage;
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::tls::ClientSessions;
+use page::Page;
 use proxy::Meters;
-use record::VisitRecord;
+use record::{Carried, Event, VisitRecord};
 use tokio::sync::oneshot;
+use units::Time;
 use world::sim;
 
 use self::stage::Stage;
@@ -20,7 +22,8 @@ pub(crate) use self::stage::{links, radio};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Scenario, World};
 use crate::tour::{
-    self, ArrivedBody, Detail, Library, Limits, Observed, Packets, Traffic, Visitor, Witness,
+    self, ArrivedBody, Detail, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
+    Traffic, Visitor, Witness,
 };
 
 /// Executes journeys in virtual time.
@@ -73,10 +76,16 @@ impl Simulator {
         }
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
-        let load_plan = ready.load_plan(scenario)?;
-        let Stage { mut plan, clients, meters } =
-            Stage::set(scenario, &ready, load_plan.arms(), &network, seed, detail);
-        let visitors = Visitor::all(scenario, seed);
+        let pages = ready.visitable(scenario)?;
+        let arms = ready.arms(scenario)?;
+        let Stage { mut plan, clients, meters, proxied, pep } =
+            Stage::set(scenario, &ready, &arms, &network, seed, detail)?;
+        let middleman = tour::proxy_address(scenario).map(|address| Middleman { address, proxied });
+        let (split, stands) = pep.map(|pep| (pep.log, pep.stands)).unzip();
+        let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| Split { log, place });
+        let lead = tour::lead(scenario, &ready.page);
+        let visitors = Visitor::all(scenario, seed).into_iter().map(|one| one.after(lead));
+        let visitors: Vec<Visitor> = visitors.collect();
         let (mut tours, mut kept) = (Vec::new(), Vec::new());
         for visitor in &visitors {
             let tls = tour::client_tls(scenario, detail.tls(visitor.source(), "client"));
@@ -87,8 +96,9 @@ impl Simulator {
                 kept.push((visitor.number, bodies));
             }
             let browser = Rc::new(browser);
-            let (load_plan, watched) = (Arc::clone(&load_plan), Watched(meters.clone()));
-            tours.push(tour::tour(browser, scenario, load_plan, watched, *visitor));
+            let (meters, middleman) = (meters.clone(), middleman.clone());
+            let watched = Watched { meters, middleman, split: split.clone() };
+            tours.push(tour::tour(browser, scenario, pages.clone(), watched, *visitor));
         }
         let first = tours.remove(0);
         let others: Vec<_> = tours
@@ -97,15 +107,18 @@ impl Simulator {
             .map(|(tour, at)| on(&mut plan, *at, tour))
             .collect();
         let journey = async move {
+            if let Some(stands) = stands {
+                stands.await.map_err(io::Error::other).flatten()?;
+            }
             let mut records = vec![first.await];
             for other in others {
                 // A tour has no end but its own.
                 records.push(other.await.unwrap_or_else(|_| Ok(Vec::new())));
             }
-            (records, traffic(detail))
+            io::Result::Ok((records, traffic(detail)))
         };
-        let (records, mut traffic) =
-            plan.run(clients[0], journey).map_err(|error| error.to_string())?;
+        let journey = plan.run(clients[0], journey).map_err(|error| error.to_string())?;
+        let (records, mut traffic) = journey.map_err(|error| error.to_string())?;
         let records = records.into_iter().collect::<io::Result<Vec<_>>>();
         let records = records.map_err(|error| format!("background traffic: {error}"))?;
         let bodies = kept.iter().flat_map(|(client, kept)| ArrivedBody::of(*client, kept));
@@ -144,8 +157,26 @@ fn on(
     records
 }
 
-/// The simulated world sees everything, but what HTTP's own windows held back.
-struct Watched(Meters);
+/// The simulated world sees everything, but what HTTP's own windows held back, and what a proxy did for each request.
+struct Watched {
+    meters: Meters,
+    middleman: Option<Middleman>,
+    split: Option<Split>,
+}
+
+/// The PEP of a journey that has one.
+#[derive(Clone)]
+struct Split {
+    place: PepPlace,
+    log: PepLog,
+}
+
+/// The proxy of a journey that has one.
+#[derive(Clone)]
+struct Middleman {
+    address: IpAddr,
+    proxied: StepLog,
+}
 
 impl Witness for Watched {
     fn report(&self) -> world::report::Report {
@@ -153,7 +184,20 @@ impl Witness for Watched {
     }
 
     fn limited(&self, client: SocketAddr) -> Duration {
-        self.0.limited(client)
+        self.meters.limited(client)
+    }
+
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+        if let Some(Split { place, .. }) = &self.split {
+            return tour::pep_events(*place, &report().endpoints, since);
+        }
+        let Some(Middleman { address, proxied }) = &self.middleman else { return Vec::new() };
+        let ends = [client, *address];
+        tour::proxied_events(page, &proxied.all(), &report().endpoints, ends, since)
+    }
+
+    fn carried(&self) -> Option<Carried> {
+        self.split.as_ref()?.log.carried()
     }
 }
 

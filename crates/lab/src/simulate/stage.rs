@@ -1,5 +1,6 @@
 //! The scenario's stage: clients, links, origins.
 
+use std::io;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,13 +10,14 @@ use browser::Arm;
 use chance::Source;
 use net::{LinkConfig, Network};
 use proxy::{Meters, origin};
+use tokio::sync::oneshot;
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 
 use crate::scenario::{Nuisance, ResolverPlace, Scenario};
 use crate::tour::{
-    self, DOWN, Detail, Ready, Resolver, TRAFFIC_SERVER, UP, Visitor, beside, extra_delay,
-    link_names, origin_address,
+    self, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
+    TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names, origin_address,
 };
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
@@ -28,17 +30,52 @@ pub(super) struct Stage {
     /// Where the visitors are, in their order.
     pub(super) clients: Vec<NodeId>,
     pub(super) meters: Meters,
+    /// What the proxy did, if there is one.
+    pub(super) proxied: StepLog,
+    /// The PEP, if there is one.
+    pub(super) pep: Option<Standing>,
+}
+
+/// A PEP, and when it stands.
+pub(super) struct Standing {
+    pub(super) log: PepLog,
+    /// Tells when its leg stands, or why it does not.
+    pub(super) stands: oneshot::Receiver<io::Result<()>>,
 }
 
 /// What all clients share.
 struct Shared {
     ups: Vec<LinkId>,
     downs: Vec<LinkId>,
+    /// What lies between the network's far end and the page's hosts: there, and back.
+    stretch: Option<[LinkId; 2]>,
+    between: Between,
     server_tcp: Arc<tcp::Config>,
 }
 
+/// Who is between clients and the page's hosts.
+#[derive(Clone, Copy)]
+enum Between {
+    Nobody,
+    /// Who speaks with the hosts in the clients' place.
+    Proxy(NodeId),
+    /// Who takes over connections to them, and who opens them anew.
+    Pep(Halves),
+}
+
+/// The halves of a PEP, and the links in front of the near one: there, and back.
+#[derive(Clone, Copy)]
+struct Halves {
+    near: NodeId,
+    far: NodeId,
+    lan: [LinkId; 2],
+}
+
 impl Stage {
-    /// Puts clients, links and origins in their places.
+    /// Puts clients, links, origins and the proxy in their places.
+    ///
+    /// # Errors
+    /// If the scenario names a browser that there is not.
     pub(super) fn set(
         scenario: &Scenario,
         ready: &Ready,
@@ -46,7 +83,7 @@ impl Stage {
         network: &Network,
         seed: u64,
         detail: Detail,
-    ) -> Stage {
+    ) -> Result<Stage, String> {
         let source = Source::new(seed, 0);
         let mut plan = Plan::new(source);
         if detail.is_watched() {
@@ -70,7 +107,16 @@ impl Stage {
         for (node, visitor) in nodes.iter().zip(visitors.iter().chain(&beside)) {
             radio(&mut plan, network, *node, &visitor.radio(), &ups, &downs);
         }
-        let shared = Shared { ups, downs, server_tcp };
+        let (stretch, between) = (None, Between::Nobody);
+        let mut shared = Shared { ups, downs, stretch, between, server_tcp };
+        if let Some(place) = PepPlace::of(scenario) {
+            shared.between = Between::Pep(shared.halves(&mut plan, place, scenario));
+        }
+        shared.stretch = tour::stretch(scenario)
+            .map(|link| tour::STRETCH.map(|name| plan.link(name, link.clone())));
+        if let Some(at) = tour::proxy_address(scenario) {
+            shared.between = Between::Proxy(shared.server(&mut plan, at, &nodes));
+        }
         let meters = Meters::default();
         let origins = tour::origins(scenario, ready, arms, source, detail);
         for (name, address) in tour::hosts(&ready.page, scenario.hosting) {
@@ -79,14 +125,23 @@ impl Stage {
         for (index, (host, (listen, origin))) in ready.page.hosts.iter().zip(origins).enumerate() {
             let address = origin_address(index);
             let farther = extra_delay(scenario, host).map(|extra| (link_names(index), extra));
-            let server = shared.server(&mut plan, address, &nodes, farther);
+            let server = shared.origin(&mut plan, address, &nodes, farther);
             let meters = meters.clone();
             plan.spawn(server, async move {
                 origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
             });
         }
+        let proxied = StepLog::default();
+        let proxy = tour::Proxy::of(scenario, ready, arms, source, detail)?;
+        if let (Some(proxy), Between::Proxy(node)) = (proxy, shared.between) {
+            let (meters, journal) = (meters.clone(), proxied.clone());
+            plan.spawn(node, async move {
+                proxy.start(&meters, &journal).expect("a fresh node's ports are free");
+            });
+        }
+        let pep = shared.start_pep(&mut plan, scenario, ready, arms);
         if let Some(background) = tour::Background::of(scenario, arms) {
-            let server = shared.server(&mut plan, TRAFFIC_SERVER, &nodes, None);
+            let server = shared.server(&mut plan, TRAFFIC_SERVER, &nodes);
             let tls = detail.tls(source, "server/traffic");
             plan.spawn(server, async move {
                 background.serve(&tls).expect("a fresh node's ports are free");
@@ -103,32 +158,90 @@ impl Stage {
             && let Some(node) = clients.pop()
         {
             let (beside, at) = (scenario.clients.beside, beside::address(&ready.page));
-            let server = shared.server(&mut plan, at.ip(), &nodes, None);
+            let server = shared.server(&mut plan, at.ip(), &nodes);
             plan.spawn(server, async move {
                 let listener = TcpListener::bind(at).expect("a fresh node's ports are free");
                 beside::serve(beside, listener).await;
             });
             plan.spawn(node, beside::keep_busy(beside, at));
         }
-        Stage { plan, clients, meters }
+        Ok(Stage { plan, clients, meters, proxied, pep })
     }
 }
 
 impl Shared {
-    /// A server at `address` with routes from and to all clients, perhaps farther away than others.
-    fn server(
+    /// A server at `address`, at the network's far end.
+    fn server(&self, plan: &mut Plan, address: IpAddr, clients: &[NodeId]) -> NodeId {
+        self.server_behind(plan, address, clients, [&self.ups, &self.downs])
+    }
+
+    /// The halves of a PEP, at the two ends of the network.
+    fn halves(&self, plan: &mut Plan, place: PepPlace, scenario: &Scenario) -> Halves {
+        let tcp = Arc::new(tour::leg_tcp(scenario));
+        let [near, far] = [place.near, place.far].map(|at| plan.node(at, Arc::clone(&tcp)));
+        let link = tour::near_link(scenario);
+        let lan = tour::NEAR_LINK.map(|name| plan.link(name, link.clone()));
+        plan.route(near, far, &self.ups);
+        plan.route(far, near, &self.downs);
+        Halves { near, far, lan }
+    }
+
+    /// Lets the halves of the PEP work, if there is one.
+    fn start_pep(
+        &self,
+        plan: &mut Plan,
+        scenario: &Scenario,
+        ready: &Ready,
+        arms: &[Arm],
+    ) -> Option<Standing> {
+        let Between::Pep(Halves { near, far, .. }) = self.between else { return None };
+        let (near_end, far_end) =
+            (NearEnd::of(scenario, &ready.page, arms)?, FarEnd::of(scenario)?);
+        plan.spawn(far, async move {
+            far_end.start().expect("a fresh node's ports are free");
+        });
+        let (log, (tell, stands)) = (PepLog::default(), oneshot::channel());
+        let told = log.clone();
+        plan.spawn(near, async move {
+            // Whoever waits for it waits until it is there.
+            let _ = tell.send(near_end.start(&told).await);
+        });
+        Some(Standing { log, stands })
+    }
+
+    /// A host of the page at `address`, perhaps farther away than others: from the clients, or from who is in front of it.
+    fn origin(
         &self,
         plan: &mut Plan,
         address: IpAddr,
         clients: &[NodeId],
         farther: Option<([String; 2], LinkConfig)>,
     ) -> NodeId {
-        let (mut there, mut back) = (self.ups.clone(), self.downs.clone());
+        let (mut there, mut back) = (Vec::new(), Vec::new());
+        if let Some([up, down]) = self.stretch {
+            there.push(up);
+            back.insert(0, down);
+        }
         if let Some(([up, down], extra)) = farther {
             there.push(plan.link(&up, extra.clone()));
             back.insert(0, plan.link(&down, extra));
         }
-        self.server_behind(plan, address, clients, [&there, &back])
+        let whole = [[&self.ups[..], &there].concat(), [&back[..], &self.downs].concat()];
+        let whole = [&whole[0][..], &whole[1]];
+        match self.between {
+            Between::Nobody => self.server_behind(plan, address, clients, whole),
+            Between::Proxy(proxy) => self.server_behind(plan, address, &[proxy], [&there, &back]),
+            Between::Pep(Halves { near, far, lan: [up, down] }) => {
+                let server = self.server_behind(plan, address, &[far], [&there, &back]);
+                // What passes the proxy by.
+                connect(plan, near, server, whole);
+                for client in clients {
+                    connect(plan, *client, server, [&[up], &[down]]);
+                    plan.lead(*client, server, near);
+                }
+                server
+            }
+        }
     }
 
     /// The resolver, at its place.
@@ -152,11 +265,16 @@ impl Shared {
     ) -> NodeId {
         let server = plan.node(address, Arc::clone(&self.server_tcp));
         for client in clients {
-            plan.route(*client, server, there);
-            plan.route(server, *client, back);
+            connect(plan, *client, server, [there, back]);
         }
         server
     }
+}
+
+/// Links from one node to another, and back.
+fn connect(plan: &mut Plan, from: NodeId, to: NodeId, [there, back]: [&[LinkId]; 2]) {
+    plan.route(from, to, there);
+    plan.route(to, from, back);
 }
 
 /// The network's links in the order in which packets cross them: up, and down.

@@ -1,6 +1,7 @@
 //! How far two lists of values go together.
 
 use super::Sample;
+use super::ranks::ranks;
 
 /// Pearson's product-moment correlation; `None` with fewer than three pairs or where one list is constant.
 ///
@@ -32,28 +33,9 @@ pub fn spearman(first: &[f64], second: &[f64]) -> Option<f64> {
 /// With two pairs either correlation is 1 or -1, whatever they are.
 const FEWEST: usize = 3;
 
-/// The rank of each value, from 1; equal values share the mean of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut before = 0;
-    for equals in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let shared = before as f64 + (equals.len() + 1) as f64 / 2.0;
-        equals.iter().for_each(|index| ranks[*index] = shared);
-        before += equals.len();
-    }
-    ranks
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_of_equals_are_shared() {
-        assert_eq!(ranks(&[10.0, 30.0, 20.0, 30.0]), [1.0, 3.5, 2.0, 3.5]);
-    }
 
     #[test]
     fn correlations_by_hand() {

@@ -83,6 +83,7 @@ impl Store {
             index: key.visit,
             outcome: outcome(&row),
             view: row.view,
+            page: row.page,
             started_at_ns: row.started_at_ns,
             ttfb_ns: row.ttfb_ns,
             objects: self.objects(key)?,
@@ -169,8 +170,10 @@ fn event(row: &Row<'_>) -> Result<Event, StoreError> {
 
 /// The kind with this name.
 fn event_kind(name: &str) -> Option<EventKind> {
-    use EventKind::{Failure, Load, Loss, QueueDrop, Radio, Retransmit, Start};
-    [Start, Load, Failure, QueueDrop, Loss, Radio, Retransmit]
+    use EventKind::{
+        Failure, Leg, Load, Loss, Pep, Proxied, QueueDrop, Radio, Retransmit, Start, Upstream,
+    };
+    [Start, Load, Failure, QueueDrop, Loss, Radio, Retransmit, Proxied, Upstream, Pep, Leg]
         .into_iter()
         .find(|k| k.name() == name)
 }

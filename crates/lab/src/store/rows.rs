@@ -90,6 +90,7 @@ pub struct VisitKey {
 pub struct VisitRow {
     pub key: VisitKey,
     pub view: String,
+    pub page: Option<String>,
     pub started_at_ns: u64,
     pub plt_ns: Option<u64>,
     pub failure: Option<String>,
@@ -188,6 +189,7 @@ impl VisitRow {
                 visit: row.get("visit")?,
             },
             view: row.get("view")?,
+            page: row.get("page")?,
             started_at_ns: row.get("started_at_ns")?,
             plt_ns: row.get("plt_ns")?,
             failure: row.get("failure")?,

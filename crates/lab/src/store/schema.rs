@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("format-2.sql"),
     include_str!("format-3.sql"),
     include_str!("format-4.sql"),
+    include_str!("format-5.sql"),
 ];
 
 /// The format that this version writes.

@@ -103,6 +103,24 @@ fn sql_opens_the_object_timings() {
 }
 
 #[test]
+fn a_visit_has_its_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::create(&directory.path().join("s")).unwrap();
+    let list = |pages: [&str; 2]| {
+        let mut cells = toy::cells(&["sites.toml"], &[50]);
+        cells.iter_mut().for_each(|cell| cell.page.pages = pages.map(str::to_owned).to_vec());
+        Plan::new("toy", 1, 1, crate::Order::Blocked, cells)
+    };
+    let plan = list(["a", "b"]);
+    let run = fill(&mut store, &plan, 0..plan.journey_count());
+    let pages: Vec<_> = store.visits(run).unwrap().into_iter().map(|v| v.page).collect();
+    assert_eq!(pages, ["a", "b", "a", "b"].map(|page| Some(page.to_owned())));
+    let digest = store.digest(run).unwrap();
+    store.connection.execute("UPDATE visit SET page = 'c' WHERE visit = 1", []).unwrap();
+    assert_ne!(store.digest(run).unwrap(), digest);
+}
+
+#[test]
 fn a_journey_is_stored_once() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::create(&directory.path().join("s")).unwrap();

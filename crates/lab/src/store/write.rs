@@ -146,11 +146,11 @@ fn insert_visit_row(
              floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
              floor_oracle_without_compute_ns, requests, requests_failed, connections,
              connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, objects)
+             queue_drops, losses, trace_digest, objects, page)
          VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
              :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
              :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :objects)",
+             :queue_drops, :losses, :trace, :objects, :page)",
     )?.execute(named_params! {
         ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
         ":started": record.started_at_ns, ":plt": record.plt_ns(), ":failure": failure,
@@ -166,7 +166,7 @@ fn insert_visit_row(
         ":retransmits": record.retransmits(), ":queue_drops": record.queue_drops,
         ":losses": record.losses,
         ":trace": record.trace_digest.map(|digest| format!("{digest:016x}")),
-        ":objects": timings::encode(&record.objects),
+        ":objects": timings::encode(&record.objects), ":page": record.page,
     })?;
     Ok(())
 }

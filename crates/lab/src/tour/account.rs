@@ -1,14 +1,15 @@
 //! From what the browser saw and what the world counted to a visit's record.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use browser::{ConnectionUse, Visited};
+use browser::{ConnectionUse, LoadPlan, Visited};
 use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
+use page::Page;
 use record::{
-    ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord, RadioStateRecord,
-    SentAgain, VisitRecord,
+    Carried, ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord,
+    RadioStateRecord, SentAgain, VisitRecord,
 };
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
@@ -22,11 +23,18 @@ pub(crate) trait Witness {
     fn report(&self) -> Report;
     /// How long HTTP's windows held back the connection with `client` so far.
     fn limited(&self, client: SocketAddr) -> Duration;
+    /// What the proxy, if there is one, has done for the client at this address, which loads this page, since then; of the latest report.
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event>;
+    /// What the PEP, if there is one, has carried in the journey so far; of the latest report.
+    fn carried(&self) -> Option<Carried>;
 }
 
 /// A visit's account: opened before it, closed after it.
 pub(crate) struct Account {
     before: Report,
+    carried: Option<Carried>,
+    /// How long HTTP's windows had held back the connections that were open, by the client's address.
+    limited: BTreeMap<SocketAddr, Duration>,
 }
 
 /// Both ends of one connection.
@@ -38,7 +46,10 @@ struct Ends<'a> {
 
 impl Account {
     pub(crate) fn open(witness: &impl Witness) -> Account {
-        Account { before: witness.report() }
+        let before = witness.report();
+        let open = before.endpoints.iter().filter(|end| end.active && end.closed_at.is_none());
+        let limited = open.map(|end| (end.local, witness.limited(end.local))).collect();
+        Account { before, carried: witness.carried(), limited }
     }
 
     /// The record of the visit that has just ended, as the first of its journey.
@@ -46,11 +57,12 @@ impl Account {
         self,
         view: View,
         visited: Visited,
+        plan: &LoadPlan,
         witness: &impl Witness,
         visitor: Visitor,
     ) -> VisitRecord {
         let after = witness.report();
-        let connections = connections(&visited.connections, &after, witness);
+        let connections = self.connections(&visited.connections, &after, witness);
         let drops = after.drops[self.before.drops.len()..].iter();
         let drops: Vec<&Drop> = drops.filter(|drop| drop.user == visitor.number).collect();
         let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
@@ -66,7 +78,7 @@ impl Account {
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
             links: proof::links(&self.before, &after),
-            events: events(&visited, &drops, &after, visitor),
+            events: self.events(&visited, plan.page(), &drops, &after, visitor, witness),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
             queue_drops: drops_by(DropCause::QueueFull) + drops_by(DropCause::Managed),
@@ -76,7 +88,90 @@ impl Account {
             paint: None,
             radio: radio(&self.before, &after, visitor),
             objects: visited.objects,
+            page: None,
         }
+    }
+
+    fn events(
+        &self,
+        visited: &Visited,
+        page: &Page,
+        drops: &[&Drop],
+        report: &Report,
+        visitor: Visitor,
+        witness: &impl Witness,
+    ) -> Vec<Event> {
+        let event = |at: Time, kind, detail: String| Event {
+            at_ns: at.as_nanos(),
+            kind,
+            object: None,
+            connection: None,
+            detail,
+        };
+        let mut events = vec![event(visited.started, EventKind::Start, String::new())];
+        for drop in drops {
+            let kind = match drop.cause {
+                DropCause::Loss => EventKind::Loss,
+                DropCause::QueueFull | DropCause::Managed | DropCause::TooBig => {
+                    EventKind::QueueDrop
+                }
+            };
+            let link = &report.links[drop.link].name;
+            events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
+        }
+        for change in own_radio(report, visitor).into_iter().flat_map(|radio| &radio.transitions) {
+            if change.at >= visited.started {
+                events.push(event(change.at, EventKind::Radio, radio_change(change)));
+            }
+        }
+        for handover in handovers(visited.started, report, visitor) {
+            events.push(event(handover.begins, EventKind::Radio, interrupted(&handover)));
+        }
+        for (index, used) in visited.connections.iter().enumerate() {
+            let its =
+                |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+            for end in report.endpoints.iter().filter(its) {
+                let sender = if end.active { "client" } else { "server" };
+                let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
+                events.extend(sent.map(|sent| Event {
+                    connection: Some(index as u32),
+                    ..event(sent.at, EventKind::Retransmit, sent_again(sender, sent))
+                }));
+            }
+        }
+        let last = match &visited.plt {
+            Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
+            Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
+        };
+        events.push(last.clone());
+        events.extend(witness.proxied(page, visitor.address(), visited.started));
+        let carried = witness.carried().map(|now| now.since(&self.carried.unwrap_or_default()));
+        let (kind, pep) = (EventKind::Pep, carried.map(|carried| carried.to_string()));
+        events.extend(pep.map(|detail| Event { kind, detail, ..last }));
+        events.sort_by_key(|event| event.at_ns);
+        events
+    }
+
+    /// The connections of the visit, with what they did in it: one that was kept has done more before.
+    fn connections(
+        &self,
+        used: &[ConnectionUse],
+        after: &Report,
+        witness: &impl Witness,
+    ) -> Vec<ConnectionRecord> {
+        let (then, now) = (ends_of(&self.before), ends_of(after));
+        let none = Ends::default();
+        let record = |used: &ConnectionUse| {
+            let Some(client) = used.local else {
+                return connection(used, &none, &none, Duration::ZERO);
+            };
+            let limited = witness.limited(client);
+            let before = self.limited.get(&client).copied().unwrap_or_default();
+            let (then, now) = (then.get(&client), now.get(&client));
+            let limited = limited.saturating_sub(before);
+            connection(used, then.unwrap_or(&none), now.unwrap_or(&none), limited)
+        };
+        used.iter().map(record).collect()
     }
 }
 
@@ -116,51 +211,6 @@ fn stillness(link: &LinkReport) -> Option<String> {
             since.as_secs_f64()
         ),
     })
-}
-
-fn events(visited: &Visited, drops: &[&Drop], report: &Report, visitor: Visitor) -> Vec<Event> {
-    let event = |at: Time, kind, detail: String| Event {
-        at_ns: at.as_nanos(),
-        kind,
-        object: None,
-        connection: None,
-        detail,
-    };
-    let mut events = vec![event(visited.started, EventKind::Start, String::new())];
-    for drop in drops {
-        let kind = match drop.cause {
-            DropCause::Loss => EventKind::Loss,
-            DropCause::QueueFull | DropCause::Managed | DropCause::TooBig => EventKind::QueueDrop,
-        };
-        let link = &report.links[drop.link].name;
-        events.push(event(drop.at, kind, format!("{} bytes, {link}", drop.wire_bytes)));
-    }
-    for change in own_radio(report, visitor).into_iter().flat_map(|radio| &radio.transitions) {
-        if change.at >= visited.started {
-            events.push(event(change.at, EventKind::Radio, radio_change(change)));
-        }
-    }
-    for handover in handovers(visited.started, report, visitor) {
-        events.push(event(handover.begins, EventKind::Radio, interrupted(&handover)));
-    }
-    for (index, used) in visited.connections.iter().enumerate() {
-        let its =
-            |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
-        for end in report.endpoints.iter().filter(its) {
-            let sender = if end.active { "client" } else { "server" };
-            let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
-            events.extend(sent.map(|sent| Event {
-                connection: Some(index as u32),
-                ..event(sent.at, EventKind::Retransmit, sent_again(sender, sent))
-            }));
-        }
-    }
-    events.push(match &visited.plt {
-        Ok(plt) => event(visited.started + *plt, EventKind::Load, String::new()),
-        Err(reason) => event(world::now(), EventKind::Failure, reason.clone()),
-    });
-    events.sort_by_key(|event| event.at_ns);
-    events
 }
 
 /// A client's own radio, if the network has radios.
@@ -228,33 +278,32 @@ fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
     SentAgain { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
 }
 
-fn connections(
-    used: &[ConnectionUse],
-    report: &Report,
-    witness: &impl Witness,
-) -> Vec<ConnectionRecord> {
+/// The ends of all connections, by the client's address: it tells them apart, since it never uses a port twice in a journey.
+fn ends_of(report: &Report) -> BTreeMap<SocketAddr, Ends<'_>> {
     let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
-        // The client's address tells connections apart: it never uses a port twice in a journey.
         if endpoint.active {
             ends.entry(endpoint.local).or_default().client = Some(endpoint);
         } else {
             ends.entry(endpoint.peer).or_default().server = Some(endpoint);
         }
     }
-    let none = Ends::default();
-    used.iter()
-        .map(|used| {
-            let ends = used.local.and_then(|address| ends.get(&address)).unwrap_or(&none);
-            let http_limited = used.local.map_or(Duration::ZERO, |client| witness.limited(client));
-            connection(used, ends, http_limited)
-        })
-        .collect()
+    ends
 }
 
-fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> ConnectionRecord {
-    let client = ends.client.and_then(|end| end.stats.as_ref());
-    let server = ends.server.and_then(|end| end.stats.as_ref());
+/// A connection with what it did between two reports.
+fn connection(
+    used: &ConnectionUse,
+    then: &Ends<'_>,
+    now: &Ends<'_>,
+    http_limited: Duration,
+) -> ConnectionRecord {
+    let [client, server] =
+        [(then.client, now.client), (then.server, now.server)].map(|(then, now)| Grown {
+            then: then.and_then(|end| end.stats.as_ref()),
+            now: now.and_then(|end| end.stats.as_ref()),
+        });
+    let tcp_limited = server.by(|stats| nanos(stats.rwnd_limited));
     ConnectionRecord {
         host: used.host.clone(),
         protocol: used.arm.protocol.to_string(),
@@ -264,15 +313,28 @@ fn connection(used: &ConnectionUse, ends: &Ends<'_>, http_limited: Duration) -> 
         secured_at_ns: used.secured.map(Time::as_nanos),
         closed_at_ns: used.closed.map(Time::as_nanos),
         requests: used.requests,
-        bytes_up: client.map_or(0, |stats| stats.bytes_sent),
-        bytes_down: client.map_or(0, |stats| stats.bytes_received),
-        retransmits_down: server.map_or(0, |stats| stats.retransmitted_segments as u32),
-        retransmits_up: client.map_or(0, |stats| stats.retransmitted_segments as u32),
-        timeouts_down: server.map_or(0, |stats| stats.timeouts as u32),
-        srtt_down_ns: server.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
-        cwnd_down: server.map_or(0, |stats| stats.cwnd),
-        busy_ns: server.map_or(0, |stats| nanos(stats.busy)),
+        bytes_up: client.by(|stats| stats.bytes_sent),
+        bytes_down: client.by(|stats| stats.bytes_received),
+        retransmits_down: server.by(|stats| stats.retransmitted_segments) as u32,
+        retransmits_up: client.by(|stats| stats.retransmitted_segments) as u32,
+        timeouts_down: server.by(|stats| stats.timeouts) as u32,
+        srtt_down_ns: server.now.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
+        cwnd_down: server.now.map_or(0, |stats| stats.cwnd),
+        busy_ns: server.by(|stats| nanos(stats.busy)),
         // TCP's window and HTTP's: while the one binds the other cannot, but nothing says when.
-        flow_limited_ns: server.map_or(0, |stats| nanos(stats.rwnd_limited.max(http_limited))),
+        flow_limited_ns: tcp_limited.max(nanos(http_limited)),
+    }
+}
+
+/// One end's counts at two times.
+struct Grown<'a> {
+    then: Option<&'a tcp::Stats>,
+    now: Option<&'a tcp::Stats>,
+}
+
+impl Grown<'_> {
+    /// By how much a count has grown in between.
+    fn by(&self, count: fn(&tcp::Stats) -> u64) -> u64 {
+        self.now.map_or(0, count).saturating_sub(self.then.map_or(0, count))
     }
 }

@@ -1,16 +1,18 @@
 //! Which pages, networks, devices and browsers there are.
 
+use std::path::Path;
+
 use browser::{Device, Policy, Priorities};
 use net::Network;
 
 use super::Library;
 use crate::experiment::{Catalogue, Refusal};
-use crate::scenario::{NetworkSpec, nearest};
+use crate::scenario::{NetworkSpec, PageRef, nearest};
 
 impl Catalogue for Library {
-    fn page(&self, spec: &str) -> Result<Option<String>, Refusal> {
+    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
         self.open_page(spec).map_err(refuse)?;
-        Ok(page_digest(spec))
+        Ok(page_ref(spec))
     }
 
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
@@ -54,9 +56,16 @@ pub fn priorities_digest(spec: &str) -> Option<String> {
     spec.ends_with(".toml").then(|| file_digest(spec)).flatten()
 }
 
-/// The digest of the file that `spec` names a page in; `None` for a page that its name determines.
-pub fn page_digest(spec: &str) -> Option<String> {
-    file_digest(spec).or_else(|| file_digest(spec.rsplit_once('#')?.0))
+/// What a scenario says of the page, or the list of pages, that `spec` names. Whether there are such is seen when the scenario is prepared.
+pub fn page_ref(spec: &str) -> PageRef {
+    let list = page::is_list(spec).then(|| page::List::open(spec).ok()).flatten();
+    let Some(page::List { pages }) = list else {
+        return PageRef { digest: files_digest(page::files(spec)), ..PageRef::named(spec) };
+    };
+    let files = pages.iter().flat_map(|listed| page::files(&listed.spec));
+    let digest = files_digest(std::iter::once(spec.into()).chain(files));
+    let pages = pages.into_iter().map(|listed| listed.name).collect();
+    PageRef { spec: spec.to_owned(), digest, pages }
 }
 
 /// The digest of the file that holds a device; `None` of a profile.
@@ -66,12 +75,16 @@ pub fn device_digest(spec: &str) -> Option<String> {
 }
 
 /// The digest of all files that a network was read from, which `spec` describes: the one that names it, traces, lists of
-/// losses, in the order of their use. That of a single file is the file's own; `None` if there are none.
+/// losses, in the order of their use; `None` if there are none.
 pub fn network_digest(spec: &NetworkSpec, network: &Network) -> Option<String> {
     // A profile's name is not a file's, even if there is one of that name.
     let base = spec.base.as_deref().filter(|base| base.ends_with(".toml"));
-    let files = base.into_iter().chain(network.files());
-    let digests: Vec<String> = files.filter_map(file_digest).collect();
+    files_digest(base.into_iter().chain(network.files()))
+}
+
+/// The digest of several files in their order; that of a single one is its own.
+fn files_digest(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<String> {
+    let digests: Vec<String> = files.into_iter().filter_map(file_digest).collect();
     match digests.as_slice() {
         [] => None,
         [only] => Some(only.clone()),
@@ -80,7 +93,7 @@ pub fn network_digest(spec: &NetworkSpec, network: &Network) -> Option<String> {
 }
 
 /// The digest of the file at `path`; `None` if there is none.
-fn file_digest(path: &str) -> Option<String> {
+fn file_digest(path: impl AsRef<Path>) -> Option<String> {
     let contents = std::fs::read(path).ok()?;
     Some(blake3::hash(&contents).to_hex().to_string())
 }

@@ -10,7 +10,7 @@ use chance::{Source, Stream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
-use http_stack::tls::{Identity, Protocol};
+use http_stack::tls::{self, Identity, Protocol, Security};
 use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
@@ -19,7 +19,7 @@ use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
 use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::Ready;
-use super::{multiplexing, quic, resolution, security, serving};
+use super::{multiplexing, quic, resolution, route, security, serving};
 use crate::scenario::{H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Udp};
 
 /// The access link's two directions, by the names that key their random streams.
@@ -60,6 +60,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     }
     if let Some(limit) = stack.connections_total {
         policy.connections_total = limit as usize;
+        policy.connections_per_proxy = None;
     }
     if let Some(depth) = stack.pipeline_depth {
         policy.pipeline_depth = depth as usize;
@@ -69,6 +70,7 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
     let discovery = match scenario.discovery.h3 {
         H3Discovery::Straight => browser::H3Discovery::Straight,
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
+        H3Discovery::HttpsRecord => browser::H3Discovery::HttpsRecord,
     };
     let priorities = serving::priorities(scenario)?;
     let knobs = &scenario.multiplexing;
@@ -99,7 +101,7 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
     ["up", "down"].map(|way| format!("origin/{host}/{way}"))
 }
 
-/// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all.
+/// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all. `arms` is how clients speak.
 pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
@@ -107,38 +109,27 @@ pub(crate) fn origins<'a>(
     source: Source,
     detail: Detail,
 ) -> impl Iterator<Item = (Listen, Rc<Machine>)> + 'a {
-    let factors: Rc<[f64]> = factors(scenario, ready, source.stream("origin/think")).into();
+    let think = source.stream("origin/think");
+    let factors: Rc<[f64]> = factors(scenario, ready.page.objects.len(), think).into();
     let workers = Workers {
         count: scenario.server.workers.map(|count| count as usize),
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
-    let program = scenario.client.program;
-    let h2 = multiplexing::h2_server(&scenario.multiplexing);
-    let spdy = multiplexing::spdy_server(&scenario.multiplexing);
     let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
-    let (keep_alive, hosting) = (scenario.keep_alive, scenario.hosting);
-    let machines = match hosting {
-        Hosting::Apart => arms,
-        Hosting::Together => &arms[..1],
-    };
+    let hosting = scenario.hosting;
+    let mut machines = route::of_hosts(scenario, arms);
+    if hosting == Hosting::Together {
+        machines.truncate(1);
+    }
     let sending = scenario.serving;
-    machines.iter().enumerate().map(move |(index, arm)| {
-        let mut tls =
-            security::server_tls(scenario, detail.tls(source, &format!("server/{index}")));
-        if program == Program::Chromium {
-            // It knows no Ed25519, and offers all that it speaks.
-            (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
-        }
-        let mut acceptor = Acceptor::with_tls(arm.security, &tls);
-        if !keep_alive.is_usual() {
-            acceptor.h1 = Rc::new(Core::new(keeping(keep_alive), Wheel::new()));
-        }
-        (acceptor.h2, acceptor.spdy) = (h2, spdy);
-        serving::set(&mut acceptor, sending);
-        if let Protocol::Spdy(version) = arm.protocol {
-            acceptor.spdy_in_clear = version;
-        }
+    let in_front = !scenario.route.asks_proxy();
+    machines.into_iter().enumerate().map(move |(index, arm)| {
+        let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{index}")));
+        let acceptor = match in_front {
+            true => front(scenario, arm, &tls),
+            false => behind(scenario),
+        };
         let listen = Listen {
             address: SocketAddr::new(origin_address(index), arm.port),
             acceptor,
@@ -164,6 +155,41 @@ pub(crate) fn origins<'a>(
     })
 }
 
+/// TLS of a server that is spoken to so.
+pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls::Settings {
+    let mut tls = security::server_tls(scenario, usual);
+    if scenario.client.program == Program::Chromium {
+        // It knows no Ed25519, and offers all that it speaks.
+        (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
+    }
+    tls
+}
+
+/// How connections are taken by whom clients speak with: what a scenario says of servers is said of those.
+pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Acceptor {
+    let mut acceptor = Acceptor::with_tls(arm.security, tls);
+    if !scenario.keep_alive.is_usual() {
+        acceptor.h1 = Rc::new(Core::new(keeping(scenario.keep_alive), Wheel::new()));
+    }
+    acceptor.h2 = multiplexing::h2_server(&scenario.multiplexing);
+    acceptor.spdy = multiplexing::spdy_server(&scenario.multiplexing);
+    serving::set(&mut acceptor, serving::of(scenario));
+    if let Protocol::Spdy(version) = arm.protocol {
+        acceptor.spdy_in_clear = Some(version);
+    }
+    acceptor
+}
+
+/// How connections are taken by a host whom a proxy asks.
+fn behind(scenario: &Scenario) -> Acceptor {
+    let mut acceptor = Acceptor::new(Security::None);
+    if scenario.route.resolved(scenario.stack.protocol).keep_alive == Some(false) {
+        let once = Settings { requests: Some(1), ..Settings::default() };
+        acceptor.h1 = Rc::new(Core::new(once, Wheel::new()));
+    }
+    acceptor
+}
+
 /// How HTTP/1.1's connections are kept.
 fn keeping(keep_alive: KeepAlive) -> Settings {
     let usual = Settings::default();
@@ -171,8 +197,8 @@ fn keeping(keep_alive: KeepAlive) -> Settings {
     Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 
-/// The nuisance model's factors on each object's time, in the page's order, none of them negative: arms are paired.
-pub(crate) fn factors(scenario: &Scenario, ready: &Ready, mut stream: Stream) -> Vec<f64> {
+/// The nuisance model's factors on the time of so many objects, in their order, none of them negative: arms are paired.
+pub(crate) fn factors(scenario: &Scenario, objects: usize, mut stream: Stream) -> Vec<f64> {
     let spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
-    ready.page.objects.iter().map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
+    (0..objects).map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use net::Network;
 
 use super::networks::Networks;
-use super::ready::{Pages, Ready};
+use super::ready::{Contents, Pages, Ready};
 use crate::experiment::{Catalogue, Refusal};
-use crate::scenario::{NetworkSpec, Program, Scenario};
+use crate::scenario::{NetworkSpec, Scenario};
 
 /// What scenarios name. What is prepared of their pages and networks is kept from journey to journey; nothing else is.
 #[derive(Default)]
@@ -23,6 +23,7 @@ impl Library {
     /// An unknown page, network, device or browser, with what was probably meant.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.page(&scenario.page.spec)?;
+        self.ready(scenario).map_err(|message| Refusal { message, hint: None })?;
         Catalogue::network(self, &scenario.network)?;
         self.device(&scenario.client.device)?;
         self.browser(&scenario.client.browser)?;
@@ -32,7 +33,16 @@ impl Library {
         let refuse = |message: String| Refusal { message, hint: None };
         let priorities = super::serving::priorities(scenario).map_err(refuse)?;
         let contradiction = priorities.and_then(|it| super::serving::contradiction(scenario, &it));
-        contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))
+        contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))?;
+        self.check_pep(scenario).map_err(refuse)
+    }
+
+    fn check_pep(&self, scenario: &Scenario) -> Result<(), String> {
+        if !scenario.route.has_pep() {
+            return Ok(());
+        }
+        let (page, network) = (self.page_of(scenario)?, self.network_of(scenario)?);
+        super::pep::check(scenario, &page, &network)
     }
 
     /// The network of a scenario, as it is simulated and emulated.
@@ -44,7 +54,7 @@ impl Library {
         Ok(super::varied((*network).clone(), scenario.nuisance))
     }
 
-    /// The page of a scenario, read once.
+    /// The page of a scenario, read once; of a list all its pages together, as their servers see them.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -52,12 +62,35 @@ impl Library {
         Ok(Arc::clone(&self.ready(scenario)?.page))
     }
 
+    /// The page that a visit of the scenario's was to: of a list, the one of this name.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or the list has no such page.
+    pub fn visited(
+        &self,
+        scenario: &Scenario,
+        name: Option<&str>,
+    ) -> Result<Arc<page::Page>, String> {
+        let (ready, spec) = (self.ready(scenario)?, &scenario.page.spec);
+        let member = ready.member(name);
+        let member =
+            member.ok_or_else(|| format!("{spec} has no page `{}`", name.unwrap_or("")))?;
+        Ok(Arc::clone(&member.page))
+    }
+
     pub(crate) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
-        self.pages.open(&scenario.page.spec, scenario.client.program)
+        let ready = self.pages.open(&scenario.page.spec, Contents::of(scenario))?;
+        match ready.names().eq(scenario.page.pages.iter().map(String::as_str)) {
+            true => Ok(ready),
+            false => Err(format!(
+                "{}: the list has other pages than when the journey was planned; run the experiment anew",
+                scenario.page.spec
+            )),
+        }
     }
 
     pub(super) fn open_page(&self, spec: &str) -> Result<Arc<Ready>, String> {
-        self.pages.open(spec, Program::Loader)
+        self.pages.open(spec, Contents::Any)
     }
 
     pub(super) fn open_network(&self, spec: &NetworkSpec) -> Result<Arc<Network>, net::SpecError> {

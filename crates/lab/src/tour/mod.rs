@@ -7,6 +7,8 @@ mod account;
 mod background;
 pub(crate) mod beside;
 mod catalogue;
+mod course;
+mod earlier;
 mod ends;
 mod library;
 mod limits;
@@ -14,21 +16,26 @@ mod machine;
 mod multiplexing;
 mod networks;
 mod observed;
+mod pep;
 mod proof;
+mod proxied;
+mod proxy;
 mod quic;
 mod ready;
 mod resolution;
+mod route;
 mod security;
 mod serving;
+mod steps;
+mod threads;
 mod visitor;
 
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Browser, Cache, LoadPlan, Session};
+use browser::{Browser, Session};
 use chance::Source;
 use net::Scheduler;
 use page::Page;
@@ -36,7 +43,9 @@ use record::VisitRecord;
 
 pub(crate) use self::account::{Account, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
-pub use self::catalogue::{device_digest, network_digest, page_digest, priorities_digest};
+pub use self::catalogue::{device_digest, network_digest, page_ref, priorities_digest};
+pub(crate) use self::course::Course;
+pub(crate) use self::earlier::lead;
 pub(crate) use self::ends::{
     BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
     varied,
@@ -45,9 +54,16 @@ pub use self::library::Library;
 pub(crate) use self::limits::Limits;
 pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Packets, Traffic};
-pub(crate) use self::ready::Ready;
+pub(crate) use self::pep::{
+    FarEnd, NEAR_LINK, NearEnd, PepLog, PepPlace, events as pep_events, leg_tcp, near_link,
+};
+pub(crate) use self::proxied::events as proxied_events;
+pub(crate) use self::proxy::Proxy;
+pub(crate) use self::ready::{Ready, Visitable};
 pub(crate) use self::resolution::Resolver;
+pub(crate) use self::route::{STRETCH, proxy_address, proxy_ports, stretch};
 pub(crate) use self::security::client_tls;
+pub(crate) use self::steps::StepLog;
 pub(crate) use self::visitor::{Visitor, radio_name};
 use crate::scenario::{Hosting, Scenario, Tcp, View};
 
@@ -60,39 +76,41 @@ pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 /// The nuisance model's start phase: a visit begins up to this long after the world does.
 const START_PHASE: Duration = Duration::from_secs(1);
 
-/// The journey as one of its clients lives it: a cold visit, a warm one, or both. A warm visit is that of a
-/// browser that was closed since the cold one: it has kept its cache, not its connections. Background traffic goes on beside and between
-/// them; the error is its own.
+/// The journey as one of its clients lives it: its visits in their order, with what outlives each. Background traffic goes on beside and between
+/// them; the error is its own. There is a plan for each of the pages.
 pub(crate) fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
-    plan: Arc<LoadPlan>,
+    pages: Vec<Visitable>,
     witness: impl Witness + 'static,
     visitor: Visitor,
 ) -> impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static {
-    let view = scenario.client.view;
-    let first_visit = scenario.clients.first_visit(view, visitor.number);
-    let background = Background::of(scenario, plan.arms());
+    let first_visit = scenario.first_visit(visitor.number);
+    let background = Background::of(scenario, pages[0].plan.arms());
     let is_acquainted = scenario.security.is_acquainted();
+    let course = Course::of(scenario, pages.len(), visitor);
     async move {
         if let Some(background) = background {
-            background.send(visitor.address(), browser.sessions())?;
+            background.send(visitor.address(), &browser.sessions())?;
         }
         visitor.wait().await;
         if is_acquainted {
-            browser.acquaint(&plan).await;
+            for page in &pages {
+                browser.acquaint(&page.plan).await;
+            }
             world::sleep(security::SINCE_ACQUAINTANCE).await;
         }
-        let cache = Rc::new(Cache::default());
-        let mut records = Vec::new();
-        let cold = visit(&browser, &cache, &plan, &witness, visitor, View::Cold).await;
-        if view != View::Warm {
-            records.push(cold);
-        }
-        if view != View::Cold {
-            world::sleep(BETWEEN_VISITS).await;
-            let warm = visit(&browser, &cache, &plan, &witness, visitor, View::Warm).await;
-            records.push(warm);
+        let mut session = Rc::new(Session::new(browser, Rc::default()));
+        let (mut records, mut began) = (Vec::new(), None);
+        for step in course.steps() {
+            if let Some(began) = began {
+                course.pause(began).await;
+                course.forget(&session);
+            }
+            began = Some(world::now());
+            let record = visit(&session, &pages[step.page], &witness, visitor, step.view).await;
+            records.extend(step.is_measured.then_some(record));
+            session = course.after_visit(session);
         }
         for (record, index) in records.iter_mut().zip(first_visit..) {
             record.index = index;
@@ -119,19 +137,18 @@ fn start_phase(source: Source) -> Duration {
     source.stream("visit/phase").span(START_PHASE)
 }
 
-/// One visit by a browser started for it.
+/// One visit by a running browser.
 async fn visit(
-    browser: &Rc<Browser>,
-    cache: &Rc<Cache>,
-    plan: &Arc<LoadPlan>,
+    session: &Rc<Session>,
+    page: &Visitable,
     witness: &impl Witness,
     visitor: Visitor,
     view: View,
 ) -> VisitRecord {
     let account = Account::open(witness);
-    let session = Rc::new(Session::new(Rc::clone(browser), Rc::clone(cache)));
-    let visited = session.visit(plan, VISIT_LIMIT).await;
-    account.close(view, visited, witness, visitor)
+    let visited = session.visit(&page.plan, VISIT_LIMIT).await;
+    let record = account.close(view, visited, &page.plan, witness, visitor);
+    VisitRecord { page: page.name.clone(), ..record }
 }
 
 /// What a reader of a journey's results must know: what was modelled, defaulted or not shaped.
@@ -140,10 +157,14 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(tcp.into_iter().flatten());
     notes.extend(scenario.discovery.note());
+    notes.extend(scenario.quic.note());
     notes.extend(scenario.traffic.note());
     notes.extend(security::notes(scenario));
     notes.extend(resolution::note(scenario));
+    notes.extend(route::notes(scenario));
+    notes.extend(pep::note(scenario));
     notes.extend(company(scenario, network));
+    notes.extend(course::note(scenario));
     notes.dedup();
     notes
 }

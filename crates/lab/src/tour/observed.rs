@@ -176,7 +176,9 @@ impl Observed {
     ) -> Observed {
         let beside = (!scenario.traffic.is_none())
             .then(|| (super::TRAFFIC_HOST.to_owned(), super::TRAFFIC_SERVER));
-        let hosts = super::hosts(page, scenario.hosting).chain(beside);
+        let proxy = super::proxy_address(&scenario);
+        let proxy = proxy.map(|address| (browser::Proxy::NAME.to_owned(), address));
+        let hosts = super::hosts(page, scenario.hosting).chain(beside).chain(proxy);
         let hosts: Vec<_> = hosts.map(|(name, address)| (address, name)).collect();
         // Of several at one address the first gives it its name.
         let hosts = hosts.into_iter().rev().collect();
@@ -197,7 +199,7 @@ impl Observed {
 
     /// The number of the client whose visit it is.
     fn client_of(&self, record: &VisitRecord) -> u32 {
-        self.scenario.clients.who(self.scenario.client.view, record.index).0
+        self.scenario.who(record.index).0
     }
 }
 
@@ -243,12 +245,20 @@ impl<'a> ObservedVisit<'a> {
         self.ends
     }
 
-    /// Both ends of each TCP connection that the visit opened: the client's, the server's if the SYN arrived. In order of
+    /// Both ends of each TCP connection that the visit opened, or found open where the journey keeps them: the client's, the server's if the SYN arrived. In order of
     /// opening.
     pub fn connections(&self) -> Vec<(&'a Endpoint, Option<&'a Endpoint>)> {
         let endpoints = &self.journey.traffic.endpoints;
+        let began = Time::from_nanos(self.record.started_at_ns);
+        let was_kept = |end: &Endpoint| {
+            self.scenario().journey.keeps.connections
+                && end.opened_at < began
+                && end.closed_at.is_none_or(|closed| closed > began)
+        };
         let is_own = |end: &&Endpoint| {
-            end.active && end.local.ip() == self.client() && self.includes(end.opened_at)
+            end.active
+                && end.local.ip() == self.client()
+                && (self.includes(end.opened_at) || was_kept(end))
         };
         let mut clients: Vec<&Endpoint> = endpoints.iter().filter(is_own).collect();
         clients.sort_by_key(|end| (end.opened_at, end.local));

@@ -1,8 +1,11 @@
 //! What a scenario says of QUIC, as HTTP/3 is told it.
 
+use std::time::Duration;
+
 use congestion::Algorithm;
 use http_stack::h3::settings::{Client, Congestion, Quinn, Server, Transport};
 use tcp::Config;
+use units::Time;
 
 use super::serving;
 use crate::scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
@@ -17,7 +20,12 @@ pub(super) fn client(scenario: &Scenario) -> Client {
         None => client.early_data,
         Some(resume) => resume == Resume::EarlyData,
     };
-    Client { early_data: scenario.quic.early_data.unwrap_or(as_resumed), ..client }
+    let after_the_beginning = |ns| Time::ZERO + Duration::from_nanos(ns);
+    Client {
+        early_data: scenario.quic.early_data.unwrap_or(as_resumed),
+        migrate_at: scenario.quic.migrate_at_ns.map(after_the_beginning),
+        ..client
+    }
 }
 
 /// The servers' end.

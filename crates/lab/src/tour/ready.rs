@@ -7,48 +7,109 @@ use browser::{Arm, Asking, Heads, LoadPlan, Typical};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
-use page::{Host, Page};
+use page::{Host, List, Page, Union};
 use proxy::Site;
 
-use super::security;
-use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario};
+use super::{route, security};
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, RouteKind, Scenario, Sight};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
 
-/// A page with everything that does not depend on the scenario.
+/// What a journey visits, with everything that does not depend on the scenario.
 pub(crate) struct Ready {
+    /// What its servers serve: the page, or all pages of a list together.
     pub(crate) page: Arc<Page>,
+    /// The page, or those of the list in its order.
+    members: Vec<Member>,
     site: Arc<Site>,
     /// The same, whose replies say that there is HTTP/3, once somebody has asked for it.
     advertising: OnceLock<Arc<Site>>,
+    /// The same, whose replies say what caches may do with them.
+    for_caches: OnceLock<Arc<Site>>,
     pub(crate) notes: Vec<String>,
+}
+
+/// A page among those of a journey.
+pub(crate) struct Member {
+    /// What the list calls it; `None` for the only page.
+    pub(crate) name: Option<String>,
+    pub(crate) page: Arc<Page>,
+    /// Which of the servers' hosts its own are.
+    hosts: Vec<usize>,
+    /// Which of the servers' objects its own are.
+    pub(crate) objects: Vec<usize>,
     /// The page as clients load it, one for each way in which its hosts were spoken to so far.
     load_plans: Mutex<Vec<Arc<LoadPlan>>>,
 }
 
-/// Pages by the names that scenarios give them, and by who loads them.
+/// What a page's bodies hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Contents {
+    /// Anything: farlink's own loader goes by the page's graph.
+    Any,
+    /// What a reader finds the page's objects in: a real browser, or a proxy that looks into pages.
+    Readable,
+}
+
+impl Contents {
+    /// Those of a scenario.
+    pub(super) fn of(scenario: &Scenario) -> Contents {
+        match reads_pages(scenario) || scenario.client.program == Program::Chromium {
+            true => Contents::Readable,
+            false => Contents::Any,
+        }
+    }
+}
+
+/// Whether a PEP looks into the scenario's page.
+pub(super) fn reads_pages(scenario: &Scenario) -> bool {
+    let route = &scenario.route;
+    route.has_pep() && route.pep.sight(scenario) == Sight::Requests
+}
+
+/// A page as a scenario's clients visit it.
+#[derive(Clone)]
+pub(crate) struct Visitable {
+    /// What the list calls it; `None` for the only page.
+    pub(crate) name: Option<String>,
+    pub(crate) plan: Arc<LoadPlan>,
+}
+
+/// Pages by the names that scenarios give them, and by what they hold.
 #[derive(Default)]
-pub(super) struct Pages(Mutex<BTreeMap<(String, Program), Arc<Ready>>>);
+pub(super) struct Pages(Mutex<BTreeMap<(String, Contents), Arc<Ready>>>);
 
 impl Pages {
-    /// A page as `program` loads it: a real browser finds what it is to load in the bytes, so the page is made to have such.
-    pub(super) fn open(&self, spec: &str, program: Program) -> Result<Arc<Ready>, String> {
-        let key = (spec.to_owned(), program);
+    /// What `spec` names, with such contents: where they are to be readable, a page is made to have them.
+    pub(super) fn open(&self, spec: &str, contents: Contents) -> Result<Arc<Ready>, String> {
+        let key = (spec.to_owned(), contents);
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ready) = pages.get(&key) {
             return Ok(Arc::clone(ready));
         }
-        let page = page::open(spec).map_err(|error| error.to_string())?;
-        page.check()?;
-        let ready = Arc::new(match program {
-            Program::Loader => Ready::for_loader(page),
-            Program::Chromium => Ready::for_chromium(&page)?,
+        let ready = Arc::new(match (page::is_list(spec), contents) {
+            (true, Contents::Any) => Ready::of_list(spec)?,
+            (true, Contents::Readable) => {
+                return Err(format!(
+                    "{spec}: pages of a list cannot be made readable: load one page, or by a client and a route that go by its graph"
+                ));
+            }
+            (false, Contents::Any) => Ready::of_anything(open(spec)?),
+            (false, Contents::Readable) => Ready::readable(&open(spec)?)?,
         });
-        LoadPlan::check(&ready.page)?;
+        for member in &ready.members {
+            LoadPlan::check(&member.page)?;
+        }
         pages.insert(key, Arc::clone(&ready));
         Ok(ready)
     }
+}
+
+fn open(spec: &str) -> Result<Page, String> {
+    let page = page::open(spec).map_err(|error| error.to_string())?;
+    page.check()?;
+    Ok(page)
 }
 
 fn page_notes(page: &Page) -> Vec<String> {
@@ -61,27 +122,81 @@ fn page_notes(page: &Page) -> Vec<String> {
 }
 
 impl Ready {
-    fn for_loader(page: Page) -> Ready {
+    fn of_anything(page: Page) -> Ready {
         let (site, notes) = (Arc::new(Site::new(&page)), page_notes(&page));
-        Ready::new(page, site, notes)
+        Ready::of_one(page, site, notes)
     }
 
-    fn for_chromium(page: &Page) -> Result<Ready, String> {
+    fn readable(page: &Page) -> Result<Ready, String> {
         let browsable = page::browsable(page).map_err(|error| error.to_string())?;
         let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
         let notes = page_notes(page).into_iter().chain(own).collect();
         let site = Arc::new(Site::browsable(&browsable));
-        Ok(Ready::new(browsable.page, site, notes))
+        // A browser has a cache of its own: what may be stored is said in any case.
+        let for_caches = OnceLock::from(Arc::clone(&site));
+        Ok(Ready { for_caches, ..Ready::of_one(browsable.page, site, notes) })
     }
 
-    fn new(page: Page, site: Arc<Site>, notes: Vec<String>) -> Ready {
-        let (advertising, load_plans) = (OnceLock::new(), Mutex::default());
-        Ready { page: Arc::new(page), site, advertising, notes, load_plans }
+    fn of_one(page: Page, site: Arc<Site>, notes: Vec<String>) -> Ready {
+        let page = Arc::new(page);
+        let member = Member {
+            name: None,
+            hosts: (0..page.hosts.len()).collect(),
+            objects: (0..page.objects.len()).collect(),
+            page: Arc::clone(&page),
+            load_plans: Mutex::default(),
+        };
+        Ready::new(page, vec![member], site, notes)
+    }
+
+    fn of_list(spec: &str) -> Result<Ready, String> {
+        let list = List::open(spec).map_err(|error| error.to_string())?;
+        let opened = list.pages.iter().map(|listed| {
+            open(&listed.spec).map_err(|error| format!("{spec}: page `{}`: {error}", listed.name))
+        });
+        let Union { whole, members, notes } = Union::of(spec, opened.collect::<Result<_, _>>()?);
+        let members = list.pages.into_iter().zip(members);
+        let members = members.map(|(listed, member)| Member {
+            name: Some(listed.name),
+            page: Arc::new(member.page),
+            hosts: member.hosts,
+            objects: member.objects,
+            load_plans: Mutex::default(),
+        });
+        let members: Vec<Member> = members.collect();
+        let skipped = members.iter().flat_map(|member| page_notes(&member.page));
+        let notes = skipped.chain(notes).collect();
+        let site = Arc::new(Site::new(&whole));
+        Ok(Ready::new(Arc::new(whole), members, site, notes))
+    }
+
+    fn new(page: Arc<Page>, members: Vec<Member>, site: Arc<Site>, notes: Vec<String>) -> Ready {
+        let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
+        Ready { page, members, site, advertising, for_caches, notes }
+    }
+
+    /// The page, or those of the list in its order.
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The page that the list calls so; the only one if there is no list.
+    pub(crate) fn member(&self, name: Option<&str>) -> Option<&Member> {
+        self.members.iter().find(|member| member.name.as_deref() == name)
+    }
+
+    /// What lists call their pages; nothing for a single page.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().filter_map(|member| member.name.as_deref())
     }
 
     /// What this scenario's servers answer.
     pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
-        if scenario.discovery.h3 == H3Discovery::Straight {
+        if scenario.route.kind == RouteKind::CachingProxy {
+            let site = || Arc::new(Site::for_caches(&self.page));
+            return Arc::clone(self.for_caches.get_or_init(site));
+        }
+        if scenario.discovery.h3 != H3Discovery::AltSvc {
             return Arc::clone(&self.site);
         }
         let alternatives = AltSvc::Services(vec![Alternative::h3(SECURE_PORT)]);
@@ -89,44 +204,69 @@ impl Ready {
         Arc::clone(self.advertising.get_or_init(site))
     }
 
-    /// The page as this scenario's client loads it.
+    /// The pages as this scenario's clients visit them.
     ///
     /// # Errors
-    /// If its priorities cannot be read.
-    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
-        let arms = self.arms(scenario);
+    /// If its priorities cannot be read, or its browser is not known.
+    pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
+        let arms = self.arms(scenario)?;
         let priorities = super::serving::priorities(scenario)?;
         let asking = Asking { heads: heads(scenario), priorities };
-        let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) =
-            plans.iter().find(|plan| plan.arms() == arms && *plan.manner() == asking)
-        {
-            return Ok(Arc::clone(plan));
-        }
-        let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking));
-        plans.push(Arc::clone(&plan));
-        Ok(plan)
+        let visitable = |member: &Member| Visitable {
+            name: member.name.clone(),
+            plan: member.load_plan(&arms, &asking),
+        };
+        Ok(self.members.iter().map(visitable).collect())
     }
 
-    /// How each host is spoken to.
-    fn arms(&self, scenario: &Scenario) -> Vec<Arm> {
+    /// The page of a scenario that has but one, as its client loads it.
+    ///
+    /// # Errors
+    /// If its priorities cannot be read, or its browser is not known.
+    pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
+        Ok(self.visitable(scenario)?.remove(0).plan)
+    }
+
+    /// How clients' requests to each host are spoken.
+    ///
+    /// # Errors
+    /// If the scenario's browser is not known.
+    pub(crate) fn arms(&self, scenario: &Scenario) -> Result<Vec<Arm>, String> {
+        let way = route::way(scenario)?;
         let security = security::security(scenario);
         let hosts = self.page.hosts.iter();
-        hosts
-            .map(|host| Arm {
-                protocol: protocol(scenario.stack.protocol, host),
-                pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
-                security,
-                port: if security == Security::None { 80 } else { SECURE_PORT },
-                blocked: scenario.client.blocked_hosts.contains(&host.name),
-            })
-            .collect()
+        let arms = hosts.map(|host| Arm {
+            protocol: protocol(scenario.stack.protocol, host),
+            pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
+            security,
+            port: if security == Security::None { 80 } else { SECURE_PORT },
+            way,
+            blocked: scenario.client.blocked_hosts.contains(&host.name),
+        });
+        Ok(arms.collect())
+    }
+}
+
+impl Member {
+    /// The page as clients load it who speak to the journey's hosts so.
+    fn load_plan(&self, arms: &[Arm], asking: &Asking) -> Arc<LoadPlan> {
+        let arms: Vec<Arm> = self.hosts.iter().map(|host| arms[*host]).collect();
+        let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && plan.manner() == asking)
+        {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking.clone()));
+        plans.push(Arc::clone(&plan));
+        plan
     }
 }
 
 /// What fills requests' heads. (A browser that does not exist is refused when the scenario is prepared.)
 fn heads(scenario: &Scenario) -> Heads {
     match scenario.request_heads {
+        // A PEP that answers for a host goes by its cookies, which a browser sends alike with every request.
+        RequestHeads::Sized if reads_pages(scenario) => Heads::Padded,
         RequestHeads::Sized => Heads::Sized,
         RequestHeads::Recorded => {
             Typical::named(&scenario.client.browser).map_or(Heads::Sized, Heads::Recorded)

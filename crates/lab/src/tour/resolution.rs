@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use browser::{Naming, Prefetch};
-use http_stack::dns::{PORT, Questions, Recursive, Retry, Settings};
+use http_stack::dns::{PORT, Questions, Recursive, Retry, Service, Settings};
 use page::Page;
 
-use crate::scenario::{Dns, Records, ResolverPlace, RetryRule, Scenario};
+use crate::scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};
 
 /// Where the resolver is. No page has so many hosts that one of them would have this address.
 const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53));
@@ -33,6 +33,7 @@ impl Resolver {
             think: Duration::from_nanos(dns.think_ns),
             hit_ratio: dns.hit_ratio,
             miss: Duration::from_nanos(dns.miss_ns),
+            service: finds_by_record(scenario).then(Service::h3),
         };
         Some(Resolver { address: SocketAddr::new(RESOLVER, PORT), place: dns.at, server })
     }
@@ -47,6 +48,11 @@ impl Resolver {
     }
 }
 
+/// Whether hosts say in DNS that they speak HTTP/3, and the client asks for that.
+fn finds_by_record(scenario: &Scenario) -> bool {
+    scenario.discovery.h3 == H3Discovery::HttpsRecord
+}
+
 /// How the scenario's client finds addresses.
 pub(super) fn naming(scenario: &Scenario) -> Naming {
     let Some(Dns { ask, retry, prefetch, .. }) = scenario.resolution.dns() else {
@@ -55,6 +61,10 @@ pub(super) fn naming(scenario: &Scenario) -> Naming {
     let questions = match ask {
         Records::A => Questions::A,
         Records::AAndAaaa => Questions::AAndAaaa,
+    };
+    let questions = match finds_by_record(scenario) {
+        true => questions.and_https(),
+        false => questions,
     };
     let retry = match retry {
         RetryRule::Chrome => Retry::Chrome,

@@ -26,6 +26,14 @@ pub(super) fn contradiction(scenario: &Scenario, priorities: &Priorities) -> Opt
     }
 }
 
+/// What the scenario says of sending, and beyond that the proxy that its route's is like.
+pub(super) fn of(scenario: &Scenario) -> Serving {
+    let like = scenario.route.preset().filter(|_| scenario.route.asks_proxy());
+    let usual = like.and_then(|preset| preset.frame_bytes);
+    let frame_bytes = scenario.serving.frame_bytes.or(usual);
+    Serving { frame_bytes, ..scenario.serving }
+}
+
 /// Sets an acceptor as the scenario says.
 pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
     if let Some(scheduler) = serving.scheduler.map(scheduler) {

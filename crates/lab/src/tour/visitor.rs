@@ -67,6 +67,11 @@ impl Visitor {
         somebody.then_some(Visitor { number, begins: Duration::ZERO, seed })
     }
 
+    /// The same, beginning so much later.
+    pub(crate) fn after(self, lead: Duration) -> Visitor {
+        Visitor { begins: self.begins + lead, ..self }
+    }
+
     /// Waits until it begins.
     pub(crate) async fn wait(self) {
         if !self.begins.is_zero() {

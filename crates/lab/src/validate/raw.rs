@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::experiment::{
-    RawClient, RawGrid, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Scalar, Varied,
+    RawClient, RawGrid, RawJourney, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Scalar,
+    Varied,
 };
 
 /// A key with its value.
@@ -58,6 +59,9 @@ pub struct RawPart {
     pub nuisance: Varied,
     pub traffic: Varied,
     pub dns: Varied,
+    pub route: Varied,
+    pub proxy_rtt: Varied,
+    pub proxy_rate: Varied,
     #[serde(default)]
     pub page: RawPage,
     #[serde(default)]
@@ -75,9 +79,8 @@ pub struct RawPart {
 impl RawPart {
     /// What of it spans the grid; the world is not for a part to say.
     pub fn into_grid(self) -> RawGrid {
-        let RawPart {
-            nuisance, traffic, dns, page, network, stack, transport, client, server, ..
-        } = self;
+        let RawPart { nuisance, traffic, dns, route, proxy_rtt, proxy_rate, .. } = self;
+        let RawPart { page, network, stack, transport, client, server, .. } = self;
         RawGrid {
             nuisance,
             world: None,
@@ -87,7 +90,11 @@ impl RawPart {
             start_spacing: None,
             traffic,
             dns,
+            route,
+            proxy_rtt,
+            proxy_rate,
             page,
+            journey: RawJourney::default(),
             network,
             stack,
             transport,

@@ -12,6 +12,10 @@ choice! {
         Full = "full",
         /// Some minutes: radios in front of the links.
         Radio = "radio",
+        /// Some minutes: proxies between clients and servers.
+        Routes = "routes",
+        /// A quarter of an hour: a satellite, bare and behind a PEP.
+        Pep = "pep",
     }
     not_yet {}
 }
@@ -23,6 +27,8 @@ impl Shipped {
             Shipped::Quick => include_str!("../../suites/quick.toml"),
             Shipped::Full => include_str!("../../suites/full.toml"),
             Shipped::Radio => include_str!("../../suites/radio.toml"),
+            Shipped::Routes => include_str!("../../suites/routes.toml"),
+            Shipped::Pep => include_str!("../../suites/pep.toml"),
         };
         Source::new(format!("the suite {self}"), text)
     }

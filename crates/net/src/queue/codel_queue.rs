@@ -1,11 +1,9 @@
 //! One queue under CoDel: Linux's `sch_codel.c`.
 
-use std::collections::VecDeque;
-
 use units::Time;
 
 use super::codel::Control;
-use super::{Depth, Discipline, Drops, Queued};
+use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{Codel, DropCause, QueueLimit};
 
 /// A queue under CoDel.
@@ -13,15 +11,14 @@ pub(crate) struct CodelQueue<P> {
     params: Codel,
     mtu: u32,
     limit: QueueLimit,
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    backlog: Backlog<P>,
     control: Control,
 }
 
 impl<P> CodelQueue<P> {
     pub(crate) fn new(params: Codel, limit: QueueLimit, mtu: u32) -> CodelQueue<P> {
         let control = Control::new();
-        CodelQueue { params, mtu, limit, waiting: VecDeque::new(), bytes: 0, control }
+        CodelQueue { params, mtu, limit, backlog: Backlog::new(), control }
     }
 }
 
@@ -32,27 +29,24 @@ impl<P> Discipline<P> for CodelQueue<P> {
         packet: Queued<P>,
         _drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
-        let bytes = packet.packet.wire_bytes;
-        if !self.limit.has_room(self.waiting.len(), self.bytes, bytes) {
+        if !self.backlog.has_room(self.limit, &packet) {
             return Err(DropCause::QueueFull);
         }
-        self.bytes += u64::from(bytes);
-        self.waiting.push_back(packet);
+        self.backlog.push(packet);
         Ok(())
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Queued<P>> {
-        let CodelQueue { params, mtu, waiting, bytes, control, .. } = self;
+        let CodelQueue { params, mtu, backlog, control, .. } = self;
         let take = || {
-            let packet = waiting.pop_front();
-            *bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.packet.wire_bytes));
-            (packet, *bytes)
+            let packet = backlog.take();
+            (packet, backlog.bytes())
         };
         control.dequeue(now, params, *mtu, take, drops)
     }
 
     fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+        self.backlog.depth()
     }
 }
 

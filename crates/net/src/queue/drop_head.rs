@@ -2,29 +2,20 @@
 //! (Lakshman, Neidhardt, Ott, "The Drop from Front Strategy in TCP and in TCP over ATM", 1996; Linux's
 //! `pfifo_head_drop`).
 
-use std::collections::VecDeque;
-
 use units::Time;
 
-use super::{Depth, Discipline, Drops, Queued};
+use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{DropCause, QueueLimit};
 
 /// A queue that drops at its head.
 pub(crate) struct DropHead<P> {
     limit: QueueLimit,
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    backlog: Backlog<P>,
 }
 
 impl<P> DropHead<P> {
     pub(crate) fn new(limit: QueueLimit) -> DropHead<P> {
-        DropHead { limit, waiting: VecDeque::new(), bytes: 0 }
-    }
-
-    fn take(&mut self) -> Option<Queued<P>> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packet.packet.wire_bytes);
-        Some(packet)
+        DropHead { limit, backlog: Backlog::new() }
     }
 }
 
@@ -35,23 +26,21 @@ impl<P> Discipline<P> for DropHead<P> {
         packet: Queued<P>,
         drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
-        let bytes = packet.packet.wire_bytes;
-        while !self.limit.has_room(self.waiting.len(), self.bytes, bytes) {
+        while !self.backlog.has_room(self.limit, &packet) {
             // Not even alone does it fit.
-            let oldest = self.take().ok_or(DropCause::QueueFull)?;
+            let oldest = self.backlog.take().ok_or(DropCause::QueueFull)?;
             drops.push_back(oldest.fall(now, DropCause::QueueFull));
         }
-        self.bytes += u64::from(bytes);
-        self.waiting.push_back(packet);
+        self.backlog.push(packet);
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
-        self.take()
+        self.backlog.take()
     }
 
     fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+        self.backlog.depth()
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use units::Time;
 
 use super::codel::Control;
-use super::{Depth, Discipline, Drops, Queued};
+use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{Codel, DropCause, QueueLimit};
 
 /// Queues that flows are hashed into: `flows`, RFC 8290 section 5.2.3.
@@ -31,8 +31,7 @@ pub(crate) struct FqCodel<P> {
 }
 
 struct Flow<P> {
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    backlog: Backlog<P>,
     deficit: i64,
     is_listed: bool,
     control: Control,
@@ -40,15 +39,13 @@ struct Flow<P> {
 
 impl<P> Flow<P> {
     fn new() -> Flow<P> {
-        let (waiting, control) = (VecDeque::new(), Control::new());
-        Flow { waiting, bytes: 0, deficit: 0, is_listed: false, control }
+        let (backlog, control) = (Backlog::new(), Control::new());
+        Flow { backlog, deficit: 0, is_listed: false, control }
     }
 
     fn take(&mut self, depth: &mut Depth) -> Option<Queued<P>> {
-        let packet = self.waiting.pop_front()?;
-        let bytes = u64::from(packet.packet.wire_bytes);
-        self.bytes -= bytes;
-        depth.bytes -= bytes;
+        let packet = self.backlog.take()?;
+        depth.bytes -= u64::from(packet.packet.wire_bytes);
         depth.packets -= 1;
         Some(packet)
     }
@@ -71,12 +68,12 @@ impl<P> FqCodel<P> {
     fn make_room(&mut self, now: Time, drops: &mut Drops<P>) {
         let fattest = |flows: &[Flow<P>]| {
             // The first of several equals, as the kernel's loop finds it.
-            let most = flows.iter().map(|flow| flow.bytes).max()?;
-            flows.iter().position(|flow| flow.bytes == most)
+            let most = flows.iter().map(|flow| flow.backlog.bytes()).max()?;
+            flows.iter().position(|flow| flow.backlog.bytes() == most)
         };
         let Some(index) = fattest(&self.flows) else { return };
         let flow = &mut self.flows[index];
-        let threshold = flow.bytes / 2;
+        let threshold = flow.backlog.bytes() / 2;
         let mut gone = 0;
         for _ in 0..DROP_BATCH {
             let Some(packet) = flow.take(&mut self.depth) else { break };
@@ -113,12 +110,10 @@ impl<P> Discipline<P> for FqCodel<P> {
     ) -> Result<(), DropCause> {
         // `reciprocal_scale` of the kernel.
         let index = ((u64::from(packet.packet.flow) * FLOWS as u64) >> 32) as usize;
-        let bytes = u64::from(packet.packet.wire_bytes);
         let flow = &mut self.flows[index];
-        flow.bytes += bytes;
-        flow.waiting.push_back(packet);
-        self.depth.bytes += bytes;
+        self.depth.bytes += u64::from(packet.packet.wire_bytes);
         self.depth.packets += 1;
+        flow.backlog.push(packet);
         if !flow.is_listed {
             flow.is_listed = true;
             flow.deficit = QUANTUM_BYTES;

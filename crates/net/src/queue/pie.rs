@@ -5,13 +5,12 @@
 //! (RFC 8033 section 5.2, timestamps), not an estimate from the departure rate: Linux's default. Times
 //! count in the kernel's ticks of 64 ns, so that the integer arithmetic is the same.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use chance::Stream;
 use units::Time;
 
-use super::{Depth, Discipline, Drops, Queued};
+use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{DropCause, Pie, QueueLimit};
 
 /// A probability of one, in the kernel's scale.
@@ -40,8 +39,7 @@ pub(crate) struct PieQueue<P> {
     ecn: bool,
     mtu: u32,
     limit: QueueLimit,
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    backlog: Backlog<P>,
     state: State,
     next_update: Time,
     stream: Stream,
@@ -70,8 +68,7 @@ impl<P> PieQueue<P> {
             ecn: params.ecn,
             mtu,
             limit,
-            waiting: VecDeque::new(),
-            bytes: 0,
+            backlog: Backlog::new(),
             state: State::IDLE,
             next_update: Time::ZERO + FIRST_UPDATE,
             stream,
@@ -83,7 +80,7 @@ impl<P> PieQueue<P> {
     fn advance(&mut self, now: Time) {
         while self.next_update <= now {
             let before = self.state;
-            self.state.update(self.target, self.bytes);
+            self.state.update(self.target, self.backlog.bytes());
             self.next_update += TUPDATE;
             if self.state == before && self.next_update <= now {
                 let more = (now - self.next_update).as_nanos() / TUPDATE.as_nanos() + 1;
@@ -97,7 +94,7 @@ impl<P> PieQueue<P> {
         let state = &mut self.state;
         if state.burst > 0
             || (state.delay < self.target / 2 && state.prob < MAX_PROB / 5)
-            || self.bytes < 2 * u64::from(self.mtu)
+            || self.backlog.bytes() < 2 * u64::from(self.mtu)
         {
             return false;
         }
@@ -187,8 +184,7 @@ impl<P> Discipline<P> for PieQueue<P> {
         _drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
         self.advance(now);
-        let bytes = packet.packet.wire_bytes;
-        if !self.limit.has_room(self.waiting.len(), self.bytes, bytes) {
+        if !self.backlog.has_room(self.limit, &packet) {
             self.state.accumulated = 0;
             return Err(DropCause::QueueFull);
         }
@@ -198,21 +194,19 @@ impl<P> Discipline<P> for PieQueue<P> {
             self.state.accumulated = 0;
             return Err(DropCause::Managed);
         }
-        self.bytes += u64::from(bytes);
-        self.waiting.push_back(packet);
+        self.backlog.push(packet);
         Ok(())
     }
 
     fn dequeue(&mut self, now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
         self.advance(now);
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packet.packet.wire_bytes);
-        self.state.left(now, packet.since, self.bytes);
+        let packet = self.backlog.take()?;
+        self.state.left(now, packet.since, self.backlog.bytes());
         Some(packet)
     }
 
     fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+        self.backlog.depth()
     }
 }
 
@@ -289,7 +283,7 @@ mod tests {
                     queue.enqueue(Time::ZERO, packet, &mut Drops::new()).is_err()
                 })
                 .count();
-            (queue.waiting.iter().filter(|packet| packet.marked).count(), refused)
+            (queue.backlog.iter().filter(|packet| packet.marked).count(), refused)
         };
         let (marks, refused) = outcome(MAX_PROB / 20, true);
         assert!((50..250).contains(&marks) && refused == 0, "{marks} marks, {refused} drops");

@@ -2,23 +2,20 @@
 //!
 //! Where it is - one queue, served in order - [`DropTail`](super::DropTail) does the same at less cost.
 
-use std::collections::VecDeque;
-
 use units::Time;
 
-use super::{Depth, Discipline, Drops, Queued};
+use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{DropCause, QueueLimit};
 
 /// A queue that refuses what finds it full.
 pub(crate) struct TailDrop<P> {
     limit: QueueLimit,
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    backlog: Backlog<P>,
 }
 
 impl<P> TailDrop<P> {
     pub(crate) fn new(limit: QueueLimit) -> TailDrop<P> {
-        TailDrop { limit, waiting: VecDeque::new(), bytes: 0 }
+        TailDrop { limit, backlog: Backlog::new() }
     }
 }
 
@@ -29,23 +26,19 @@ impl<P> Discipline<P> for TailDrop<P> {
         packet: Queued<P>,
         _drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
-        let bytes = packet.packet.wire_bytes;
-        if !self.limit.has_room(self.waiting.len(), self.bytes, bytes) {
+        if !self.backlog.has_room(self.limit, &packet) {
             return Err(DropCause::QueueFull);
         }
-        self.bytes += u64::from(bytes);
-        self.waiting.push_back(packet);
+        self.backlog.push(packet);
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packet.packet.wire_bytes);
-        Some(packet)
+        self.backlog.take()
     }
 
     fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+        self.backlog.depth()
     }
 }
 

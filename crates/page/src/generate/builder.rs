@@ -16,20 +16,32 @@ const REQUEST_HEAD_BYTES: u32 = 400;
 const RESPONSE_HEAD_BYTES: u32 = 300;
 
 /// A page in the making.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     page: Page,
     /// What references are added to.
     document: ObjectId,
 }
 
 /// One reference of the latest document.
-pub(super) struct Reference {
+pub(crate) struct Reference {
     pub host: HostId,
     pub path: String,
     pub kind: Kind,
     pub body_bytes: u64,
     /// The document's bytes up to and including the reference.
     pub at: u64,
+}
+
+/// An object that another one names.
+pub(crate) struct Named {
+    pub host: HostId,
+    pub path: String,
+    pub kind: Kind,
+    pub body_bytes: u64,
+    /// What names it.
+    pub by: ObjectId,
+    /// How much of that must have arrived.
+    pub after: After,
 }
 
 impl Builder {
@@ -71,14 +83,21 @@ impl Builder {
 
     /// Adds what the latest document refers to.
     pub fn refer(&mut self, reference: Reference) {
+        let Reference { host, path, kind, body_bytes, at } = reference;
+        let (by, after) = (self.document, After::Bytes(at));
+        self.name(Named { host, path, kind, body_bytes, by, after });
+    }
+
+    /// Adds what an object names.
+    pub fn name(&mut self, named: Named) {
+        let Named { host, path, kind, body_bytes, by, after } = named;
         let edge = Edge {
-            object: self.document,
-            after: After::Bytes(reference.at),
+            object: by,
+            after,
             compute: Estimate::defaulted(Duration::ZERO),
             // The generator is the source, and it says where the reference stands.
             provenance: Provenance::Measured,
         };
-        let Reference { host, path, kind, body_bytes, at: _ } = reference;
         self.push(host, &path, kind, body_bytes, vec![edge]);
     }
 

@@ -10,6 +10,7 @@ mod cardaci;
 mod studies;
 mod synthetic;
 
+pub(crate) use builder::{Builder, Named};
 pub use calibration::calibration_pages;
 pub use studies::{STUDY_PAGES, StudyPage};
 pub use synthetic::{MOST_OBJECTS, Synthetic};

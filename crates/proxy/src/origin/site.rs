@@ -59,6 +59,18 @@ impl Site {
         })
     }
 
+    /// As [`new`](Site::new), with each reply saying whether it may be stored: for a year where the page says that it can be cached, else not. Heads keep their sizes
+    /// where they have room for it.
+    pub fn for_caches(page: &Page) -> Site {
+        let body = Body::for_page(page);
+        Site::with_replies(page, |index, object| {
+            let terms = if object.cacheable { "public, max-age=31536000" } else { "no-store" };
+            let field = [("cache-control", terms.to_owned())];
+            let body = body.slice(index, object.body_bytes);
+            reply(index, object, media_type(object.kind), &field, body)
+        })
+    }
+
     /// Prepares the replies that a browser needs: real bytes, and the fields that it acts upon.
     pub fn browsable(browsable: &Browsable) -> Site {
         Site::with_replies(&browsable.page, |index, object| {

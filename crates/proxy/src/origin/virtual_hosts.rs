@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn status(hosts: &VirtualHosts, authority: &str, target: &str) -> u16 {
-        let request = RequestHead { method: "GET", authority, target, body_bytes: 0 };
+        let request = RequestHead::new("GET", authority, target);
         match hosts.handle(request) {
             Answer::Ready(reply) => reply.head.parts.status().as_u16(),
             Answer::Later(_) => panic!("no time to think was asked for"),

@@ -1,8 +1,9 @@
 //! DATA frames, in the order of the schedule and as the windows allow.
 
+use super::stream::Stream;
 use super::{Event, Session};
-use crate::frame;
 use crate::window::SendWindow;
+use crate::{StreamId, frame};
 
 impl Session {
     /// Fills the output with DATA frames until `bytes` wait or nothing may be sent.
@@ -36,6 +37,11 @@ impl Session {
     /// Bytes of bodies that wait and are not in the output.
     pub fn queued(&self) -> usize {
         self.streams.queued()
+    }
+
+    /// Bytes that wait on `stream` and are not in the output; `None` if it takes no more: it has ended, or is gone.
+    pub fn waiting(&self, stream: StreamId) -> Option<usize> {
+        self.streams.get(stream).filter(|state| state.takes_data()).map(Stream::queued)
     }
 
     /// Whether bodies wait and nothing but the peer's windows keeps them from the output.

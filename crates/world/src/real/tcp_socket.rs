@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -57,6 +58,44 @@ impl TcpStream {
         }
     }
 
+    /// The next close sends a reset.
+    pub(crate) fn abort(&self) {
+        // Should the kernel refuse, then the close that follows is an ordinary one.
+        drop(socket2::SockRef::from(&self.socket).set_linger(Some(Duration::ZERO)));
+    }
+
+    /// `TCP_CONGESTION`, where the kernel has it.
+    pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            socket2::SockRef::from(&self.socket).set_tcp_congestion(name.as_bytes())
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let message = format!("congestion control ({name}) is chosen on Linux only");
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+        }
+    }
+
+    /// `SO_ORIGINAL_DST`, or else the local address.
+    pub(crate) fn original_destination(&self) -> io::Result<SocketAddr> {
+        let local = self.socket.local_addr()?;
+        #[cfg(target_os = "linux")]
+        {
+            let socket = socket2::SockRef::from(&self.socket);
+            let asked = match local {
+                SocketAddr::V4(_) => socket.original_dst_v4(),
+                SocketAddr::V6(_) => socket.original_dst_v6(),
+            };
+            // ENOENT and ENOPROTOOPT: no translation is on record, or the kernel has none.
+            Ok(asked.ok().and_then(|address| address.as_socket()).unwrap_or(local))
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            Ok(local)
+        }
+    }
+
     pub(crate) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -86,15 +125,44 @@ impl TcpStream {
     }
 }
 
+fn new_socket(address: SocketAddr) -> io::Result<tokio::net::TcpSocket> {
+    match address {
+        SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4(),
+        SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6(),
+    }
+}
+
 /// A socket that accepts connections.
 pub(crate) struct TcpListener(tokio::net::TcpListener);
 
 impl TcpListener {
     pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-        let socket = match address {
-            SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6()?,
-        };
+        TcpListener::listen(new_socket(address)?, address)
+    }
+
+    /// A socket for connections to other addresses, too (`IP_TRANSPARENT`, `IPV6_TRANSPARENT`).
+    pub(crate) fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
+        let socket = new_socket(address)?;
+        #[cfg(target_os = "linux")]
+        match address {
+            SocketAddr::V4(_) => {
+                socket2::SockRef::from(&socket).set_ip_transparent_v4(true)?;
+                TcpListener::listen(socket, address)
+            }
+            SocketAddr::V6(_) => {
+                let message = "connections over IPv6 are not taken over by TPROXY";
+                Err(io::Error::new(io::ErrorKind::Unsupported, message))
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            drop(socket);
+            let message = "connections to other addresses are accepted on Linux only";
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+        }
+    }
+
+    fn listen(socket: tokio::net::TcpSocket, address: SocketAddr) -> io::Result<TcpListener> {
         socket.set_reuseaddr(true)?;
         #[cfg(target_os = "linux")]
         socket.set_reuseport(true)?;

@@ -12,6 +12,8 @@ pub(super) struct Demux {
     /// Connections by (here, there). Looked up only, never iterated.
     tcp: FxHashMap<u64, u32>,
     listeners: BTreeMap<Port, u32>,
+    /// Of nodes that take over connections to other nodes' ports.
+    takers: BTreeMap<(NodeId, Port), u32>,
     udp: BTreeMap<Port, u32>,
     next_port: BTreeMap<NodeId, u16>,
 }
@@ -37,17 +39,28 @@ impl Demux {
         self.tcp.remove(&key(here, there));
     }
 
-    pub(super) fn listener(&self, here: Port) -> Option<u32> {
-        self.listeners.get(&here).copied()
+    /// Who listens on `host` for connections to `here`.
+    pub(super) fn listener(&self, host: NodeId, here: Port) -> Option<u32> {
+        if host == here.node {
+            return self.listeners.get(&here).copied();
+        }
+        self.takers.get(&(host, here)).copied()
     }
 
     /// False if the port is taken.
-    pub(super) fn add_listener(&mut self, here: Port, slot: u32) -> bool {
-        self.listeners.try_insert_port(here, slot)
+    pub(super) fn add_listener(&mut self, host: NodeId, here: Port, slot: u32) -> bool {
+        if host == here.node {
+            return self.listeners.insert_new(here, slot);
+        }
+        self.takers.insert_new((host, here), slot)
     }
 
-    pub(super) fn remove_listener(&mut self, here: Port) {
-        self.listeners.remove(&here);
+    pub(super) fn remove_listener(&mut self, host: NodeId, here: Port) {
+        if host == here.node {
+            self.listeners.remove(&here);
+        } else {
+            self.takers.remove(&(host, here));
+        }
     }
 
     pub(super) fn udp(&self, here: Port) -> Option<u32> {
@@ -56,7 +69,7 @@ impl Demux {
 
     /// False if the port is taken.
     pub(super) fn add_udp(&mut self, here: Port, slot: u32) -> bool {
-        self.udp.try_insert_port(here, slot)
+        self.udp.insert_new(here, slot)
     }
 
     pub(super) fn remove_udp(&mut self, here: Port) {
@@ -73,13 +86,13 @@ impl Demux {
 }
 
 /// Insertion that does not overwrite.
-trait TryInsertPort {
-    fn try_insert_port(&mut self, port: Port, slot: u32) -> bool;
+trait InsertNew<K> {
+    fn insert_new(&mut self, key: K, slot: u32) -> bool;
 }
 
-impl TryInsertPort for BTreeMap<Port, u32> {
-    fn try_insert_port(&mut self, port: Port, slot: u32) -> bool {
-        match self.entry(port) {
+impl<K: Ord> InsertNew<K> for BTreeMap<K, u32> {
+    fn insert_new(&mut self, key: K, slot: u32) -> bool {
+        match self.entry(key) {
             std::collections::btree_map::Entry::Occupied(_) => false,
             std::collections::btree_map::Entry::Vacant(entry) => {
                 entry.insert(slot);

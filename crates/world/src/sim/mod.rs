@@ -26,6 +26,7 @@ mod wakes;
 pub use capture::{Content, Crossing, Sighting, take_sightings};
 pub use held::HeldNotes;
 pub use plan::{LinkId, NodeId, Plan, RunError};
+pub(crate) use state::forget_peers;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub use trace::report;
 pub(crate) use udp_socket::UdpSocket;

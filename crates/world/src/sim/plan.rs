@@ -135,6 +135,12 @@ impl Plan {
         self.topology.add_route(from, to, links);
     }
 
+    /// Leads TCP connections from one node to another to a third, which takes them over in the other's place
+    /// ([`TcpListener::bind_transparent`](crate::TcpListener::bind_transparent)). Their packets cross the route between the two: it leads as far as the third.
+    pub fn lead(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
+        self.topology.add_taker(from, to, taker);
+    }
+
     /// A name for an address.
     pub fn host(&mut self, name: &str, address: IpAddr) {
         self.hosts.insert(name.to_owned(), address);

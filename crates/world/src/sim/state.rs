@@ -59,6 +59,11 @@ pub(crate) fn own_source() -> Option<Source> {
     with(|state| state.sources.get(&executor::current_node()).copied())
 }
 
+/// The running task's node and its peers forget each other.
+pub(crate) fn forget_peers() {
+    with(|state| state.topology.forget(executor::current_node()));
+}
+
 /// Runs `f` if this thread has a simulated world: for destructors, which may run after its end.
 pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
     STATE.with_borrow_mut(|state| {

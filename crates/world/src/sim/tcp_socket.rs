@@ -14,6 +14,7 @@ use units::Time;
 use super::event::Event;
 use super::executor::current_node;
 use super::held::{self, HeldNotes};
+use super::plan::NodeId;
 use super::state::{self, State};
 use super::topology::{Body, Packet, Port, Topology};
 use crate::report::Endpoint;
@@ -38,6 +39,8 @@ pub(super) struct Id {
 }
 
 pub(super) struct Socket {
+    /// Where it is: on its port's node, or on one that took the connection over.
+    host: NodeId,
     here: Port,
     there: Port,
     route: u32,
@@ -57,6 +60,7 @@ pub(super) struct Socket {
 }
 
 struct Listener {
+    host: NodeId,
     here: Port,
     backlog: VecDeque<Id>,
     acceptor: Option<Waker>,
@@ -118,7 +122,10 @@ impl TcpStream {
                 socket.reader = Some(cx.waker().clone());
                 return Poll::Pending;
             }
-            let read = socket.connection.read(now, buf.initialize_unfilled());
+            // A buffer is often much larger than what there is: no more of it is cleared than is filled.
+            let waiting = usize::try_from(socket.connection.readable_bytes()).unwrap_or(usize::MAX);
+            let room = buf.initialize_unfilled_to(waiting.min(buf.remaining()));
+            let read = socket.connection.read(now, room);
             buf.advance(read);
             if read == 0
                 && !socket.connection.at_eof()
@@ -199,6 +206,15 @@ impl TcpStream {
         })
     }
 
+    /// Sends a reset.
+    pub(crate) fn abort(&self) {
+        state::with(|state| {
+            let now = state.now;
+            state.tcp.get(self.id).connection.abort(now);
+            state.tcp_flush(self.id.slot);
+        });
+    }
+
     /// Sends FIN after what is queued.
     pub(crate) fn shutdown(&mut self) {
         state::with(|state| {
@@ -232,13 +248,15 @@ impl TcpListener {
     pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         state::with(|state| {
             let here = state.local_port(address)?;
-            let slot = state.tcp.listeners.len() as u32;
-            if !state.demux.add_listener(here, slot) {
-                return Err(io::ErrorKind::AddrInUse.into());
-            }
-            let listener = Listener { here, backlog: VecDeque::new(), acceptor: None };
-            state.tcp.listeners.push(Some(listener));
-            Ok(TcpListener { slot, local: state.topology.address(here) })
+            state.listen(here.node, here)
+        })
+    }
+
+    /// Listens for connections to another node's address that the plan leads to this one.
+    pub(crate) fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
+        state::with(|state| {
+            let here = state.local_port(address)?;
+            state.listen(current_node(), here)
         })
     }
 
@@ -267,7 +285,7 @@ impl Drop for TcpListener {
     fn drop(&mut self) {
         state::with_if_any(|state| {
             if let Some(listener) = state.tcp.listeners[self.slot as usize].take() {
-                state.demux.remove_listener(listener.here);
+                state.demux.remove_listener(listener.host, listener.here);
             }
         });
     }
@@ -336,8 +354,15 @@ impl TcpSockets {
 }
 
 impl Socket {
-    fn new(here: Port, there: Port, route: u32, connection: tcp::Connection, now: Time) -> Socket {
+    fn new(
+        host: NodeId,
+        [here, there]: [Port; 2],
+        route: u32,
+        connection: tcp::Connection,
+        now: Time,
+    ) -> Socket {
         Socket {
+            host,
             here,
             there,
             route,
@@ -388,6 +413,16 @@ fn chances(here: Port, there: Port) -> Stream {
 }
 
 impl State {
+    fn listen(&mut self, host: NodeId, here: Port) -> io::Result<TcpListener> {
+        let slot = self.tcp.listeners.len() as u32;
+        if !self.demux.add_listener(host, here, slot) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let listener = Listener { host, here, backlog: VecDeque::new(), acceptor: None };
+        self.tcp.listeners.push(Some(listener));
+        Ok(TcpListener { slot, local: self.topology.address(here) })
+    }
+
     fn tcp_connect(&mut self, address: SocketAddr) -> io::Result<TcpStream> {
         let there = self.remote_port(address)?;
         let node = current_node();
@@ -397,8 +432,8 @@ impl State {
         let config = self.topology.tcp_config(node, route);
         let mut connection = tcp::Connection::connect(config, self.now);
         connection.draw_from(self.now, chances(here, there));
-        self.topology.recall(here, there, self.now, &mut connection);
-        let mut socket = Socket::new(here, there, route, connection, self.now);
+        self.topology.recall(node, there, self.now, &mut connection);
+        let mut socket = Socket::new(node, [here, there], route, connection, self.now);
         self.trace.watch(&mut socket);
         socket.active = true;
         let id = self.tcp.insert(socket);
@@ -428,13 +463,14 @@ impl State {
     /// A segment for no connection: a SYN for a listener, or something to be reset.
     fn tcp_unknown(&mut self, from: Port, to: Port, segment: &tcp::Segment) {
         let Some(route) = self.topology.route(to.node, from.node) else { return };
-        match self.demux.listener(to) {
+        let host = self.topology.host_of(from.node, to.node);
+        match self.demux.listener(host, to) {
             Some(listener) if segment.is(tcp::Flags::SYN) && !segment.is(tcp::Flags::ACK) => {
-                let config = self.topology.tcp_config(to.node, route);
+                let config = self.topology.tcp_config(host, route);
                 let mut connection = tcp::Connection::accept(config, self.now, segment);
                 connection.draw_from(self.now, chances(to, from));
-                self.topology.recall(to, from, self.now, &mut connection);
-                let mut socket = Socket::new(to, from, route, connection, self.now);
+                self.topology.recall(host, from, self.now, &mut connection);
+                let mut socket = Socket::new(host, [to, from], route, connection, self.now);
                 self.trace.watch(&mut socket);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);
@@ -470,9 +506,9 @@ impl State {
         let Some(socket) = socket else { return };
         if let Some(lesson) = socket.connection.take_lesson() {
             let config = socket.connection.config();
-            self.topology.learn(socket.here, socket.there, self.now, config, &lesson);
+            self.topology.learn(socket.host, socket.there, self.now, config, &lesson);
         }
-        let node = socket.here.node;
+        let host = socket.host;
         let able = socket.able();
         let mut acceptor = None;
         if let Some(listener) = socket.listener
@@ -486,7 +522,7 @@ impl State {
             }
         }
         for task in able.into_iter().chain([acceptor]).flatten() {
-            self.rouse(node, task);
+            self.rouse(host, task);
         }
         self.tcp_reap(slot);
     }

@@ -124,6 +124,8 @@ pub(super) struct Topology {
     radios: Vec<Gate>,
     routes: Vec<Vec<u32>>,
     by_ends: BTreeMap<(NodeId, NodeId), u32>,
+    /// Who takes over connections from one node to another, where somebody does.
+    takers: BTreeMap<(NodeId, NodeId), NodeId>,
     local: VecDeque<Packet>,
 }
 
@@ -168,6 +170,15 @@ impl Topology {
         self.by_ends.insert((from, to), (self.routes.len() - 1) as u32);
     }
 
+    pub(super) fn add_taker(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
+        self.takers.insert((from, to), taker);
+    }
+
+    /// On which node connections from `from` to `to` end: there, or where they are led.
+    pub(super) fn host_of(&self, from: NodeId, to: NodeId) -> NodeId {
+        self.takers.get(&(from, to)).copied().unwrap_or(to)
+    }
+
     /// The node at `address`.
     pub(super) fn node_at(&self, address: IpAddr) -> Option<NodeId> {
         self.by_address.get(&address).copied()
@@ -201,32 +212,39 @@ impl Topology {
         }
     }
 
-    /// Lets a new connection start from what earlier ones to the same peer have learned.
+    /// Lets a new connection of a node start from what its earlier ones to the same peer have learned.
     pub(super) fn recall(
         &self,
-        here: Port,
+        host: NodeId,
         there: Port,
         now: Time,
         connection: &mut tcp::Connection,
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
-        let cache = &self.nodes[here.node.0 as usize].metrics;
+        let cache = &self.nodes[host.0 as usize].metrics;
         if let Some(metrics) = cache.recall(now, peer, connection.config()) {
             connection.recall(metrics);
         }
     }
 
-    /// A connection has ended.
+    /// A connection of a node has ended.
     pub(super) fn learn(
         &mut self,
-        here: Port,
+        host: NodeId,
         there: Port,
         now: Time,
         config: &tcp::Config,
         lesson: &tcp::Lesson,
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
-        self.nodes[here.node.0 as usize].metrics.learn(now, peer, config, lesson);
+        self.nodes[host.0 as usize].metrics.learn(now, peer, config, lesson);
+    }
+
+    /// Forgets what `node` and all others have learned of each other.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        let address = self.nodes[node.0 as usize].address;
+        self.nodes.iter_mut().for_each(|other| other.metrics.forget(address));
+        self.nodes[node.0 as usize].metrics.flush();
     }
 
     pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {

@@ -14,7 +14,10 @@ pub fn write(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };
         let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.name()) };
-        let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
+        let page = worlds
+            .library()
+            .visited(arm.scenario(), load.visit.record.page.as_deref())
+            .map_err(Failure::bad_input)?;
         let visit = HarVisit {
             record: &load.visit.record,
             scenario: Some(arm.scenario()),

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use lab::early::EarlyMetrics;
-use lab::scenario::Scenario;
 use lab::worlds::Worlds;
 use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
 use record::Outcome;
@@ -65,7 +64,6 @@ fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<
 
 fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
     let record = &visit.record;
-    let Scenario { clients, client, .. } = &*journey.scenario;
     let failure = match &record.outcome {
         Outcome::Failed { reason } => Some(reason),
         Outcome::Loaded { .. } => None,
@@ -73,7 +71,9 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
     let early = EarlyMetrics::of(record);
     let span_ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     json!({
-        "client_number": clients.who(client.view, record.index).0,
+        "client_number": journey.scenario.who(record.index).0,
+        "visit": record.index,
+        "visited_page": record.page,
         "view": record.view,
         "started_ms": millis(record.started_at_ns),
         "plt_ms": record.plt_ns().map(millis),

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use lab::experiment::Catalogue;
 use lab::scenario::{
-    BackgroundTraffic, ChoiceError, Clients, Discovery, KeepAlive, KnobError, Multiplexing,
-    NetworkSpec, Nuisance, PageRef, PrioritiesRef, Protocol, Quic, Scenario, Security, Serving,
-    Spacing, Tls, TrafficError, Transport, Udp, Unsent,
+    BackgroundTraffic, ChoiceError, Clients, Discovery, Itinerary, KeepAlive, KnobError,
+    Multiplexing, NetworkSpec, Nuisance, PrioritiesRef, Protocol, Push, Quic, Scenario, Security,
+    Serving, Spacing, Tls, TrafficError, Transport, Udp, Unsent,
 };
 use lab::{Order, Plan};
 
@@ -36,6 +36,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     let multiplexing: Multiplexing = knobs("--multiplexing", load.how.multiplexing.as_deref())?;
     let security: Security = knobs("--security", load.how.handshake.security.as_deref())?;
     let discovery = discovery(&load.how.discovery)?;
+    let push: Option<Push> = load.how.order.push.as_deref().map(choice).transpose()?;
     let keep_alive: KeepAlive = knobs("--keep-alive", load.how.keep_alive.keep_alive.as_deref())?;
     let arms = protocols.iter().flat_map(|protocol| levels.iter().map(move |tls| (protocol, tls)));
     let cells = arms.map(|(protocol, tls)| {
@@ -55,6 +56,9 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
         if protocol.keeps_alive() {
             scenario.keep_alive = keep_alive;
         }
+        if protocol.pushes() {
+            scenario.serving.push = push;
+        }
         scenario
     });
     let cells: Vec<Scenario> = cells.collect();
@@ -67,6 +71,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
             "--keep-alive turns nothing: no arm keeps connections of HTTP/1.1",
         )
         .hint("add --protocol h1 or h1-pipelined".to_owned()));
+    }
+    if push.is_some() && !protocols.iter().any(|protocol| protocol.pushes()) {
+        return Err(Failure::bad_input("--push does nothing: no arm's servers push")
+            .hint("add --protocol h2 or spdy".to_owned()));
     }
     if load.how.handshake.security.is_some() && levels.iter().all(|tls| *tls == Tls::None) {
         return Err(Failure::bad_input("--security turns nothing: no arm has TLS")
@@ -95,7 +103,8 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     let network = NetworkSpec::parse(&how.network)
         .map_err(|error| Failure::bad_input(format!("--network {}: {error}", how.network)))?;
     let mut scenario = Scenario::new(page, network);
-    scenario.page = PageRef { spec: page.clone(), digest: lab::tour::page_digest(page) };
+    scenario.page = lab::tour::page_ref(page);
+    scenario.journey = journey(&how.journey)?;
     // A network that cannot be opened has none; it is refused when the scenario is prepared.
     scenario.network.base_digest =
         Catalogue::network(worlds.library(), &scenario.network).ok().flatten();
@@ -119,6 +128,10 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.resolution = dns
         .parse()
         .map_err(|error: KnobError| Failure::bad_input(format!("--dns {dns}: {error}")))?;
+    let route = &how.route.route;
+    scenario.route = route
+        .parse()
+        .map_err(|error: KnobError| Failure::bad_input(format!("--route {route}: {error}")))?;
     let blocked: BTreeSet<String> = how.block.iter().cloned().collect();
     scenario.client.blocked_hosts = blocked.into_iter().collect();
     scenario.server.origins = choice(&how.origins)?;
@@ -145,6 +158,21 @@ fn clients(how: &How) -> Result<Clients, Failure> {
     let start_spacing = Spacing::parse(&how.start_spacing)
         .map_err(|error| Failure::bad_input(format!("--start-spacing: {error}")))?;
     Ok(Clients { count, beside, start_spacing })
+}
+
+/// The way through the page, or the pages of a list.
+fn journey(asked: &args::Journey) -> Result<Itinerary, Failure> {
+    let args::Journey { times, page_order, pace, keeps } = asked;
+    if !(1..=Itinerary::MOST_TIMES).contains(times) {
+        let message = format!("--times {times}: it is from 1 to {}", Itinerary::MOST_TIMES);
+        return Err(Failure::bad_input(message));
+    }
+    Ok(Itinerary {
+        times: *times,
+        order: knobs("--page-order", Some(page_order.as_str()))?,
+        pace: knobs("--pace", Some(pace.as_str()))?,
+        keeps: knobs("--keeps", Some(keeps.as_str()))?,
+    })
 }
 
 /// All that is sent beside the page.
@@ -202,7 +230,8 @@ fn serving(order: &args::Order) -> Result<Serving, Failure> {
         scheduler: order.scheduler.as_deref().map(choice).transpose()?,
         frame_bytes: frame.map_err(|error| bad("--frame", error))?,
         unsent: unsent.map_err(|error| bad("--unsent", error))?,
-        push: order.push.as_deref().map(choice).transpose()?,
+        // That of the arms which have it.
+        push: None,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
-use crate::show::{answer, conditions, waterfall};
+use crate::show::{answer, by_page, conditions, waterfall};
 
 /// Objects that a waterfall shows unless all are asked for.
 const WATERFALL_ROWS: usize = 40;
@@ -33,7 +33,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     if let Some(arm) = arms.first() {
         let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
         let network = worlds.library().network_of(arm.scenario()).map_err(Failure::bad_input)?;
-        output::line(heading(load, arm, &page, &network))?;
+        output::line(heading(load, arms, &page, &network))?;
         if let Some(line) = punctuality(arms) {
             output::line(line)?;
         }
@@ -44,7 +44,11 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     output::line("")?;
     output::line(arms::table(arms))?;
     output::line(arms::legend(arms))?;
-    for note in notes(arms) {
+    if let Some(table) = by_page::table(arms) {
+        output::line("")?;
+        output::line(table)?;
+    }
+    for note in notes(arms).into_iter().chain(pushing_nothing(load, arms)) {
         output::line(wrapped(&format!("note: {note}")))?;
     }
     for failure in failures(arms) {
@@ -54,17 +58,22 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
 }
 
 /// What was asked, and what its names stand for.
-fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
+fn heading(load: &Load, arms: &[Arm], page: &Page, network: &Network) -> String {
+    let arm = &arms[0];
     let scenario = arm.scenario();
     let clients = scenario.clients.count;
     let planned = load.repetitions as usize * clients as usize;
     let loads = match arm.attempts() {
-        all if all == planned => all.to_string(),
+        all if all == planned || scenario.visits_each() > 1 => all.to_string(),
         some => format!("{some} of {planned}"),
     };
     let name = scenario.network.base.as_deref().map_or("custom", |_| network.name.as_str());
+    let pages = match scenario.page.pages.len() {
+        0 => String::new(),
+        n => format!("{}, ", counted(n, "page")),
+    };
     format!(
-        "page     {}: {} to {}, {}\n\
+        "page     {}: {pages}{} to {}, {}\n\
          network  {name}: {}\n\
          loads    {loads} an arm, seed {}, {}; {}",
         scenario.page.spec,
@@ -74,7 +83,7 @@ fn heading(load: &Load, arm: &Arm, page: &Page, network: &Network) -> String {
         conditions::network(network),
         load.seed,
         world(arm),
-        conditions::others(scenario, load.how.tls.len() == 1),
+        conditions::others(arms, load.how.tls.len() == 1),
     )
 }
 
@@ -123,6 +132,16 @@ fn radio(arms: &[Arm]) -> Option<String> {
 /// Every note once, and what the numbers themselves say should be known.
 fn notes(arms: &[Arm]) -> BTreeSet<String> {
     arms.iter().flat_map(|arm| arm.notes().iter().cloned().chain(arm.findings())).collect()
+}
+
+/// Which arms could not push what servers were to push.
+fn pushing_nothing(load: &Load, arms: &[Arm]) -> Option<String> {
+    let asked = load.how.order.push.as_ref()?;
+    let silent = arms.iter().filter(|arm| arm.scenario().serving.push.is_none());
+    let names: BTreeSet<&str> = silent.map(Arm::stack).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty())
+        .then(|| format!("--push {asked}: nothing is pushed over {}", names.join(", ")))
 }
 
 fn failures(arms: &[Arm]) -> BTreeSet<String> {

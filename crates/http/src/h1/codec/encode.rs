@@ -13,6 +13,41 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Vers
 /// The body goes by length: a `Content-Length` among the fields is corrected, a missing one added
 /// where it means something, and `Transfer-Encoding` left out.
 pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
+    let bytes = request.body().len() as u64;
+    let is_told = bytes > 0 || request.headers().contains_key(CONTENT_LENGTH);
+    let framing =
+        if is_told { Framing::Length(bytes) } else { Framing::of(request.method(), None) };
+    request_head_framed(out, request, framing);
+}
+
+/// How a request's body is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none, and nothing says so.
+    None,
+    /// By this length.
+    Length(u64),
+    /// By the chunked transfer coding.
+    Chunked,
+}
+
+impl Framing {
+    /// That of a request of `method`, whose body may have a known length. RFC 9110 section 8.6: an empty body has a length where the
+    /// method anticipates one.
+    pub fn of(method: &Method, body: Option<Option<u64>>) -> Framing {
+        match body {
+            Some(Some(bytes)) => Framing::Length(bytes),
+            Some(None) => Framing::Chunked,
+            None if [Method::POST, Method::PUT, Method::PATCH].contains(method) => {
+                Framing::Length(0)
+            }
+            None => Framing::None,
+        }
+    }
+}
+
+/// As [`request_head`], with a body that is delimited like this whatever the fields say.
+pub fn request_head_framed<T>(out: &mut Vec<u8>, request: &Request<T>, framing: Framing) {
     let (uri, fields) = (request.uri(), request.headers());
     out.extend_from_slice(request.method().as_str().as_bytes());
     out.push(b' ');
@@ -21,26 +56,48 @@ pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
     out.extend_from_slice(if is_1_0 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" });
     if !fields.contains_key(HOST) {
         // RFC 9112 section 3.2: empty if the URI has no authority; never with user information.
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        line(out, "host", host.as_bytes());
+        line(out, "host", uri.authority().map_or("", host_of).as_bytes());
     }
+    let mut is_framed = false;
     for (name, value) in fields {
         match *name {
-            CONTENT_LENGTH => length_line(out, request.body().len() as u64),
-            TRANSFER_ENCODING => {}
+            // In its place among the fields.
+            CONTENT_LENGTH if !is_framed => {
+                framing_line(out, framing);
+                is_framed = true;
+            }
+            CONTENT_LENGTH | TRANSFER_ENCODING => {}
             _ => field(out, name, value),
         }
     }
-    if !fields.contains_key(CONTENT_LENGTH) && wants_length(request) {
-        length_line(out, request.body().len() as u64);
+    if !is_framed {
+        framing_line(out, framing);
     }
     out.extend_from_slice(b"\r\n");
 }
 
-/// RFC 9112 section 3.2: origin form, whose path is never empty, and authority form for `CONNECT`.
-fn target(out: &mut Vec<u8>, request: &Request<Bytes>) {
+fn framing_line(out: &mut Vec<u8>, framing: Framing) {
+    match framing {
+        Framing::None => {}
+        Framing::Length(bytes) => length_line(out, bytes),
+        Framing::Chunked => line(out, "transfer-encoding", b"chunked"),
+    }
+}
+
+/// Among a request's extensions: its target is the whole URI, for a proxy that is to forward it (RFC 9112 section 3.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbsoluteForm;
+
+/// RFC 9112 section 3.2: origin form, whose path is never empty, authority form for `CONNECT`, and absolute form where it is asked for.
+fn target<T>(out: &mut Vec<u8>, request: &Request<T>) {
     let uri = request.uri();
+    if let (Some(AbsoluteForm), Some(scheme), Some(authority)) =
+        (request.extensions().get(), uri.scheme_str(), uri.authority())
+    {
+        out.extend_from_slice(scheme.as_bytes());
+        out.extend_from_slice(b"://");
+        out.extend_from_slice(host_of(authority).as_bytes());
+    }
     let target = if request.method() == Method::CONNECT {
         uri.authority().map_or("", |authority| authority.as_str())
     } else {
@@ -53,15 +110,22 @@ fn target(out: &mut Vec<u8>, request: &Request<Bytes>) {
     out.extend_from_slice(target.as_bytes());
 }
 
-/// RFC 9110 section 8.6: also for an empty body where the method anticipates one.
-fn wants_length(request: &Request<Bytes>) -> bool {
-    !request.body().is_empty()
-        || [Method::POST, Method::PUT, Method::PATCH].contains(request.method())
+/// RFC 9110 section 4.2.4: user information is not sent.
+fn host_of(authority: &http::uri::Authority) -> &str {
+    let authority = authority.as_str();
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
 /// Appends a response's head with `Content-Length: body_bytes`, unless the status forbids that. Fields
 /// that frame a message or speak of the connection must not be among `fields`.
 pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, body_bytes: u64) {
+    open_head(out, status, fields);
+    length_of(out, status, body_bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends a response's status line and `fields`: more of them may follow, and then the empty line.
+pub fn open_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status.as_str().as_bytes());
     out.push(b' ');
@@ -70,11 +134,14 @@ pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, 
     for (name, value) in fields {
         field(out, name, value);
     }
+}
+
+/// Appends the `Content-Length` of a response's body, unless its status forbids it.
+pub fn length_of(out: &mut Vec<u8>, status: StatusCode, body_bytes: u64) {
     // RFC 9110 section 8.6: never in 1xx and 204; in 304 it would be the size of another message.
     if !status.is_informational() && ![204, 304].contains(&status.as_u16()) {
         length_line(out, body_bytes);
     }
-    out.extend_from_slice(b"\r\n");
 }
 
 /// Appends one chunk; nothing if `data` is empty, since that would end the body.
@@ -82,9 +149,17 @@ pub fn chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;
     }
-    write!(out, "{:x}\r\n", data.len()).expect("a Vec takes any write");
+    chunk_size(out, data.len());
     out.extend_from_slice(data);
-    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(CHUNK_END);
+}
+
+/// What goes behind a chunk's data.
+pub const CHUNK_END: &[u8] = b"\r\n";
+
+/// Appends the line before a chunk's data. 0 would be the last chunk's.
+pub fn chunk_size(out: &mut Vec<u8>, bytes: usize) {
+    write!(out, "{bytes:x}\r\n").expect("a Vec takes any write");
 }
 
 /// Appends the last chunk and the trailers.
@@ -136,6 +211,9 @@ mod tests {
         assert_eq!(head(old, ""), "GET / HTTP/1.0\r\nhost: a\r\n\r\n");
         let connect = Request::builder().method("CONNECT").uri("a.example:443");
         assert!(head(connect, "").starts_with("CONNECT a.example:443 HTTP/1.1\r\n"));
+        let whole = Request::get("http://u@a.example:81?c").extension(AbsoluteForm);
+        let text = "GET http://a.example:81/?c HTTP/1.1\r\nhost: a.example:81\r\n\r\n";
+        assert_eq!(head(whole, ""), text);
     }
 
     #[test]

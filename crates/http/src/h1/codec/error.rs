@@ -34,6 +34,9 @@ pub enum Error {
     /// A transfer coding other than `chunked`.
     #[error("a transfer coding other than chunked is used")]
     UnknownCoding,
+    /// A `CONNECT` with a body, which has no meaning (RFC 9110 section 9.3.6).
+    #[error("a CONNECT has a body")]
+    ConnectBody,
     /// A chunk's size line or end is malformed (RFC 9112 section 7.1).
     #[error("the chunked coding is malformed")]
     Chunk,

@@ -8,9 +8,19 @@ pub struct Fields<'b>(&'b [u8]);
 
 impl<'b> Fields<'b> {
     /// The lines after the start line of `head`, which `httparse` has accepted.
-    pub(super) fn of(head: &'b [u8]) -> Fields<'b> {
+    pub(crate) fn of(head: &'b [u8]) -> Fields<'b> {
         let start = memchr::memchr(b'\n', head).map_or(head.len(), |feed| feed + 1);
         Fields(&head[start..])
+    }
+
+    /// The lines of [`Fields::text`].
+    pub(crate) fn of_text(lines: &'b [u8]) -> Fields<'b> {
+        Fields(lines)
+    }
+
+    /// The lines, to be kept.
+    pub(crate) fn text(self) -> &'b [u8] {
+        self.0
     }
 
     /// The fields in order: names as they were written, values without the blanks around them.
@@ -37,6 +47,8 @@ pub(super) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     length: Option<u64>,
+    /// How often a length was said.
+    lengths: usize,
     coded: bool,
     chunked: bool,
     close: bool,
@@ -75,6 +87,7 @@ impl Framing {
                 return Err(Error::ContentLength);
             }
             self.length = Some(length);
+            self.lengths += 1;
             any = true;
         }
         if any { Ok(()) } else { Err(Error::ContentLength) }
@@ -93,6 +106,11 @@ impl Framing {
             self.chunked = true;
         }
         Ok(())
+    }
+
+    /// Whether a length was said more than once, be it the same: not every recipient looks at all of them.
+    pub(super) fn repeats_length(&self) -> bool {
+        self.lengths > 1
     }
 
     /// The body's length as far as the fields tell it; `None` if they do not.

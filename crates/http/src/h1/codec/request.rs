@@ -112,9 +112,15 @@ fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
                 && members(field.value).any(|e| e.eq_ignore_ascii_case(b"100-continue"));
         }
     }
+    // RFC 9112 section 6.3 item 5 lets a server take a number that is repeated; this one rather does not.
+    if framing.repeats_length() {
+        return Err(Error::ContentLength);
+    }
     // RFC 9112 section 6.3 item 7: without framing fields a request has no body.
     let body = match framing.body(version)? {
         None | Some(BodyLength::Exactly(0)) => BodyLength::None,
+        // RFC 9110 section 9.3.6: it has no content, and who takes some for the tunnel's is smuggled to.
+        Some(_) if method == "CONNECT" => return Err(Error::ConnectBody),
         Some(length) => length,
     };
     Ok(Request {

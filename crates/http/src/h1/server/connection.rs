@@ -1,27 +1,31 @@
 //! One connection, from its first request to its end.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use http::StatusCode;
+use http::{Response, StatusCode};
 use world::sim::HeldNotes;
 
 use super::core::Core;
+use super::exchange::{Client, Exchange, Method, Pending, Persistence, Upload};
+use super::late::{Cut, Late};
 use super::outbox::Outbox;
+use super::streaming::Framing;
 use crate::h1::buffer::Buffer;
-use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version};
+use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version, encode};
+use crate::server::{BodyError, RequestBody, Watch, feed, refusal};
 use crate::wheel::Timer;
-use crate::{Answer, Handler, Reply, RequestHead, Transport};
+use crate::{Answer, Handler, Reply, Transport};
 
 /// Why a connection ended.
 #[derive(Debug)]
 pub enum Ended {
     /// Client or server asked for it (`Connection: close`), or the client closed between requests.
     Orderly,
-    /// No request came in time.
+    /// No request came in time, or before the server went away.
     Idle,
     /// A request or the taking of its response stalled.
     Stalled,
@@ -29,6 +33,8 @@ pub enum Ended {
     Refused(Error),
     /// The transport failed, or ended in the middle of a request.
     Broken(io::Error),
+    /// A response's body broke off.
+    BrokeOff(BodyError),
 }
 
 /// Answers the requests on `stream` until the connection ends; says why it did.
@@ -39,13 +45,16 @@ where
 {
     let mut connection = Connection {
         held: stream.held(),
+        client: Client { peer: stream.peer(), is_secure: stream.is_secure() },
         stream,
         core,
         decoder: RequestDecoder::new(core.settings.limits),
         input: None,
-        outbox: core.outbox(),
+        outbox: Outbox::default(),
         timer: core.timer(),
+        drain: core.drain().watch(),
         waiting: Waiting::Request,
+        is_sending: false,
         pending: None,
         answered: 0,
     };
@@ -56,17 +65,22 @@ where
     }
 }
 
-struct Connection<'c, S> {
-    stream: S,
-    core: &'c Core,
-    decoder: RequestDecoder,
+pub(super) struct Connection<'c, S> {
+    pub(super) stream: S,
+    client: Client,
+    pub(super) core: &'c Core,
+    pub(super) decoder: RequestDecoder,
     /// Lent by the core while there is something in it.
-    input: Option<Buffer>,
-    outbox: Outbox,
+    pub(super) input: Option<Buffer>,
+    /// Its memory is lent by the core while the connection does not rest.
+    pub(super) outbox: Outbox,
     /// Where to note what is in the outbox, if somebody wants to know.
     held: Option<HeldNotes>,
-    timer: Timer,
+    pub(super) timer: Timer,
+    drain: Watch,
     waiting: Waiting,
+    /// The transport has not taken, or not passed on, all that it was to.
+    is_sending: bool,
     /// A request whose body has not all arrived.
     pending: Option<Pending>,
     /// Requests that were answered.
@@ -84,31 +98,14 @@ enum Waiting {
     Body,
 }
 
-/// A request's head, kept until its body has arrived.
-struct Pending {
-    method: String,
-    authority: String,
-    target: String,
-    exchange: Exchange,
-    body_bytes: u64,
-}
-
-/// What a request says about the form of its response.
-#[derive(Clone, Copy)]
-struct Exchange {
-    version: Version,
-    persistent: bool,
-    bodiless: bool,
-}
-
 /// What to do when what was read has been worked off.
 enum Turn {
     /// More bytes are needed.
     Read,
     /// The outbox should be sent first.
     Send,
-    /// An answer that takes time.
-    Later(Pin<Box<dyn Future<Output = Reply>>>, Exchange),
+    /// An answer that takes time, or whose request has not all arrived.
+    Later(Late),
     /// The response that was put into the outbox is the last.
     Close,
     /// A request is malformed.
@@ -126,18 +123,14 @@ impl<S: Transport> Connection<'_, S> {
                     self.read().await?;
                 }
                 Turn::Send => self.send().await?,
-                Turn::Later(answer, exchange) => {
-                    self.send().await?;
-                    let reply = answer.await;
-                    if self.respond(&reply, exchange) == Persistence::Closes {
-                        return self.send().await;
-                    }
-                }
+                Turn::Later(late) => match self.finish(late).await {
+                    Ok(Persistence::Persists) => {}
+                    Ok(Persistence::Closes) => return self.send().await,
+                    Err(Cut::Refusable(ended)) => return Err(self.reject(ended).await),
+                    Err(Cut::Ended(ended)) => return Err(ended),
+                },
                 Turn::Close => return self.send().await,
-                Turn::Refuse(error) => {
-                    self.refuse(error.status()).await?;
-                    return Err(self.linger(Ended::Refused(error)).await);
-                }
+                Turn::Refuse(error) => return Err(self.reject(Ended::Refused(error)).await),
             }
         }
     }
@@ -146,15 +139,23 @@ impl<S: Transport> Connection<'_, S> {
     fn advance<H: Handler>(&mut self, handler: &H) -> Turn {
         let Some(mut input) = self.input.take() else { return Turn::Read };
         let turn = self.decode(&mut input, handler);
+        self.keep(input);
+        turn
+    }
+
+    /// Keeps what was read, or gives its buffer back.
+    pub(super) fn keep(&mut self, input: Buffer) {
         if input.is_empty() {
             self.core.return_input(input);
         } else {
             self.input = Some(input);
         }
-        turn
     }
 
     fn decode<H: Handler>(&mut self, input: &mut Buffer, handler: &H) -> Turn {
+        if self.outbox.is_empty() && !self.outbox.has_memory() {
+            self.outbox = self.core.outbox();
+        }
         loop {
             if self.outbox.is_full() {
                 return Turn::Send;
@@ -173,9 +174,13 @@ impl<S: Transport> Connection<'_, S> {
                 }
                 Event::Head(request) if request.body == BodyLength::None => {
                     let exchange = Exchange::of(&request);
-                    Some((handler.handle(head_of(&request)), exchange))
+                    Some((handler.handle(self.client.head(&request)), exchange))
                 }
                 Event::Head(request) => {
+                    if let Some(late) = self.receive(&request, handler) {
+                        input.consume(used);
+                        return Turn::Later(late);
+                    }
                     self.pending = Some(Pending::of(&request));
                     // RFC 9110 section 10.1.1: not if the body is already coming.
                     if request.expects_continue && input.filled().len() == used {
@@ -186,18 +191,19 @@ impl<S: Transport> Connection<'_, S> {
                 Event::Data(data) => {
                     let pending = self.pending.as_mut().expect("a body follows its head");
                     pending.body_bytes += data.len() as u64;
+                    pending.patience.took(world::now(), data.len());
                     None
                 }
                 Event::End => {
                     let pending = self.pending.take().expect("a body follows its head");
-                    Some((handler.handle(pending.head()), pending.exchange))
+                    Some((handler.handle(pending.head(self.client)), pending.exchange))
                 }
             };
             input.consume(used);
             let Some((answer, exchange)) = answered else { continue };
             let reply = match answer {
                 Answer::Ready(reply) => reply,
-                Answer::Later(answer) => return Turn::Later(answer, exchange),
+                Answer::Later(_) => return Turn::Later(Late { answer, exchange, upload: None }),
             };
             if self.respond(&reply, exchange) == Persistence::Closes {
                 return Turn::Close;
@@ -205,45 +211,111 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
+    /// Offers the handler a request whose body has not arrived; `None` if it wants the whole.
+    fn receive<H: Handler>(&self, request: &Request<'_>, handler: &H) -> Option<Late> {
+        let (feed, fed) = feed();
+        let length = match request.body {
+            BodyLength::Exactly(bytes) => Some(bytes),
+            _ => None,
+        };
+        let body = RequestBody::new(Box::new(fed), length);
+        let answer = handler.receive(self.client.head(request), body).ok()?;
+        let upload = Upload::new(feed, self.core.timer(), request.expects_continue);
+        Some(Late { answer, exchange: Exchange::of(request), upload: Some(upload) })
+    }
+
     /// Sets the timer for what is missing. A head's time runs from its first byte.
     fn wait(&mut self) {
-        let before = self.waiting;
-        self.waiting = match (&self.pending, &self.input) {
-            (Some(_), _) => Waiting::Body,
-            (None, Some(_)) => Waiting::Head,
-            (None, None) => Waiting::Request,
+        let (before, settings) = (self.waiting, &self.core.settings);
+        self.waiting = match (&mut self.pending, &self.input) {
+            (Some(pending), _) => {
+                let pace = settings.body_pace;
+                let patience = pending.patience.wait(world::now(), pace, settings.idle_timeout);
+                self.timer.set(patience);
+                Waiting::Body
+            }
+            (None, Some(_)) if before == Waiting::Head => Waiting::Head,
+            (None, Some(_)) => {
+                self.timer.set(settings.head_timeout);
+                Waiting::Head
+            }
+            (None, None) => {
+                let is_leaving = self.drain.has_begun();
+                let patience =
+                    if is_leaving { settings.drain_timeout } else { settings.idle_timeout };
+                self.timer.set(patience);
+                Waiting::Request
+            }
         };
-        if self.waiting != Waiting::Head {
-            self.timer.set(self.core.settings.idle_timeout);
-        } else if before != Waiting::Head {
-            self.timer.set(self.core.settings.head_timeout);
-        }
     }
 
     /// Puts a response into the outbox.
-    fn respond(&mut self, reply: &Reply, exchange: Exchange) -> Persistence {
+    pub(super) fn respond(&mut self, reply: &Reply, exchange: Exchange) -> Persistence {
+        let is_connect = exchange.method == Method::Connect;
+        if is_connect && reply.head.parts.status().is_success() {
+            // The client would take it for a tunnel.
+            return self.respond(&refusal(StatusCode::NOT_IMPLEMENTED), exchange);
+        }
         let head = &reply.head.h1[..];
         // The prepared head ends with an empty line; a field of this connection goes before it.
         let open = &head[..head.len().saturating_sub(2)];
-        self.answered += 1;
-        let is_last = self.core.settings.requests.is_some_and(|most| self.answered >= most);
-        let persistent = exchange.persistent && !is_last;
-        match (exchange.version, persistent) {
-            (Version::V11, true) => self.outbox.text(head),
-            (Version::V10, true) => {
-                // RFC 9112 appendix C.2.2: HTTP/1.0 clients want to be told.
+        let persistence = self.persistence(exchange);
+        match connection_field(exchange.version, persistence) {
+            None => self.outbox.text(head),
+            Some(field) => {
                 self.outbox.text(open);
-                self.outbox.text(b"connection: keep-alive\r\n\r\n");
-            }
-            (_, false) => {
-                self.outbox.text(open);
-                self.outbox.text(b"connection: close\r\n\r\n");
+                self.outbox.text(field);
+                self.outbox.text(b"\r\n");
             }
         }
-        if !exchange.bodiless && !reply.head.is_bodiless() {
+        if exchange.method != Method::Head && !reply.head.is_bodiless() {
             self.outbox.body(&reply.body);
         }
-        if persistent { Persistence::Persists } else { Persistence::Closes }
+        persistence
+    }
+
+    /// Puts the head of a response into the outbox whose body comes piece by piece.
+    pub(super) fn begin(
+        &mut self,
+        head: &Response<()>,
+        length: Option<u64>,
+        framing: Framing,
+        exchange: Exchange,
+    ) -> Persistence {
+        let persistence = self.persistence(exchange);
+        self.outbox.with_text(|text| {
+            encode::open_head(text, head.status(), head.headers());
+            match (framing, length) {
+                (Framing::Chunked, _) => text.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+                (_, Some(bytes)) => encode::length_of(text, head.status(), bytes),
+                (_, None) => {}
+            }
+            text.extend_from_slice(
+                connection_field(exchange.version, persistence).unwrap_or_default(),
+            );
+            text.extend_from_slice(b"\r\n");
+        });
+        persistence
+    }
+
+    /// Whether the connection persists after one more answer.
+    fn persistence(&mut self, exchange: Exchange) -> Persistence {
+        self.answered += 1;
+        let is_last = self.core.settings.requests.is_some_and(|most| self.answered >= most);
+        Persistence::of(exchange.persistent && !is_last && !self.drain.has_begun())
+    }
+
+    /// Tells the client why its request is not answered, and ends.
+    async fn reject(&mut self, ended: Ended) -> Ended {
+        let status = match &ended {
+            Ended::Refused(error) => error.status(),
+            // RFC 9110 section 15.5.9.
+            _ => StatusCode::REQUEST_TIMEOUT,
+        };
+        match self.refuse(status).await {
+            Ok(()) => self.linger(ended).await,
+            Err(ended) => ended,
+        }
     }
 
     /// Refuses what the client sent, once what was answered before has left.
@@ -258,12 +330,26 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Sends all that is in the outbox. The peer must take some of it in time.
-    async fn send(&mut self) -> Result<(), Ended> {
-        if self.outbox.is_empty() {
-            return Ok(());
+    pub(super) async fn send(&mut self) -> Result<(), Ended> {
+        self.begin_sending();
+        poll_fn(|cx| self.poll_send_any(cx)).await
+    }
+
+    /// If there is something to send, it is the transport's turn to take some of it in time.
+    pub(super) fn begin_sending(&mut self) {
+        if !self.is_sending && !self.outbox.is_empty() {
+            self.timer.set(self.core.settings.idle_timeout);
+            self.is_sending = true;
         }
-        self.timer.set(self.core.settings.idle_timeout);
-        poll_fn(|cx| self.poll_send(cx)).await
+    }
+
+    /// Sends all that is in the outbox, if anything is.
+    pub(super) fn poll_send_any(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        if self.is_sending {
+            ready!(self.poll_send(cx))?;
+            self.is_sending = false;
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
@@ -302,25 +388,30 @@ impl<S: Transport> Connection<'_, S> {
             Ok(0) => Err(self.closed_by_client().await),
             Ok(_) => Ok(()),
             Err(Ended::Stalled) if self.waiting == Waiting::Request => Err(Ended::Idle),
-            Err(Ended::Stalled) if self.waiting == Waiting::Head => {
-                // RFC 9110 section 15.5.9.
-                self.timer.set(self.core.settings.linger_timeout);
-                self.refuse(StatusCode::REQUEST_TIMEOUT).await?;
-                Err(Ended::Stalled)
-            }
+            Err(Ended::Stalled) => Err(self.reject(Ended::Stalled).await),
             Err(ended) => Err(ended),
         }
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, Ended>> {
-        let mut input = self.input.take().unwrap_or_else(|| self.core.input());
-        let read = input.poll_fill(&mut self.stream, cx);
-        if input.is_empty() {
-            self.core.return_input(input);
-        } else {
-            self.input = Some(input);
+        let read = self.poll_fill(cx);
+        let is_idle = read.is_pending() && self.waiting == Waiting::Request;
+        if is_idle && self.drain.poll_begun(cx).is_ready() {
+            // A request may be on its way: it has the last chance.
+            self.timer.set(self.core.settings.drain_timeout);
+        }
+        if read.is_pending() {
+            self.rest();
         }
         self.or_stalled(read, cx)
+    }
+
+    /// Reads behind what is there.
+    pub(super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut input = self.input.take().unwrap_or_else(|| self.core.input());
+        let read = input.poll_fill(&mut self.stream, cx);
+        self.keep(input);
+        read
     }
 
     /// The client closed its direction, when all that it had asked was answered.
@@ -362,59 +453,28 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
+impl<S> Connection<'_, S> {
+    /// Nothing has come: the outbox's memory serves other connections meanwhile.
+    fn rest(&mut self) {
+        if self.outbox.is_empty() && self.outbox.has_memory() {
+            self.core.return_outbox(std::mem::take(&mut self.outbox));
+        }
+    }
+}
+
 impl<S> Drop for Connection<'_, S> {
     /// The buffers serve the next connection.
     fn drop(&mut self) {
-        let outbox = std::mem::take(&mut self.outbox);
-        if outbox.is_empty() {
-            self.core.return_outbox(outbox);
-        }
+        self.rest();
     }
 }
 
-/// Whether the connection is used on after a response.
-#[derive(PartialEq, Eq)]
-enum Persistence {
-    Persists,
-    Closes,
-}
-
-impl Exchange {
-    fn of(request: &Request<'_>) -> Exchange {
-        Exchange {
-            version: request.version,
-            persistent: request.persistent,
-            bodiless: request.method == "HEAD",
-        }
-    }
-}
-
-impl Pending {
-    fn of(request: &Request<'_>) -> Pending {
-        Pending {
-            method: request.method.to_owned(),
-            authority: request.authority.to_owned(),
-            target: request.target.to_owned(),
-            exchange: Exchange::of(request),
-            body_bytes: 0,
-        }
-    }
-
-    fn head(&self) -> RequestHead<'_> {
-        RequestHead {
-            method: &self.method,
-            authority: &self.authority,
-            target: &self.target,
-            body_bytes: self.body_bytes,
-        }
-    }
-}
-
-fn head_of<'b>(request: &Request<'b>) -> RequestHead<'b> {
-    RequestHead {
-        method: request.method,
-        authority: request.authority,
-        target: request.target,
-        body_bytes: 0,
+/// What `Connection` says, if it must be said.
+fn connection_field(version: Version, persistence: Persistence) -> Option<&'static [u8]> {
+    match (version, persistence) {
+        (Version::V11, Persistence::Persists) => None,
+        // RFC 9112 appendix C.2.2: HTTP/1.0 clients want to be told.
+        (Version::V10, Persistence::Persists) => Some(b"connection: keep-alive\r\n"),
+        (_, Persistence::Closes) => Some(b"connection: close\r\n"),
     }
 }

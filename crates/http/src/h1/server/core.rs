@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::outbox::Outbox;
 use crate::h1::buffer::Buffer;
 use crate::h1::codec::Limits;
+use crate::server::{Drain, Pace};
 use crate::wheel::{Timer, Wheel};
 
 /// What a server sets by policy. The timeouts are coarse: see [`crate::wheel`].
@@ -21,13 +22,19 @@ pub struct Settings {
     pub requests: Option<u32>,
     /// How long a head may take from its first byte to its last, however it trickles.
     pub head_timeout: Duration,
+    /// The least speed of a request's body; `None`: as slow as `idle_timeout` lets it be.
+    pub body_pace: Option<Pace>,
+    /// How long nothing may pass in a tunnel.
+    pub tunnel_timeout: Duration,
     /// How long the client may take to close after the server did (RFC 9112 section 9.6).
     pub linger_timeout: Duration,
+    /// How long a connection without a request stays open when the server goes away: a request may be on its way.
+    pub drain_timeout: Duration,
 }
 
 impl Default for Settings {
-    /// nginx's `keepalive_timeout` 75 s and `client_header_timeout` 60 s, Apache's lingering close of
-    /// 2 s. 16 KiB a read holds the largest head.
+    /// nginx's `keepalive_timeout` 75 s and `client_header_timeout` 60 s, Apache's slowest body and lingering close of
+    /// 2 s, Squid's `read_timeout` 15 min for tunnels. 16 KiB a read holds the largest head.
     fn default() -> Settings {
         Settings {
             limits: Limits::SERVER,
@@ -35,7 +42,10 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(75),
             requests: None,
             head_timeout: Duration::from_secs(60),
+            body_pace: Some(Pace::APACHE),
+            tunnel_timeout: Duration::from_secs(15 * 60),
             linger_timeout: Duration::from_secs(2),
+            drain_timeout: Duration::from_secs(1),
         }
     }
 }
@@ -44,10 +54,11 @@ impl Default for Settings {
 /// clients are in the middle of a request or slow to take a response.
 const SPARES: usize = 64;
 
-/// What all connections of one core share: settings, timer wheel and spare buffers.
+/// What all connections of one core share: settings, timer wheel, the word that the server goes away, and spare buffers.
 pub struct Core {
     pub(super) settings: Settings,
     wheel: Wheel,
+    drain: Drain,
     inputs: RefCell<Vec<Buffer>>,
     outboxes: RefCell<Vec<Outbox>>,
 }
@@ -58,12 +69,19 @@ impl Core {
         Core {
             settings,
             wheel,
+            drain: Drain::default(),
             inputs: RefCell::new(Vec::new()),
             outboxes: RefCell::new(Vec::new()),
         }
     }
 
-    pub(super) fn timer(&self) -> Timer {
+    /// Tells the connections that the server goes away.
+    pub fn drain(&self) -> &Drain {
+        &self.drain
+    }
+
+    /// A timer of its wheel.
+    pub(crate) fn timer(&self) -> Timer {
         self.wheel.timer()
     }
 

@@ -5,12 +5,20 @@
 //! the prepared heads and bodies of all requests that were read together leave in one write, and
 //! timeouts cost one store. A connection that waits for a request holds no buffer.
 //!
-//! What it leaves out: a `Date` field (a handler whose world has a date puts it among its fields) and
-//! reading the next requests while a late answer is awaited.
+//! A handler that answers later may read the request's body meanwhile, which comes no faster than it is read, and let the response's body
+//! come piece by piece. A `CONNECT` that is granted turns the connection into the tunnel; one that is not is its last request.
+//!
+//! What it leaves out: a `Date` field (a handler whose world has a date puts it among its fields), reading the next requests while
+//! a late answer is awaited, trailers, and protocol upgrades: an `Upgrade` field is ignored (RFC 9110 section 7.8 lets a
+//! server), HTTP/2's among them, which RFC 9113 has withdrawn.
 
 mod connection;
 mod core;
+mod exchange;
+mod late;
 mod outbox;
+mod streaming;
+mod tunnel;
 
 pub use self::core::{Core, Settings};
 pub use connection::{Ended, serve};

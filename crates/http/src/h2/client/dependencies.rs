@@ -14,6 +14,8 @@ pub enum Shape {
     Chain,
     /// None depends on another: all share, by their weights. Safari.
     Flat,
+    /// Each depends on the stream of its [group](super::groups). Firefox.
+    Groups,
 }
 
 /// A connection's requests that are under way.
@@ -35,6 +37,7 @@ impl Dependencies {
         let (parent, is_exclusive) = match self.shape {
             Shape::Chain => (self.last_before(weight), true),
             Shape::Flat => (0, false),
+            Shape::Groups => (precedence.group.stream(), false),
         };
         self.live.entry(Reverse(weight)).or_default().push(stream);
         Dependency { parent, weight, is_exclusive }
@@ -59,6 +62,7 @@ impl Dependencies {
 mod tests {
     use super::*;
     use crate::Priority;
+    use crate::h2::Group;
 
     #[test]
     fn chromes_requests_make_a_list() {
@@ -76,6 +80,16 @@ mod tests {
         let mut open = |stream, level: Priority| dependencies.open(stream, level.into()).parent;
         assert_eq!(open(9, Priority::Highest), 0);
         assert_eq!(open(11, Priority::Lowest), 5);
+    }
+
+    #[test]
+    fn firefoxes_hang_on_groups() {
+        let mut dependencies = Dependencies::new(Shape::Groups);
+        let image = dependencies.open(15, Priority::Low.into());
+        let parent = Group::Follower.stream();
+        assert_eq!(image, Dependency { parent, weight: 147, is_exclusive: false });
+        let script = Precedence { group: Group::Leader, ..Priority::Medium.into() };
+        assert_eq!(dependencies.open(17, script).parent, Group::Leader.stream());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::tree::Tree;
 use crate::h2::frame::{FrameHead, Frames, HEADERS, PREFACE, PRIORITY_FLAG};
 use crate::h2::settings::FRAME_BYTES;
 use crate::schedule::{Dependency, dependency};
@@ -29,6 +30,8 @@ pub(super) struct Prioritised<S> {
 /// Frames on their way.
 struct Completing {
     unsaid: Unsaid,
+    /// Goes before the first HEADERS.
+    introduction: Vec<u8>,
     frames: Frames,
     /// The beginning of a frame's head.
     head: BytesMut,
@@ -37,10 +40,11 @@ struct Completing {
 }
 
 impl<S> Prioritised<S> {
-    /// Adds what is `unsaid`; if that is nothing ever, it lets everything pass.
-    pub(super) fn new(stream: S, unsaid: Option<&Unsaid>) -> Prioritised<S> {
-        let completing = unsaid.map(|unsaid| Completing {
-            unsaid: Rc::clone(unsaid),
+    /// Adds what the tree has to say; if there is none, it lets everything pass.
+    pub(super) fn new(stream: S, tree: Option<&Tree>) -> Prioritised<S> {
+        let completing = tree.map(|tree| Completing {
+            unsaid: Rc::clone(&tree.unsaid),
+            introduction: tree.introduction(),
             // h2 writes the preface by itself.
             frames: Frames::of_server(),
             head: BytesMut::new(),
@@ -68,6 +72,9 @@ impl Completing {
 
     /// The head of `frame` is whole.
     fn pass_head(&mut self, frame: FrameHead) {
+        if frame.kind == HEADERS {
+            self.out.extend(self.introduction.drain(..));
+        }
         let said = self.unsaid.borrow_mut().remove(&frame.stream).filter(|_| frame.kind == HEADERS);
         let longer = frame.length + dependency::WIRE_BYTES as u32;
         match said.filter(|_| longer <= FRAME_BYTES) {
@@ -157,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::h2::Shape;
     use crate::h2::frame::DATA;
 
     fn frame(kind: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -166,8 +174,18 @@ mod tests {
 
     /// What comes out when `bytes` are cut at `cuts`.
     fn completed(bytes: &[u8], cuts: &[usize], unsaid: &[(u32, Dependency)]) -> Vec<u8> {
-        let unsaid: Unsaid = Rc::new(RefCell::new(unsaid.iter().copied().collect()));
-        let mut stream = Prioritised::new((), Some(&unsaid));
+        completed_in(Shape::Chain, bytes, cuts, unsaid)
+    }
+
+    fn completed_in(
+        shape: Shape,
+        bytes: &[u8],
+        cuts: &[usize],
+        unsaid: &[(u32, Dependency)],
+    ) -> Vec<u8> {
+        let tree = Tree::new(shape);
+        tree.unsaid.borrow_mut().extend(unsaid.iter().copied());
+        let mut stream = Prioritised::new((), Some(&tree));
         let completing = stream.completing.as_mut().expect("there is something to say");
         let mut cuts = cuts.to_vec();
         cuts.extend([0, bytes.len()]);
@@ -196,6 +214,14 @@ mod tests {
             let expected = [&frames[0], &longer, &frames[2], &frames[3], &frames[4]].map(|f| f.clone());
             prop_assert_eq!(completed(&bytes, &cuts, &[(5, SAID)]), expected.concat());
         }
+    }
+
+    #[test]
+    fn groups_are_made_before_the_first_request() {
+        let frames = [frame(4, 0, &[0; 12]), frame(HEADERS, 15, b"a"), frame(HEADERS, 17, b"b")];
+        let all = completed_in(Shape::Groups, &frames.concat(), &[5], &[]);
+        let groups = crate::h2::client::groups::frames();
+        assert_eq!(all, [&frames[0], &groups, &frames[1], &frames[2]].map(Clone::clone).concat());
     }
 
     #[test]

@@ -1,27 +1,22 @@
 //! A request's head as HTTP/2 and HTTP/3 want it.
 
 use bytes::Bytes;
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Method, Request};
 
 use crate::Failure;
-
-/// Fields that speak of an HTTP/1 connection and make an HTTP/2 message malformed (RFC 9113 section
-/// 8.2.2), and `Host`, whose place `:authority` takes (section 8.3.1). HTTP/3 has the same rules (RFC 9114 sections 4.2 and 4.3.1).
-const LEFT_OUT: [HeaderName; 7] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    TRANSFER_ENCODING,
-    UPGRADE,
-    TE,
-    HOST,
-];
+use crate::message::HTTP1_ONLY;
 
 /// The head of `request`, whose URI must be absolute.
 pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
+    streamed_head(request, Some(request.body().len() as u64))
+}
+
+/// The same of a request whose body comes piece by piece; `bytes` is its size, if that is known.
+pub(crate) fn streamed_head<T>(
+    request: &Request<T>,
+    bytes: Option<u64>,
+) -> Result<Request<()>, Failure> {
     let uri = request.uri();
     if uri.scheme().is_none() || uri.authority().is_none() {
         return Err(Failure::Unsendable(format!(
@@ -33,12 +28,13 @@ pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
     *head.uri_mut() = uri.clone();
     let fields = head.headers_mut();
     fields.clone_from(request.headers());
-    for name in &LEFT_OUT {
+    for name in &HTTP1_ONLY {
         fields.remove(name);
     }
-    let bytes = request.body().len();
-    if bytes > 0 || [Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
-        fields.insert(CONTENT_LENGTH, HeaderValue::from(bytes));
+    match bytes {
+        None => drop(fields.remove(CONTENT_LENGTH)),
+        Some(0) if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) => {}
+        Some(bytes) => drop(fields.insert(CONTENT_LENGTH, HeaderValue::from(bytes))),
     }
     Ok(head)
 }

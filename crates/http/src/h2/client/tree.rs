@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::dependencies::{Dependencies, Shape};
+use super::groups;
 use super::prioritised::Unsaid;
 use crate::Precedence;
 
 /// What requests are said to depend on. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Tree {
+    shape: Shape,
     dependencies: Rc<RefCell<Dependencies>>,
     pub(super) unsaid: Unsaid,
 }
@@ -17,7 +19,15 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn new(shape: Shape) -> Tree {
         let dependencies = Rc::new(RefCell::new(Dependencies::new(shape)));
-        Tree { dependencies, unsaid: Rc::default() }
+        Tree { shape, dependencies, unsaid: Rc::default() }
+    }
+
+    /// The frames that come before the first request.
+    pub(super) fn introduction(&self) -> Vec<u8> {
+        match self.shape {
+            Shape::Groups => groups::frames(),
+            Shape::Chain | Shape::Flat => Vec::new(),
+        }
     }
 
     /// The request on `stream` will say its place in the tree, which it has until what is returned is dropped.

@@ -1,17 +1,18 @@
-//! A reply on its stream.
+//! A response on its stream.
 
 use std::rc::Rc;
-use std::task::Context;
+use std::task::{Context, Poll};
 
-use ::h2::SendStream;
 use ::h2::server::{SendPushedResponse, SendResponse};
+use ::h2::{Reason, SendStream};
 use bytes::Bytes;
-use http::Response;
 use http::header::{CONTENT_LENGTH, HeaderValue};
+use http::{Response as Head, StatusCode};
 
-use crate::Reply;
 use crate::h2::backlog::{Backlog, Waiting};
 use crate::schedule::Served;
+use crate::server::{RequestBody, Source, Up, directions, is_bodiless, refusal, strip_framing};
+use crate::{Reply, Response};
 
 /// Where a response goes.
 pub(super) enum Respond {
@@ -22,7 +23,7 @@ pub(super) enum Respond {
 }
 
 impl Respond {
-    fn send(&mut self, head: Response<()>, silent: bool) -> Result<SendStream<Bytes>, ::h2::Error> {
+    fn send(&mut self, head: Head<()>, silent: bool) -> Result<SendStream<Bytes>, ::h2::Error> {
         match self {
             Respond::Asked(respond) => respond.send_response(head, silent),
             Respond::Pushed(respond) => respond.send_response(head, silent),
@@ -35,39 +36,111 @@ pub(super) struct Exchange {
     pub(super) respond: Respond,
     /// A request for the head alone: its reply's body is not sent.
     pub(super) head_only: bool,
+    /// What the client sends through the tunnel that it asked for by `CONNECT`.
+    pub(super) tunnel: Option<RequestBody>,
 }
 
 /// A response's body on its way.
 pub(super) struct Sending {
     stream: SendStream<Bytes>,
     left: Waiting,
+    /// What follows.
+    source: Option<Source>,
+    /// What the client is told if that breaks off.
+    break_off: Reason,
+    is_broken: bool,
 }
 
 impl Exchange {
+    /// Whether the client has reset the stream on which it asked.
+    pub(super) fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
+        match &mut self.respond {
+            Respond::Asked(respond) => respond.poll_reset(cx).is_ready(),
+            Respond::Pushed(_) => false,
+        }
+    }
+
     /// Sends the head of `reply`; gives what is left to send, if anything is. A stream that the client
     /// has given up sends nothing.
     pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
+        if self.tunnel.take().is_some() && reply.head.parts.status().is_success() {
+            // The client would take it for a tunnel.
+            return self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog);
+        }
         let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
-        let stream = self.respond.send(head(&reply), silent).ok()?;
-        (!silent).then(|| Sending { stream, left: Waiting::new(reply.body, backlog) })
+        let stream = self.respond.send(reply.head.parts.clone(), silent).ok()?;
+        (!silent).then(|| Sending::new(stream, Waiting::new(reply.body, backlog), None))
     }
-}
 
-fn head(reply: &Reply) -> Response<()> {
-    let mut head = reply.head.parts.clone();
-    if !reply.head.is_bodiless() {
-        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(reply.body.len()));
+    /// The same with a response of any kind; a tunnel's other direction is to be carried beside it.
+    pub(super) fn respond(
+        mut self,
+        response: Response,
+        backlog: &Rc<Backlog>,
+    ) -> (Option<Sending>, Option<Up>) {
+        let nothing = Waiting::new(Bytes::new(), backlog);
+        match (response, self.tunnel.take()) {
+            (Response::Whole(reply), tunnel) => {
+                (Exchange { tunnel, ..self }.answer(reply, backlog), None)
+            }
+            (Response::Tunnel(far), Some(body)) => {
+                // RFC 9113 section 8.5: any 2xx, and then DATA in both directions.
+                let Ok(stream) = self.respond.send(Head::new(()), false) else {
+                    return (None, None);
+                };
+                let (down, up) = directions(far, body);
+                let source = Source::new(Box::new(down), None);
+                let mut sending = Sending::new(stream, nothing, Some(source));
+                sending.break_off = Reason::CONNECT_ERROR;
+                (Some(sending), Some(up))
+            }
+            (Response::Streamed { mut head, length, body }, tunnel)
+                if tunnel.is_none() || !head.status().is_success() =>
+            {
+                strip_framing(&mut head);
+                let is_bodiless = is_bodiless(head.status());
+                if let Some(bytes) = length.filter(|_| !is_bodiless) {
+                    head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(bytes));
+                }
+                let silent = self.head_only || is_bodiless || length == Some(0);
+                let Ok(stream) = self.respond.send(head, silent) else { return (None, None) };
+                let source = Source::new(body, length);
+                ((!silent).then(|| Sending::new(stream, nothing, Some(source))), None)
+            }
+            _ => (self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog), None),
+        }
     }
-    head
 }
 
 impl Sending {
+    fn new(stream: SendStream<Bytes>, left: Waiting, source: Option<Source>) -> Sending {
+        Sending { stream, left, source, break_off: Reason::INTERNAL_ERROR, is_broken: false }
+    }
+
     pub(super) fn id(&self) -> u32 {
         self.stream.stream_id().as_u32()
     }
 
+    /// Whether something is there that only the windows hold back.
+    pub(super) fn has_data(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Whether it is a tunnel's.
+    pub(super) fn is_tunnel(&self) -> bool {
+        self.break_off == Reason::CONNECT_ERROR
+    }
+
+    /// The rest does not come: the stream is reset when its turn comes.
+    pub(super) fn break_off(&mut self) {
+        self.is_broken = true;
+    }
+
     /// Hands h2 at most `chunk` bytes.
     pub(super) fn send(&mut self, cx: &mut Context<'_>, chunk: usize) -> Served {
+        if let Some(served) = self.draw(cx) {
+            return served;
+        }
         let wanted = chunk.min(self.left.len());
         self.stream.reserve_capacity(wanted);
         let granted = self.stream.capacity().min(wanted);
@@ -78,10 +151,42 @@ impl Sending {
             return if given_up { Served::Done(0) } else { Served::Blocked };
         }
         let piece = self.left.hand_over(granted);
-        let last = self.left.is_empty();
+        let last = self.left.is_empty() && self.source.as_ref().is_none_or(Source::has_ended);
         match self.stream.send_data(piece, last) {
             Ok(()) if !last => Served::Chunk(granted),
             _ => Served::Done(granted),
         }
+    }
+
+    /// Has something wait to be handed over; if nothing can, what came of it.
+    fn draw(&mut self, cx: &mut Context<'_>) -> Option<Served> {
+        if self.is_broken {
+            return Some(self.reset());
+        }
+        if !self.left.is_empty() {
+            return None;
+        }
+        match self.source.as_mut()?.poll_next(cx) {
+            Poll::Ready(Ok(Some(piece))) => {
+                self.left.put(piece);
+                None
+            }
+            Poll::Ready(Ok(None)) => {
+                // An error means that the client has given the stream up.
+                let _ = self.stream.send_data(Bytes::new(), true);
+                Some(Served::Done(0))
+            }
+            Poll::Ready(Err(_)) => Some(self.reset()),
+            Poll::Pending => {
+                let given_up = self.stream.poll_reset(cx).is_ready();
+                Some(if given_up { Served::Done(0) } else { Served::Blocked })
+            }
+        }
+    }
+
+    /// Never a clean end.
+    fn reset(&mut self) -> Served {
+        self.stream.send_reset(self.break_off);
+        Served::Done(0)
     }
 }

@@ -3,28 +3,33 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use ::h2::RecvStream;
 use ::h2::server::{Connection, SendResponse};
+use ::h2::{Reason, RecvStream};
 use bytes::Bytes;
-use http::{Method, Request, Uri, request};
+use http::{Method, Request, Response as Head, StatusCode, Uri, request};
 
 use super::reply::{Exchange, Respond, Sending};
+use super::request::{body_of, expects_continue};
 use crate::h2::backlog::Backlog;
+use crate::h2::flood::Floods;
 use crate::h2::flow::{Flow, FlowMeter};
 use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
 use crate::h2::settings;
 use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
-use crate::{Answer, Handler, Push, Reply, RequestHead, Transport};
+use crate::server::{Body, BodyError, Common, Later, Standing, Up, Verdict, Vigil, Watch};
+use crate::tls::Protocol;
+use crate::{Answer, Handler, Push, Reply, RequestBody, RequestHead, Response, Transport};
 
 /// A request whose body is still arriving.
 struct Arriving {
     head: request::Parts,
-    body: RecvStream,
+    body: RequestBody,
     body_bytes: u64,
     respond: SendResponse<Bytes>,
 }
@@ -32,7 +37,13 @@ struct Arriving {
 /// A request whose reply takes time.
 struct Pending {
     exchange: Exchange,
-    reply: Pin<Box<dyn Future<Output = Reply>>>,
+    reply: Later,
+}
+
+/// What a client sends through a tunnel, on its way.
+struct Carrying {
+    stream: u32,
+    up: Pin<Box<dyn Future<Output = Result<(), BodyError>>>>,
 }
 
 pub(super) struct Session<'a, S, H> {
@@ -42,11 +53,17 @@ pub(super) struct Session<'a, S, H> {
     backlog: Rc<Backlog>,
     handler: Rc<H>,
     settings: settings::Server,
+    peer: Option<SocketAddr>,
     meter: &'a FlowMeter,
     arriving: Vec<Arriving>,
     pending: Vec<Pending>,
     sending: BTreeMap<u32, Sending>,
+    carrying: Vec<Carrying>,
     schedule: Box<dyn Schedule>,
+    common: Common,
+    drain: Watch,
+    floods: Floods,
+    vigil: Vigil,
 }
 
 impl<'a, S, H> Session<'a, S, H>
@@ -55,6 +72,7 @@ where
     H: Handler,
 {
     pub(super) async fn begin(
+        common: &Common,
         stream: S,
         handler: Rc<H>,
         settings: &settings::Server,
@@ -66,6 +84,7 @@ where
         }
         let observer = Rc::new(RefCell::new(observer));
         let backlog = Backlog::new(stream.held(), &observer);
+        let peer = stream.peer();
         let stream = Gathered::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
         let connection = settings.builder().handshake(observed).await?;
@@ -77,16 +96,25 @@ where
             backlog,
             handler,
             settings: *settings,
+            peer,
             meter,
             arriving: Vec::new(),
             pending: Vec::new(),
             sending: BTreeMap::new(),
+            carrying: Vec::new(),
             schedule: settings.scheduler.schedule(),
+            common: common.clone(),
+            drain: common.watch(),
+            floods: Floods::default(),
+            vigil: Vigil::over(common),
         })
     }
 
     /// Does all that can be done now; ready when the connection has ended.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ::h2::Error>> {
+        if self.drain.poll_begun(cx).is_ready() {
+            self.connection.graceful_shutdown();
+        }
         loop {
             // Reads what came and writes what is queued.
             while let Poll::Ready(accepted) = self.connection.poll_accept(cx) {
@@ -100,9 +128,14 @@ where
                 }
             }
             self.heed_signals();
-            let mut moved = self.poll_arriving(cx);
+            let mut moved = self.stem();
+            moved |= self.poll_arriving(cx);
             moved |= self.poll_pending(cx);
+            moved |= self.poll_carrying(cx);
             moved |= self.hand_over(cx);
+            if !moved {
+                moved = self.look_out(cx)?;
+            }
             if !moved {
                 // A stream that has failed fails h2's next write or read too, which tells it better.
                 let _ = self.stream.poll_pass_on(cx);
@@ -112,10 +145,25 @@ where
         }
     }
 
+    /// Ends the connection if the client floods it; true if it was told so.
+    fn stem(&mut self) -> bool {
+        let received = self.observer.borrow().controls();
+        let is_flood = self.floods.is_flood(received, world::now);
+        if is_flood {
+            self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+        }
+        is_flood
+    }
+
     /// Passes on what the last turn left.
-    pub(super) async fn finish(&self) {
+    pub(super) async fn finish(&mut self) {
+        self.vigil.linger();
         // The connection is over: a client that is gone misses nothing.
-        let _ = std::future::poll_fn(|cx| self.stream.poll_pass_on(cx)).await;
+        std::future::poll_fn(|cx| match self.stream.poll_pass_on(cx) {
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => self.vigil.poll_end(cx),
+        })
+        .await;
         self.backlog.note_written(self.stream.gathered_bytes());
     }
 
@@ -137,11 +185,40 @@ where
             let urgency = Urgency::parse(field.as_bytes());
             self.schedule.signal(respond.stream_id().as_u32(), Signal::Field(urgency));
         }
-        let arriving = Arriving { head, body, body_bytes: 0, respond };
-        if arriving.body.is_end_stream() {
-            self.ask(arriving);
+        if head.method == Method::CONNECT {
+            // RFC 9113 section 8.5: what follows is the tunnel's.
+            let answer = self.handler.handle(self.head(&head, 0));
+            let (respond, tunnel) = (Respond::Asked(respond), Some(body_of(&head, body)));
+            self.work(Exchange { respond, head_only: false, tunnel }, answer);
+        } else if body.is_end_stream() {
+            self.ask(head, 0, respond);
         } else {
-            self.arriving.push(arriving);
+            let body = body_of(&head, body);
+            let mut arriving = Arriving { head, body, body_bytes: 0, respond };
+            arriving.invite();
+            self.receive(arriving);
+        }
+    }
+
+    /// Offers the handler a request whose body has not arrived.
+    fn receive(&mut self, Arriving { head, body, body_bytes, respond }: Arriving) {
+        let body = self.common.paced(body);
+        match self.handler.receive(self.head(&head, 0), body) {
+            Ok(answer) => {
+                let head_only = head.method == Method::HEAD;
+                let respond = Respond::Asked(respond);
+                self.work(Exchange { respond, head_only, tunnel: None }, answer);
+            }
+            Err(body) => self.arriving.push(Arriving { head, body, body_bytes, respond }),
+        }
+    }
+
+    fn head<'r>(&self, head: &'r request::Parts, body_bytes: u64) -> RequestHead<'r> {
+        RequestHead {
+            protocol: Protocol::H2,
+            peer: self.peer,
+            body_bytes,
+            ..RequestHead::of_parts(&head.method, &head.uri, &head.headers)
         }
     }
 
@@ -155,7 +232,7 @@ where
                 Poll::Ready(whole) => {
                     let arriving = self.arriving.remove(at);
                     if whole {
-                        self.ask(arriving);
+                        self.ask(arriving.head, arriving.body_bytes, arriving.respond);
                     }
                     moved = true;
                 }
@@ -164,29 +241,16 @@ where
         moved
     }
 
-    fn ask(&mut self, Arriving { head, body_bytes, mut respond, .. }: Arriving) {
-        let uri = &head.uri;
-        let authority = uri.authority().map(|authority| authority.as_str());
-        let host = || head.headers.get(http::header::HOST)?.to_str().ok();
-        let request = RequestHead {
-            method: head.method.as_str(),
-            authority: authority.or_else(host).unwrap_or(""),
-            target: uri.path_and_query().map_or("/", |target| target.as_str()),
-            body_bytes,
-        };
-        let scheme = uri.scheme_str().unwrap_or("https");
+    fn ask(&mut self, head: request::Parts, body_bytes: u64, mut respond: SendResponse<Bytes>) {
+        let request = self.head(&head, body_bytes);
+        let scheme = head.uri.scheme_str().unwrap_or("https");
         // What is promised must be known before the answer lets the client ask for it (RFC 9113 section 8.4.1).
         let promised = self.promise(&mut respond, request, scheme);
         let answer = self.handler.handle(request);
         let head_only = head.method == Method::HEAD;
-        self.work(Exchange { respond: Respond::Asked(respond), head_only }, answer);
+        self.work(Exchange { respond: Respond::Asked(respond), head_only, tunnel: None }, answer);
         for (exchange, path) in promised {
-            let answer = self.handler.handle(RequestHead {
-                method: Method::GET.as_str(),
-                target: &path,
-                body_bytes: 0,
-                ..request
-            });
+            let answer = self.handler.handle(request.promised(&path));
             self.work(exchange, answer);
         }
     }
@@ -214,7 +278,7 @@ where
             self.schedule.signal(stream, Signal::Dependency(dependency));
             self.schedule.signal(stream, Signal::Field(urgency));
             let respond = Respond::Pushed(pushed);
-            promised.push((Exchange { respond, head_only: false }, path));
+            promised.push((Exchange { respond, head_only: false, tunnel: None }, path));
         }
         promised
     }
@@ -226,16 +290,18 @@ where
         }
     }
 
-    /// Polls replies that take time; true if one is there.
+    /// Polls replies that take time; true if one is there. One that the client has given up is awaited no longer.
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         let mut at = 0;
         while at < self.pending.len() {
-            match self.pending[at].reply.as_mut().poll(cx) {
+            let pending = &mut self.pending[at];
+            match pending.reply.as_mut().poll(cx) {
+                Poll::Pending if pending.exchange.is_given_up(cx) => drop(self.pending.remove(at)),
                 Poll::Pending => at += 1,
-                Poll::Ready(reply) => {
+                Poll::Ready(response) => {
                     let exchange = self.pending.remove(at).exchange;
-                    self.answer(exchange, reply);
+                    self.respond(exchange, response);
                     moved = true;
                 }
             }
@@ -243,10 +309,64 @@ where
         moved
     }
 
+    /// Carries on what clients send through tunnels; true if one of them has ended.
+    fn poll_carrying(&mut self, cx: &mut Context<'_>) -> bool {
+        let before = self.carrying.len();
+        let sending = &mut self.sending;
+        self.carrying.retain_mut(|Carrying { stream, up }| match up.as_mut().poll(cx) {
+            Poll::Pending => true,
+            Poll::Ready(ended) => {
+                if ended.is_err()
+                    && let Some(sending) = sending.get_mut(stream)
+                {
+                    sending.break_off();
+                }
+                false
+            }
+        });
+        self.carrying.len() < before
+    }
+
     fn answer(&mut self, exchange: Exchange, reply: Reply) {
-        if let Some(sending) = exchange.answer(reply, &self.backlog) {
+        let sending = exchange.answer(reply, &self.backlog);
+        self.send(sending);
+    }
+
+    fn respond(&mut self, exchange: Exchange, response: Response) {
+        let (sending, up) = exchange.respond(response, &self.backlog);
+        if let (Some(sending), Some(up)) = (&sending, up) {
+            let stream = sending.id();
+            self.carrying.push(Carrying { stream, up: Box::pin(Up::carry(up)) });
+        }
+        self.send(sending);
+    }
+
+    fn send(&mut self, sending: Option<Sending>) {
+        if let Some(sending) = sending {
             self.schedule.add(sending.id());
             self.sending.insert(sending.id(), sending);
+        }
+    }
+
+    /// Looks whether the client's time is over; true if it was told so.
+    fn look_out(&mut self, cx: &mut Context<'_>) -> Result<bool, ::h2::Error> {
+        let standing = || Standing {
+            progress: self.observer.borrow().progress(),
+            is_ours: !self.pending.is_empty()
+                || self.sending.values().any(|it| !it.has_data() && !it.is_tunnel()),
+            is_tunnelling: !self.carrying.is_empty(),
+        };
+        match self.vigil.poll(standing, cx) {
+            Verdict::Wait => Ok(false),
+            Verdict::Leave if self.sending.is_empty() && self.arriving.is_empty() => {
+                self.connection.graceful_shutdown();
+                Ok(true)
+            }
+            Verdict::Leave => {
+                self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+                Ok(true)
+            }
+            Verdict::End => Err(Reason::ENHANCE_YOUR_CALM.into()),
         }
     }
 
@@ -258,18 +378,22 @@ where
             Flow::Idle
         } else {
             let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
+            let mut flow = Flow::Idle;
             let moved = self.schedule.serve_one(&mut |id| {
                 let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
                 let served = stream.send(cx, chunk);
-                if matches!(served, Served::Done(_)) {
-                    sending.remove(&id);
+                match served {
+                    Served::Done(_) => drop(sending.remove(&id)),
+                    // Else it waits for its handler.
+                    Served::Blocked if stream.has_data() => flow = Flow::Limited,
+                    _ => {}
                 }
                 served
             });
             if moved {
                 return true;
             }
-            Flow::Limited
+            flow
         };
         self.meter.enter(world::now(), flow);
         false
@@ -277,17 +401,24 @@ where
 }
 
 impl Arriving {
+    /// Lets the client go on that waits for it (RFC 9110 section 10.1.1).
+    fn invite(&mut self) {
+        if expects_continue(&self.head) {
+            let mut head = Head::new(());
+            *head.status_mut() = StatusCode::CONTINUE;
+            // A client that has given up the stream misses nothing.
+            let _ = self.respond.send_informational(head);
+        }
+    }
+
     /// Ready when the body is whole (true) or given up (false).
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        while let Some(piece) = std::task::ready!(self.body.poll_data(cx)) {
+        while let Some(piece) = ready!(self.body.poll_next(cx)) {
             let Ok(piece) = piece else {
                 return Poll::Ready(false);
             };
             self.body_bytes += piece.len() as u64;
-            if self.body.flow_control().release_capacity(piece.len()).is_err() {
-                return Poll::Ready(false);
-            }
         }
-        self.body.poll_trailers(cx).map(|trailers| trailers.is_ok())
+        Poll::Ready(true)
     }
 }

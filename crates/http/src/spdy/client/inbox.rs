@@ -62,9 +62,11 @@ impl Inboxes {
         Some(self.open.get(&stream)?.authority.as_ref()?.as_str())
     }
 
-    /// A pushed stream was promised.
-    pub(super) fn open_pushed(&mut self, stream: StreamId) {
-        self.open.insert(stream, Inbox { awaits_head: true, ..Inbox::default() });
+    /// A pushed stream was promised, and maybe answered at once by `head`.
+    pub(super) fn open_pushed(&mut self, stream: StreamId, head: Option<Message>) {
+        let awaits_head = head.is_none();
+        let parts = head.map(Part::Head).into_iter().collect();
+        self.open.insert(stream, Inbox { awaits_head, parts, ..Inbox::default() });
     }
 
     /// The request is no longer interested; gives how many bytes of data it was not told of.

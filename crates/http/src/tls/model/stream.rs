@@ -12,6 +12,7 @@ use super::hello::ServerHello;
 use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
 use super::{Sessions, Version};
 use crate::tls::records::{MAX_RECORD_BYTES, Records, Sizer};
+use crate::tls::sealing::Sealing;
 use crate::tls::settings::Protocol;
 
 /// Which end it is.
@@ -85,17 +86,6 @@ impl Stream {
     /// Bytes of records that the transport has not taken.
     pub(crate) fn unsent(&self) -> u64 {
         self.out.len() as u64
-    }
-
-    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.out.is_empty() {
-            let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &self.out))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.out.advance(written);
-        }
-        Poll::Ready(Ok(()))
     }
 
     fn push(&mut self, content: Content, data: &[u8]) {
@@ -201,48 +191,35 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(cx, &[IoSlice::new(data)])
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = &mut *self;
-        ready!(this.poll_drain(cx))?;
+impl Sealing for Stream {
+    fn seal(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut data = Vec::with_capacity(MAX_RECORD_BYTES);
         for part in parts {
             let room = MAX_RECORD_BYTES - data.len();
             data.extend_from_slice(&part[..part.len().min(room)]);
         }
-        this.push_application(&data);
-        match this.poll_drain(cx) {
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            _ => Poll::Ready(Ok(data.len())),
-        }
+        self.push_application(&data);
+        Ok(data.len())
     }
 
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_drain(cx))?;
-        Pin::new(&mut self.tcp).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn seal_end(&mut self) {
         if self.unfinished.is_none() {
             self.push(Content::Alert, &CLOSE_NOTIFY);
         }
-        ready!(self.poll_drain(cx))?;
-        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.out.is_empty() {
+            let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &self.out))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.out.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn transport(&mut self) -> &mut TcpStream {
+        &mut self.tcp
     }
 }

@@ -21,7 +21,7 @@ fn floors(
     origins: Origins,
 ) -> Floors {
     let network = Network::parse("rtt=100ms,down=10mbit,up=5mbit,loss=5%").expect("valid");
-    let load = PageLoad { page, object_work, from_cache };
+    let load = PageLoad { page, object_work, from_cache, at_proxy: &BTreeSet::new() };
     Floors::of(&load, &Path::over(&network, origins))
 }
 

@@ -21,6 +21,7 @@ const PATH: Path<ConstantRate> = Path {
     mtu_bytes: 1500,
     header_bytes: 0,
     origins: Origins::Recorded,
+    beyond: Duration::ZERO,
 };
 
 const UP_US: u64 = 30;
@@ -182,7 +183,8 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 fn floors(page: &Page, work: &[Duration]) -> Floors {
-    Floors::of(&PageLoad { page, object_work: work, from_cache: &BTreeSet::new() }, &PATH)
+    let none = BTreeSet::new();
+    Floors::of(&PageLoad { page, object_work: work, from_cache: &none, at_proxy: &none }, &PATH)
 }
 
 proptest! {

@@ -66,19 +66,31 @@ pub fn busiest(
     (drawn.collect(), rows.collect())
 }
 
-/// The servers' ends of the record's connections over TCP. To a host the first of the record is the first that was opened, and so on.
+/// The servers' ends of the record's connections over TCP. To a host the first that the visit opened is the first of the record that it opened, and so on; one that
+/// was kept from an earlier visit is that which was opened when the record says.
 fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usize, &'a Endpoint> {
+    let ends = visit.connections();
+    let is_new = |at: Time| visit.includes(at);
     let mut opened: BTreeMap<&str, Vec<Option<&Endpoint>>> = BTreeMap::new();
-    for (client, server) in visit.connections() {
-        opened.entry(visit.host(client.peer)).or_default().push(server);
+    for (client, server) in ends.iter().filter(|(client, _)| is_new(client.opened_at)) {
+        opened.entry(visit.host(client.peer)).or_default().push(*server);
     }
     let mut opened: BTreeMap<&str, _> =
         opened.into_iter().map(|(host, ends)| (host, ends.into_iter())).collect();
+    let kept = |connection: &ConnectionRecord| {
+        let its = ends.iter().filter(|(client, _)| {
+            !is_new(client.opened_at) && visit.host(client.peer) == connection.host
+        });
+        its.min_by_key(|(client, _)| client.opened_at.as_nanos().abs_diff(connection.opened_at_ns))
+    };
     let connections = record.connections.iter().enumerate();
-    let of_visit = connections
-        .filter(|(_, of)| of.protocol != QUIC && visit.includes(Time::from_nanos(of.opened_at_ns)));
-    let server = of_visit.filter_map(|(index, connection)| {
-        Some((index, opened.get_mut(connection.host.as_str())?.next()??))
+    let over_tcp = connections.filter(|(_, of)| of.protocol != QUIC);
+    let server = over_tcp.filter_map(|(index, connection)| {
+        let server = match is_new(Time::from_nanos(connection.opened_at_ns)) {
+            true => opened.get_mut(connection.host.as_str())?.next()?,
+            false => kept(connection)?.1,
+        };
+        Some((index, server?))
     });
     server.collect()
 }

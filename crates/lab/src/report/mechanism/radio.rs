@@ -130,6 +130,7 @@ mod tests {
         let energy_uj = states.iter().map(|state| state.energy_uj).sum();
         VisitRecord {
             index: 0,
+            page: None,
             view: "cold".to_owned(),
             started_at_ns: 100 * S,
             outcome: Outcome::Failed { reason: "a test".to_owned() },

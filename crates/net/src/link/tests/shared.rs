@@ -1,5 +1,8 @@
 //! Links that several users share.
 
+use proptest::prelude::*;
+
+use super::properties::offers;
 use super::*;
 
 /// 1500 bytes take 1 ms.

@@ -1,0 +1,102 @@
+//! A proxy in front of a page's hosts, as a browser that was told of it uses it.
+//!
+//! Requests for `http` resources are sent to the proxy whole: over HTTP/1 in absolute form (RFC 9112 section 3.2.2), over protocols that multiplex with the
+//! host's name as their authority. Protocol and security are then those of the connection to the proxy, which alone has to be secured: a "secure web
+//! proxy". Or each connection is a tunnel (`CONNECT`), and protocol and security are those inside of it. Names of hosts are the proxy's
+//! affair in either case, and where it is itself is known beforehand, as a PAC file with an address says it.
+//!
+//! What connections are grouped by follows Chromium's `net/socket/client_socket_pool_manager.cc`: HTTP/1 has its limit for each host though all of its
+//! connections lead to the proxy, and one for the proxy; of a session of SPDY or HTTP/2 with a proxy there is one for all hosts. It leaves out authentication, and
+//! falling back to another proxy or none.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::plan::Arm;
+
+/// How requests get to a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// To its own address.
+    #[default]
+    Direct,
+    /// Through a proxy.
+    Through(Proxy),
+}
+
+/// Where a proxy is, and what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// Its address.
+    pub address: IpAddr,
+    /// The first of its ports.
+    pub port: u16,
+    /// On how many ports, one behind the other, it listens. Requests are dealt out among them in turn, as erman2013's PAC file did with twenty.
+    pub ports: u16,
+    /// What it is asked for.
+    pub via: Via,
+}
+
+/// What a proxy is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// Resources.
+    Get,
+    /// Tunnels.
+    Connect,
+}
+
+impl Proxy {
+    /// What it is called, for TLS and in records.
+    pub const NAME: &str = "proxy.farlink.test";
+
+    /// Where the request with this number goes.
+    pub(crate) fn of_request(&self, number: usize) -> SocketAddr {
+        let turn = number % usize::from(self.ports.max(1));
+        SocketAddr::new(self.address, self.port + turn as u16)
+    }
+}
+
+impl Arm {
+    /// The proxy on the way, if there is one.
+    pub(crate) fn proxy(&self) -> Option<Proxy> {
+        match self.way {
+            Way::Direct => None,
+            Way::Through(proxy) => Some(proxy),
+        }
+    }
+
+    /// Among how many ports requests to a host are dealt out.
+    pub(crate) fn ports(&self) -> usize {
+        self.proxy().map_or(1, |proxy| usize::from(proxy.ports.max(1)))
+    }
+
+    /// Whether a proxy is asked for resources.
+    pub(crate) fn asks_proxy(&self) -> bool {
+        self.proxy().is_some_and(|proxy| proxy.via == Via::Get)
+    }
+
+    /// Who is at the other end of a connection for requests to `host`: whom HTTP and TLS speak with.
+    pub(crate) fn peer<'a>(&self, host: &'a str) -> &'a str {
+        if self.asks_proxy() { Proxy::NAME } else { host }
+    }
+
+    /// Whereto a tunnel to `host` leads, if there is to be one.
+    pub(crate) fn tunnel(&self, host: &str) -> Option<String> {
+        let proxy = self.proxy().filter(|proxy| proxy.via == Via::Connect);
+        proxy.map(|_| format!("{host}:{}", self.port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_dealt_out_among_ports() {
+        let proxy = Proxy { address: [10, 0, 0, 2].into(), port: 3128, ports: 20, via: Via::Get };
+        let ports: Vec<u16> = (0..22).map(|number| proxy.of_request(number).port()).collect();
+        assert_eq!((ports[0], ports[19], ports[20], ports[21]), (3128, 3147, 3128, 3129));
+        let alone = Proxy { ports: 1, ..proxy };
+        assert!((0..22).all(|number| alone.of_request(number).port() == 3128));
+    }
+}

@@ -1,0 +1,228 @@
+//! `Cache-Control` and `Pragma` (RFC 9111 sections 5.2 and 5.4), with RFC 5861's and RFC 8246's extensions.
+//!
+//! A directive with a malformed number counts as zero where it limits reuse: section 4.2.1 has caches consider invalid freshness
+//! information stale. One that is given twice with different numbers likewise.
+
+use http::HeaderName;
+
+use crate::date::Seconds;
+use crate::fields::{Fields, members, unquoted};
+
+/// What a request asks of caches (section 5.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestDirectives {
+    /// No stored response without validation (section 5.2.1.4), or `Pragma: no-cache` alone (section 5.4).
+    pub no_cache: bool,
+    /// Nothing of this exchange may be stored (section 5.2.1.5).
+    pub no_store: bool,
+    /// Answer from the cache or not at all (section 5.2.1.7).
+    pub only_if_cached: bool,
+    /// The greatest age that is welcome (section 5.2.1.1).
+    pub max_age: Option<Seconds>,
+    /// How long past its freshness a response is welcome; [`Seconds::MAX`] if no number was given (section 5.2.1.2).
+    pub max_stale: Option<Seconds>,
+    /// How long a response must stay fresh (section 5.2.1.3).
+    pub min_fresh: Option<Seconds>,
+    /// How stale a response may be that stands in for an error (RFC 5861 section 4).
+    pub stale_if_error: Option<Seconds>,
+}
+
+impl RequestDirectives {
+    /// Takes in one line of `Cache-Control`.
+    pub(crate) fn read(&mut self, value: &[u8]) {
+        for directive in members(value).map(Directive::of) {
+            if directive.is("no-cache") {
+                self.no_cache = true;
+            } else if directive.is("no-store") {
+                self.no_store = true;
+            } else if directive.is("only-if-cached") {
+                self.only_if_cached = true;
+            } else if directive.is("max-age") {
+                self.max_age = directive.agreeing(self.max_age);
+            } else if directive.is("max-stale") {
+                let any = directive.argument.is_none();
+                self.max_stale =
+                    if any { Some(Seconds::MAX) } else { directive.agreeing(self.max_stale) };
+            } else if directive.is("min-fresh") {
+                self.min_fresh = directive.agreeing(self.min_fresh);
+            } else if directive.is("stale-if-error") {
+                self.stale_if_error = directive.agreeing(self.stale_if_error);
+            }
+        }
+    }
+}
+
+/// What a response allows caches (section 5.2.2).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResponseDirectives {
+    /// Not to be stored (section 5.2.2.5).
+    pub no_store: bool,
+    /// To be validated before each use (section 5.2.2.4, without field names).
+    pub no_cache: bool,
+    /// Not for shared caches (section 5.2.2.7, without field names).
+    pub private: bool,
+    /// May be stored even if that is otherwise forbidden (section 5.2.2.9).
+    pub public: bool,
+    /// Not to be used stale (section 5.2.2.2).
+    pub must_revalidate: bool,
+    /// Not to be used stale by shared caches (section 5.2.2.8).
+    pub proxy_revalidate: bool,
+    /// Only for caches that know the status code (section 5.2.2.3).
+    pub must_understand: bool,
+    /// How old it may get (section 5.2.2.1).
+    pub max_age: Option<Seconds>,
+    /// How old it may get in shared caches (section 5.2.2.10).
+    pub s_maxage: Option<Seconds>,
+    /// How long past its freshness it may be used while it is being validated (RFC 5861 section 3).
+    pub stale_while_revalidate: Option<Seconds>,
+    /// How long past its freshness it may stand in for an error (RFC 5861 section 4).
+    pub stale_if_error: Option<Seconds>,
+    /// Fields that `no-cache` or `private` name: a shared cache must not use them without validation, nor store them.
+    pub withheld: Vec<HeaderName>,
+}
+
+impl ResponseDirectives {
+    /// Reads all lines of `Cache-Control`.
+    pub fn of(fields: &(impl Fields + ?Sized)) -> ResponseDirectives {
+        let mut directives = ResponseDirectives::default();
+        fields.values("cache-control", |value| directives.read(value));
+        directives
+    }
+
+    fn read(&mut self, value: &[u8]) {
+        for directive in members(value).map(Directive::of) {
+            if directive.is("no-store") {
+                self.no_store = true;
+            } else if directive.is("no-cache") {
+                self.no_cache |= !self.withholds(&directive);
+            } else if directive.is("private") {
+                self.private |= !self.withholds(&directive);
+            } else if directive.is("public") {
+                self.public = true;
+            } else if directive.is("must-revalidate") {
+                self.must_revalidate = true;
+            } else if directive.is("proxy-revalidate") {
+                self.proxy_revalidate = true;
+            } else if directive.is("must-understand") {
+                self.must_understand = true;
+            } else if directive.is("max-age") {
+                self.max_age = directive.agreeing(self.max_age);
+            } else if directive.is("s-maxage") {
+                self.s_maxage = directive.agreeing(self.s_maxage);
+            } else if directive.is("stale-while-revalidate") {
+                self.stale_while_revalidate = directive.agreeing(self.stale_while_revalidate);
+            } else if directive.is("stale-if-error") {
+                self.stale_if_error = directive.agreeing(self.stale_if_error);
+            }
+        }
+    }
+
+    /// Notes the fields that a directive names. False if it names none, or something that is not a field's name: then it is meant, or
+    /// to be understood, for the whole response.
+    fn withholds(&mut self, directive: &Directive<'_>) -> bool {
+        let Some(argument) = directive.argument else { return false };
+        let before = self.withheld.len();
+        for name in members(unquoted(argument)) {
+            let Ok(name) = HeaderName::from_bytes(name) else { return false };
+            self.withheld.push(name);
+        }
+        self.withheld.len() > before
+    }
+}
+
+/// One directive: a name and what follows its `=`.
+struct Directive<'a> {
+    name: &'a [u8],
+    argument: Option<&'a [u8]>,
+}
+
+impl<'a> Directive<'a> {
+    fn of(member: &'a [u8]) -> Directive<'a> {
+        match member.iter().position(|byte| *byte == b'=') {
+            None => Directive { name: member, argument: None },
+            Some(at) => {
+                let (name, argument) = (member[..at].trim_ascii(), member[at + 1..].trim_ascii());
+                Directive { name, argument: Some(argument) }
+            }
+        }
+    }
+
+    /// Names are compared without regard to case (section 5.2).
+    fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// The number, in either form (section 5.2 has recipients accept both a token and a quoted string).
+    fn seconds(&self) -> Seconds {
+        self.argument.and_then(|text| Seconds::parse(unquoted(text))).unwrap_or(Seconds::ZERO)
+    }
+
+    /// The number, if it agrees with one given before.
+    fn agreeing(&self, before: Option<Seconds>) -> Option<Seconds> {
+        let now = self.seconds();
+        Some(if before.is_none_or(|before| before == now) { now } else { Seconds::ZERO })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn response(value: &str) -> ResponseDirectives {
+        ResponseDirectives::of(&[("Cache-Control", value)][..])
+    }
+
+    fn request(value: &str) -> RequestDirectives {
+        let mut directives = RequestDirectives::default();
+        directives.read(value.as_bytes());
+        directives
+    }
+
+    #[test]
+    fn names_are_read_in_any_case_and_numbers_in_both_forms() {
+        let d = response("Max-Age=60, S-MAXAGE=\"120\" , public,,must-revalidate");
+        assert_eq!((d.max_age, d.s_maxage), (Some(Seconds::new(60)), Some(Seconds::new(120))));
+        assert!(d.public && d.must_revalidate && !d.private);
+    }
+
+    #[test]
+    fn broken_and_contradictory_numbers_count_as_stale() {
+        for text in ["max-age=1h", "max-age=", "max-age", "max-age=-5", "max-age=60, max-age=90"] {
+            assert_eq!(response(text).max_age, Some(Seconds::ZERO), "{text}");
+        }
+        assert_eq!(response("max-age=60, max-age=60").max_age, Some(Seconds::new(60)));
+    }
+
+    #[test]
+    fn several_lines_are_one_list() {
+        let fields = [("cache-control", "public"), ("date", "x"), ("CACHE-CONTROL", "max-age=3")];
+        let d = ResponseDirectives::of(&fields[..]);
+        assert!(d.public && d.max_age == Some(Seconds::new(3)));
+    }
+
+    #[test]
+    fn named_fields_are_withheld_and_the_rest_may_be_used() {
+        let d = response(r#"no-cache="set-cookie, X-A", private=Authorization, max-age=5"#);
+        assert!(!d.no_cache && !d.private);
+        assert_eq!(d.withheld, ["set-cookie", "x-a", "authorization"]);
+        // What cannot be read as names holds for the whole response.
+        assert!(response(r#"private="a b""#).private);
+        assert!(response(r#"no-cache="""#).no_cache);
+    }
+
+    #[test]
+    fn max_stale_without_a_number_means_any() {
+        assert_eq!(request("max-stale").max_stale, Some(Seconds::MAX));
+        assert_eq!(request("max-stale=5, min-fresh=7").max_stale, Some(Seconds::new(5)));
+        assert!(request("only-if-cached, no-store").only_if_cached);
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics(value in "[ -~]{0,60}") {
+            request(&value);
+            response(&value);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The disk tier: stored responses that survive a restart. For the real world only; it blocks.
+//!
+//! Responses are appended to segments, files of at most 64 MiB; removals are records, too. An index in memory says where each response lies. When all
+//! segments together would exceed the bound, the oldest is removed: first in, first out, which costs the disk one sequential write and
+//! no more. What is found often is in the memory tier anyway.
+//!
+//! The index has a bound of its own, by the same rule: many small responses fill it before they fill the disk.
+//!
+//! **Recovery.** At the start all segments are read in order and every record's checksum is verified; each read verifies it again. A process killed at any
+//! point leaves at most a torn record at the end of the last segment: it is cut off. **Syncing.** A segment is synced when the next one is begun,
+//! and after each removal before that is reported done: a loss of power may lose the latest responses, never a removal. A damaged
+//! record anywhere else means a disk that lies: it and everything stored before it is dropped, for a removal might be among what was lost.
+//!
+//! **Disk full.** A write that fails is undone by cutting the segment off; the tier goes on serving, and stores nothing for a minute
+//! ([`Disk::suspended`]). A removal that cannot be written empties the tier.
+//!
+//! Files of our own, because the crates that were weighed do not fit: `cacache` has a file an object and an index that is never compacted, `redb` syncs each
+//! transaction and rewrites pages, `foyer` brings an asynchronous runtime. None bounds its size and forgets the oldest, which is all that a cache asks.
+
+mod files;
+mod index;
+mod record;
+
+use std::io;
+
+use http::Method;
+
+pub use files::{Directory, Files};
+
+use crate::date::Date;
+use crate::entry::{Entry, Stored};
+use crate::fields::{Fields, Section};
+use crate::key::Key;
+use crate::memory::Purge;
+use crate::policy::Policy;
+use crate::request::Request;
+use crate::storing::{Storable, storable};
+use crate::terms::Exchange;
+use index::{Index, Place};
+use record::{Read, Record, Response};
+
+/// What a disk tier may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskLimits {
+    /// Bytes in all segments together.
+    pub bytes: u64,
+    /// Bytes a response, as a record.
+    pub entry_bytes: u64,
+    /// Bytes of memory for the index of what is in the segments: a response takes 200 and its address.
+    pub index_bytes: u64,
+}
+
+/// What a start found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Responses that can be served.
+    pub entries: u64,
+    /// Bytes in segments.
+    pub bytes: u64,
+    /// Bytes that were cut off or dropped as torn or damaged.
+    pub dropped: u64,
+}
+
+/// Why something was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// Larger than a response may be, or a part of one: parts are for the memory tier.
+    #[error("the response is a part, or larger than the {0} bytes that one may have on disk")]
+    Unfit(u64),
+    /// A write failed lately.
+    #[error("storing is suspended after a failed write")]
+    Suspended,
+    /// The disk said no.
+    #[error("failed to write to the disk cache (is the disk full?): {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Stored responses on disk.
+#[derive(Debug)]
+pub struct Disk<F> {
+    files: F,
+    limits: DiskLimits,
+    segment_bytes: u64,
+    /// Every segment and its length; the last is appended to.
+    segments: Vec<(u64, u64)>,
+    /// The number of the next segment: none is used twice.
+    next: u64,
+    index: Index,
+    suspended_until: Option<Date>,
+    /// The last segment has more bytes than counted, left by a write that failed and could not be undone.
+    torn: bool,
+}
+
+const SEGMENT_BYTES: u64 = 64 << 20;
+/// Even a small tier has so many segments, lest the removal of one empty it.
+const SEGMENTS: u64 = 8;
+const PAUSE_MILLIS: u64 = 60_000;
+
+impl<F: Files> Disk<F> {
+    /// Reads what is there. The secret keys the index.
+    pub fn open(
+        files: F,
+        limits: DiskLimits,
+        secret: (u64, u64),
+    ) -> io::Result<(Disk<F>, Recovery)> {
+        // A record takes more bytes on disk than in the index, so that the index, too, has room for several segments.
+        let indexed = (limits.index_bytes / SEGMENTS).max(limits.entry_bytes);
+        let segment_bytes = SEGMENT_BYTES.min(limits.bytes / SEGMENTS).min(indexed);
+        let index = Index::new(secret);
+        let mut disk = Disk {
+            files,
+            limits,
+            segment_bytes,
+            segments: Vec::new(),
+            next: 0,
+            index,
+            suspended_until: None,
+            torn: false,
+        };
+        let dropped = disk.recover()?;
+        let recovery = Recovery { entries: disk.index.len(), bytes: disk.bytes(), dropped };
+        Ok((disk, recovery))
+    }
+
+    fn recover(&mut self) -> io::Result<u64> {
+        let numbers = self.files.list()?;
+        let mut dropped = 0;
+        self.next = numbers.last().map_or(0, |last| last + 1);
+        for number in &numbers {
+            let bytes = self.files.read(*number)?;
+            let sound = self.scan(*number, &bytes);
+            let lost = bytes.len() as u64 - sound;
+            if lost > 0 {
+                self.files.truncate(*number, sound)?;
+                dropped += lost;
+                if Some(number) != numbers.last() {
+                    dropped += sound + self.forget_all()?;
+                    self.files.remove(*number)?;
+                    continue;
+                }
+            }
+            self.segments.push((*number, sound));
+        }
+        // A bound that is smaller than last time.
+        while self.bytes() > self.limits.bytes || self.index.weight() > self.limits.index_bytes {
+            self.remove_oldest()?;
+        }
+        Ok(dropped)
+    }
+
+    /// Takes in a segment's records. Returns how many bytes of it are sound.
+    fn scan(&mut self, segment: u64, bytes: &[u8]) -> u64 {
+        let mut at = 0;
+        while let Read::Record(record, length) = Record::read(&bytes[at..]) {
+            let place = Place { segment, at: at as u64, length: length as u32 };
+            match &record {
+                Record::Response(response) => {
+                    self.index.insert(&response.key.borrow(), &response.chosen_by, place)
+                }
+                gone => _ = self.index.remove(gone),
+            }
+            at += length;
+        }
+        at as u64
+    }
+
+    fn forget_all(&mut self) -> io::Result<u64> {
+        let bytes = self.bytes();
+        self.index.remove(&Record::AllGone);
+        for (number, _) in std::mem::take(&mut self.segments) {
+            self.files.remove(number)?;
+        }
+        Ok(bytes)
+    }
+
+    /// What it has for a request: an entry as it was stored, to be judged - and put into the memory tier - by the caller. A record that has become
+    /// unreadable is forgotten.
+    pub fn get<Q: Fields + ?Sized>(
+        &mut self,
+        key: &Key<'_>,
+        request: &Request<'_, Q>,
+        policy: &Policy,
+    ) -> Option<Entry<Stored>> {
+        for place in self.index.candidates(key) {
+            match self.read(place) {
+                None => self.index.forget(key, place),
+                Some(response) if !response.key.is(key) => {}
+                Some(response) => {
+                    let entry = response.entry(policy);
+                    if let Some(entry) =
+                        entry.filter(|entry| entry.vary().matches(request.fields()))
+                    {
+                        return Some(entry);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn read(&self, place: Place) -> Option<Response> {
+        let bytes = self.files.read_at(place.segment, place.at, place.length as usize).ok()?;
+        match Record::read(&bytes) {
+            Read::Record(Record::Response(response), _) => Some(*response),
+            _ => None,
+        }
+    }
+
+    /// Stores an entry in the place of one with the same key and choosing fields.
+    pub fn put(&mut self, entry: &Entry<Stored>, now: Date) -> Result<(), DiskError> {
+        if self.suspended(now) {
+            return Err(DiskError::Suspended);
+        }
+        let limit = self.limits.entry_bytes.min(self.segment_bytes);
+        let response = Response::of(entry);
+        let (key, chosen_by) = (entry.key().borrow(), response.chosen_by.clone());
+        let whole = entry.terms().content_range().is_none();
+        let bytes = Record::Response(Box::new(response)).encode();
+        let fits = bytes.filter(|bytes| whole && bytes.len() as u64 <= limit);
+        let place = self.append(&fits.ok_or(DiskError::Unfit(limit))?, now)?;
+        self.index.insert(&key, &chosen_by, place);
+        Ok(())
+    }
+
+    /// Removes responses. Once it returns they stay away, whatever happens to the machine. Returns how many there were.
+    pub fn purge(&mut self, purge: &Purge<'_>, now: Date) -> Result<u64, DiskError> {
+        let gone = match *purge {
+            Purge::Key(key) => Record::KeyGone(Box::new(key.to_owned())),
+            Purge::Prefix(partition, prefix) => Record::Gone(partition, prefix.to_owned()),
+            Purge::Partition(partition) => Record::PartitionGone(partition),
+            Purge::All => Record::AllGone,
+        };
+        let count = self.index.remove(&gone);
+        // What was not there needs no word on the disk: of invalidations most are such.
+        if count > 0 && self.write_down(&gone, now).is_err() {
+            // A restart must not undo a removal that could not be written: then nothing is kept.
+            self.forget_all()?;
+        }
+        Ok(count)
+    }
+
+    fn write_down(&mut self, gone: &Record, now: Date) -> Result<(), DiskError> {
+        let record = gone.encode().ok_or(DiskError::Unfit(u64::from(u32::MAX)))?;
+        let place = self.append(&record, now)?;
+        Ok(self.files.sync(place.segment)?)
+    }
+
+    /// Whether storing pauses, after a write that failed.
+    pub fn suspended(&self, now: Date) -> bool {
+        self.suspended_until.is_some_and(|until| now < until)
+    }
+
+    /// Bytes in segments.
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(|(_, length)| length).sum()
+    }
+
+    /// Responses that can be served.
+    pub fn entries(&self) -> u64 {
+        self.index.len()
+    }
+
+    fn append(&mut self, record: &[u8], now: Date) -> Result<Place, DiskError> {
+        self.try_append(record).map_err(|error| {
+            self.suspended_until = Some(now.plus_millis(PAUSE_MILLIS));
+            DiskError::Io(error)
+        })
+    }
+
+    fn try_append(&mut self, record: &[u8]) -> io::Result<Place> {
+        self.mend()?;
+        let length = record.len() as u64;
+        self.make_room(length)?;
+        let Some(last) = self.segments.last_mut() else {
+            return Err(io::Error::other("there is no segment"));
+        };
+        let (segment, at) = *last;
+        let written = self.files.write_at(segment, at, record);
+        if written.is_err() {
+            self.torn = true;
+            self.mend()?;
+        }
+        written?;
+        last_mut(&mut self.segments).1 = at + length;
+        Ok(Place { segment, at, length: length as u32 })
+    }
+
+    /// Cuts off what a failed write left.
+    fn mend(&mut self) -> io::Result<()> {
+        if let (true, Some((segment, length))) = (self.torn, self.segments.last().copied()) {
+            self.files.truncate(segment, length)?;
+        }
+        self.torn = false;
+        Ok(())
+    }
+
+    /// Sees to a last segment with room for so many bytes more, and to the bound.
+    fn make_room(&mut self, length: u64) -> io::Result<()> {
+        while !self.segments.is_empty()
+            && (self.bytes() + length > self.limits.bytes
+                || self.index.weight() > self.limits.index_bytes)
+        {
+            self.remove_oldest()?;
+        }
+        let last = self.segments.last().copied();
+        if last.is_none_or(|(_, used)| used + length > self.segment_bytes) {
+            if let Some((segment, _)) = last {
+                self.files.sync(segment)?;
+            }
+            self.segments.push((self.next, 0));
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn remove_oldest(&mut self) -> io::Result<()> {
+        let (oldest, _) = self.segments[0];
+        self.files.remove(oldest)?;
+        self.segments.remove(0);
+        self.index.remove_segment(oldest);
+        Ok(())
+    }
+}
+
+fn last_mut(segments: &mut [(u64, u64)]) -> &mut (u64, u64) {
+    segments.last_mut().expect("a segment was just written to")
+}
+
+impl Response {
+    fn of(entry: &Entry<Stored>) -> Response {
+        let (terms, value) = (entry.terms(), entry.value());
+        Response {
+            key: entry.key().clone(),
+            received: terms.exchange().received,
+            age: terms.age(terms.exchange().received),
+            status: value.status,
+            chosen_by: Section::of(&entry.vary().chosen_by()[..]),
+            fields: value.fields.clone(),
+            body: value.body.clone(),
+        }
+    }
+
+    /// The entry as it was: judged again, by the policy of now.
+    fn entry(&self, policy: &Policy) -> Option<Entry<Stored>> {
+        let request = Request::new(&Method::GET, &self.chosen_by);
+        let exchange = Exchange { sent: self.received, received: self.received };
+        let mut lines = vec![("age".to_owned(), self.age.to_string().into_bytes())];
+        self.fields.each(|name, value| lines.push((name.to_owned(), value.to_vec())));
+        let storable: Storable =
+            storable(&request, self.status, &lines[..], exchange, policy).ok()?;
+        let stored = Stored {
+            status: self.status,
+            fields: storable.fields.clone(),
+            body: self.body.clone(),
+        };
+        Some(Entry::new(&self.key.borrow(), storable, stored))
+    }
+}

@@ -1,0 +1,106 @@
+//! The few things that the disk tier does to files, behind a trait so that tests can cut the power or fill the disk.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Segments: files with numbers, appended to and read anywhere.
+pub trait Files {
+    /// The numbers of all segments, in ascending order.
+    fn list(&self) -> io::Result<Vec<u64>>;
+    /// All of a segment.
+    fn read(&self, segment: u64) -> io::Result<Vec<u8>>;
+    /// `length` bytes of a segment.
+    fn read_at(&self, segment: u64, at: u64, length: usize) -> io::Result<Vec<u8>>;
+    /// Writes at a place, the segment's end; a segment that is not there is made.
+    fn write_at(&mut self, segment: u64, at: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts a segment off.
+    fn truncate(&mut self, segment: u64, length: u64) -> io::Result<()>;
+    /// Returns once the segment would survive a loss of power.
+    fn sync(&mut self, segment: u64) -> io::Result<()>;
+    /// Removes a segment.
+    fn remove(&mut self, segment: u64) -> io::Result<()>;
+}
+
+/// Segments in a directory of their own, which one process holds at a time.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    /// Held as long as it is open; the kernel lets go of it when the process ends, however it ends.
+    _lock: File,
+}
+
+const SUFFIX: &str = ".segment";
+
+impl Directory {
+    /// Takes hold of a directory, which is made if it is not there.
+    pub fn open(path: &Path) -> io::Result<Directory> {
+        std::fs::create_dir_all(path)?;
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Directory { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => {
+                let text = format!(
+                    "{} is held by another process: give each proxy a directory of its own",
+                    path.display()
+                );
+                Err(io::Error::new(io::ErrorKind::ResourceBusy, text))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn file(&self, segment: u64) -> PathBuf {
+        self.path.join(format!("{segment:016x}{SUFFIX}"))
+    }
+
+    fn writable(&self, segment: u64) -> io::Result<File> {
+        OpenOptions::new().create(true).truncate(false).write(true).open(self.file(segment))
+    }
+}
+
+impl Files for Directory {
+    fn list(&self) -> io::Result<Vec<u64>> {
+        let mut numbers = Vec::new();
+        for file in std::fs::read_dir(&self.path)? {
+            let name = file?.file_name();
+            let number = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            numbers.extend(number.and_then(|number| u64::from_str_radix(number, 16).ok()));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn read(&self, segment: u64) -> io::Result<Vec<u8>> {
+        std::fs::read(self.file(segment))
+    }
+
+    fn read_at(&self, segment: u64, at: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut file = File::open(self.file(segment))?;
+        file.seek(SeekFrom::Start(at))?;
+        let mut bytes = vec![0; length];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn write_at(&mut self, segment: u64, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.writable(segment)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+
+    fn truncate(&mut self, segment: u64, length: u64) -> io::Result<()> {
+        self.writable(segment)?.set_len(length)
+    }
+
+    fn sync(&mut self, segment: u64) -> io::Result<()> {
+        File::open(self.file(segment))?.sync_data()?;
+        // That the file has its name must survive, too.
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn remove(&mut self, segment: u64) -> io::Result<()> {
+        std::fs::remove_file(self.file(segment))
+    }
+}

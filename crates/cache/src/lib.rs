@@ -1,0 +1,56 @@
+//! A shared HTTP cache: what RFC 9111 lets it store and reuse, a memory tier and a disk tier that hold it.
+//!
+//! But for the disk tier the crate is sans-IO: no clock, no sockets, no tasks. Time is an argument ([`Date`]), a hash's secret too. A proxy asks in this order:
+//!
+//! 1. [`Key::new`] and [`Request::new`] from a request, [`Memory::lookup`] for what the cache has: a [`Hit`] with the [`Shape`] of the
+//!    answer, an entry to validate, or nothing.
+//! 2. On a miss: [`Memory::ticket`], then the origin, then [`storable`], and [`Memory::insert`] with the whole body.
+//! 3. On a validation: [`Terms::validators`] in the request; a 304 that [`Terms::confirmed_by`] accepts gives [`updated`] fields,
+//!    which are judged and inserted as in step 2; another response takes the stored one's place. After an error, [`Terms::serves_on_error`].
+//! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`]. After a HEAD: [`Terms::after_head`].
+//!
+//! [`Disk`] keeps what survives a restart: asked after the memory tier's miss, told of what is stored and removed.
+//!
+//! What is left out: responses to methods other than GET are not stored; private caches' rules; `Cache-Control` extensions beyond RFC 5861.
+
+#![forbid(unsafe_code)]
+
+mod conditions;
+mod date;
+mod directives;
+mod disk;
+mod entry;
+mod fields;
+mod invalidation;
+mod key;
+mod lookup;
+mod memory;
+mod policy;
+mod ranges;
+mod request;
+mod reuse;
+mod status;
+mod storing;
+mod terms;
+mod validation;
+mod vary;
+
+pub use conditions::Shape;
+pub use date::{Date, Seconds};
+pub use directives::{RequestDirectives, ResponseDirectives};
+pub use disk::{Directory, Disk, DiskError, DiskLimits, Files, Recovery};
+pub use entry::{Entry, Stored, Value};
+pub use fields::{Fields, Section, members};
+pub use invalidation::invalidated;
+pub use key::{Key, OwnedKey, Partition, Scheme};
+pub use lookup::{Hit, Lookup};
+pub use memory::{Limits, Memory, Purge, Refused, Tally, Ticket};
+pub use policy::{Heuristic, Policy, SetCookie};
+pub use ranges::ContentRange;
+pub use request::Request;
+pub use reuse::{Reason, Reuse, Tolerance};
+pub use status::{CacheStatus, Forward, Handling};
+pub use storing::{NotStored, Storable, UNKEYED, storable};
+pub use terms::{Exchange, Lifetime, Terms, Validation};
+pub use validation::{AfterHead, replaced_in_validation, updated};
+pub use vary::{VariesOnAnything, Vary};

@@ -1,0 +1,81 @@
+//! What a cache has for a request.
+
+use std::sync::Arc;
+
+use crate::conditions::Shape;
+use crate::date::{Date, Seconds};
+use crate::entry::{Entry, Value};
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::reuse::{Reason, Reuse, Tolerance};
+use crate::status::Forward;
+
+/// What a cache has for a request.
+#[derive(Debug)]
+pub enum Lookup<V> {
+    /// An answer.
+    Hit(Hit<V>),
+    /// A stored response that the origin must confirm first, by the validators in its terms.
+    Validate {
+        /// The stored response.
+        entry: Arc<Entry<V>>,
+        /// Why it will not do as it is.
+        reason: Reason,
+    },
+    /// Nothing: the origin must answer.
+    Miss(Forward),
+    /// Nothing, and the request does not want the origin asked: 504 (RFC 9111 section 5.2.1.7).
+    Unavailable,
+}
+
+/// An answer from the cache.
+#[derive(Debug)]
+pub struct Hit<V> {
+    /// The stored response.
+    pub entry: Arc<Entry<V>>,
+    /// What of it to send.
+    pub shape: Shape,
+    /// Its `Age`.
+    pub age: Seconds,
+    /// If it is stale: who tolerates that. It is to be validated behind the client's back if the origin does.
+    pub stale: Option<Tolerance>,
+}
+
+impl<V: Value> Lookup<V> {
+    /// Judges the best match for a request.
+    pub(crate) fn of<F: Fields + ?Sized>(
+        found: Result<Arc<Entry<V>>, Forward>,
+        request: &Request<'_, F>,
+        now: Date,
+    ) -> Lookup<V> {
+        let judged = match found {
+            Ok(entry) => Lookup::judge(entry, request, now),
+            Err(why) => Lookup::Miss(why),
+        };
+        match judged {
+            Lookup::Hit(_) => judged,
+            _ if request.directives().only_if_cached => Lookup::Unavailable,
+            _ => judged,
+        }
+    }
+
+    fn judge<F: Fields + ?Sized>(
+        entry: Arc<Entry<V>>,
+        request: &Request<'_, F>,
+        now: Date,
+    ) -> Lookup<V> {
+        let stale = match entry.terms().reuse(request, now) {
+            Reuse::Validate(reason) if entry.terms().has_validator() => {
+                return Lookup::Validate { entry, reason };
+            }
+            Reuse::Validate(reason) => return Lookup::Miss(reason.into()),
+            Reuse::Fresh => None,
+            Reuse::Stale(tolerance) => Some(tolerance),
+        };
+        let Some(shape) = entry.terms().shape(request, entry.value().body_length()) else {
+            return Lookup::Miss(Forward::Partial);
+        };
+        let age = entry.terms().age(now);
+        Lookup::Hit(Hit { entry, shape, age, stale })
+    }
+}

@@ -1,0 +1,163 @@
+//! The memory tier: stored responses for all cores, within a bound.
+//!
+//! It is split into shards by a seeded hash of the key. A lookup takes one shard's lock for as long as it takes to find an entry, note that it
+//! was found and count up its reference; what a request then makes of the entry needs no lock. A hit allocates nothing.
+//!
+//! The bound holds for the sum of the entries' weights, bookkeeping included, at every instant: room is made before an entry goes in.
+//! Each shard has an equal share, so an entry is limited to that, too.
+
+mod ghost;
+mod heap;
+mod purge;
+mod queue;
+mod shard;
+mod slots;
+mod tally;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub use purge::Purge;
+pub use tally::Tally;
+
+use crate::date::Date;
+use crate::entry::{Entry, Value};
+use crate::fields::Fields;
+use crate::key::{Key, OwnedKey};
+use crate::lookup::Lookup;
+use crate::request::Request;
+use crate::status::Forward;
+use shard::Shard;
+
+/// How much a memory tier may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Bytes an entry: larger ones are refused. Small objects profit most from a cache near the client: their transfer is mostly waiting.
+    pub entry_bytes: u64,
+}
+
+/// Why an entry was not taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Larger than an entry may be, or than a shard.
+    #[error("the entry holds {weight} bytes, more than the {limit} that one may")]
+    TooLarge {
+        /// What it holds.
+        weight: u64,
+        /// What it may hold.
+        limit: u64,
+    },
+    /// Its key was invalidated or purged while it was being fetched.
+    #[error("the key was invalidated while the response was being fetched")]
+    Invalidated,
+}
+
+/// Leave to insert what is fetched from now on, unless its key is invalidated meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    hash: u64,
+    generation: u32,
+}
+
+/// Stored responses in memory.
+#[derive(Debug)]
+pub struct Memory<V> {
+    shards: Box<[Mutex<Shard<V>>]>,
+    secret: (u64, u64),
+    entry_limit: u64,
+}
+
+/// Shards enough for many cores, but none smaller than this.
+const SHARDS: u64 = 64;
+const SHARD_BYTES: u64 = 8 << 20;
+
+impl<V: Value> Memory<V> {
+    /// An empty tier. The secret keys its hash: nobody outside should know it.
+    pub fn new(limits: Limits, secret: (u64, u64)) -> Memory<V> {
+        let shards = (limits.bytes / SHARD_BYTES).clamp(1, SHARDS);
+        // A power of two, so that a shard is some bits of the hash.
+        let shards = 1 << shards.ilog2();
+        let share = limits.bytes / shards;
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(share))).collect();
+        Memory { shards, secret, entry_limit: limits.entry_bytes.min(share) }
+    }
+
+    /// What it has for a request.
+    pub fn lookup<F: Fields + ?Sized>(
+        &self,
+        key: &Key<'_>,
+        request: &Request<'_, F>,
+        now: Date,
+    ) -> Lookup<V> {
+        let found = match request.answerable() {
+            false => Err(Forward::Method),
+            true => {
+                let hash = key.hash(self.secret);
+                self.shard(hash).lock().find(hash, key, request)
+            }
+        };
+        Lookup::of(found, request, now)
+    }
+
+    /// Leave to insert what is asked of the origin from now on.
+    pub fn ticket(&self, key: &Key<'_>) -> Ticket {
+        let hash = key.hash(self.secret);
+        Ticket { hash, generation: self.shard(hash).lock().generation(hash) }
+    }
+
+    /// Whether what was fetched by a ticket may still be kept: its key has not been invalidated meanwhile.
+    pub fn is_current(&self, ticket: Ticket) -> bool {
+        self.shard(ticket.hash).lock().generation(ticket.hash) == ticket.generation
+    }
+
+    /// Takes in an entry, in the place of one that it supersedes. The ticket is for its key.
+    pub fn insert(&self, ticket: Ticket, entry: Entry<V>) -> Result<Arc<Entry<V>>, Refused> {
+        let weight = shard::weight(&entry);
+        if weight > self.entry_limit {
+            return Err(Refused::TooLarge { weight, limit: self.entry_limit });
+        }
+        debug_assert_eq!(
+            ticket.hash,
+            entry.key().borrow().hash(self.secret),
+            "a ticket is for one key"
+        );
+        let entry = Arc::new(entry);
+        let mut shard = self.shard(ticket.hash).lock();
+        if shard.generation(ticket.hash) != ticket.generation {
+            return Err(Refused::Invalidated);
+        }
+        shard.insert(ticket.hash, entry.clone(), weight);
+        Ok(entry)
+    }
+
+    /// Removes everything under a key, and what is being fetched for it (RFC 9111 section 4.4). Returns how many entries there were.
+    pub fn invalidate(&self, key: &Key<'_>) -> usize {
+        let hash = key.hash(self.secret);
+        self.shard(hash).lock().invalidate(hash, key)
+    }
+
+    /// Removes what an operator wants gone, and what is being fetched of it. Returns how many entries there were.
+    pub fn purge(&self, purge: &Purge<'_>) -> usize {
+        match purge {
+            Purge::Key(key) => self.invalidate(key),
+            _ => self.remove_where(|key| purge.covers(key)),
+        }
+    }
+
+    fn remove_where(&self, gone: impl Fn(&OwnedKey) -> bool) -> usize {
+        self.shards.iter().map(|shard| shard.lock().remove_where(&gone)).sum()
+    }
+
+    /// What happened so far, and what is held now.
+    pub fn tally(&self) -> Tally {
+        self.shards.iter().fold(Tally::default(), |sum, shard| sum + shard.lock().tally())
+    }
+
+    fn shard(&self, hash: u64) -> &Mutex<Shard<V>> {
+        // The upper bits choose a shard, the lower ones a bucket in it.
+        &self.shards[(hash >> 58) as usize & (self.shards.len() - 1)]
+    }
+}

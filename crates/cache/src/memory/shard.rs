@@ -1,0 +1,275 @@
+//! One shard of the memory tier: a table of entries, and the choice of who leaves.
+//!
+//! Two ideas make it. From S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023): new entries are on probation in a queue
+//! of a twentieth of the bytes; those not asked for again by its end leave, so that what is read once passes through little memory, and a
+//! find writes one number. From GreedyDual-Size-Frequency (Cherkasova, HPL-98-69, 1998): of the proven entries the one leaves that saves least
+//! for the memory it takes, that is
+//!
+//! `clock + asked * (ROUND_TRIP + weight) / weight`
+//!
+//! where the clock is the worth of the last that left, so that old merits fade, and a fetch from the origin costs a round trip, counted as
+//! the bytes that could have been sent meanwhile, and the transfer. Small objects gain from the first term; with it alone ratios by bytes would
+//! fall below LRU's. Worth is reckoned anew only when an entry is about to leave. Who left is remembered for a while with the number
+//! of times it was asked for. `docs/cache.md` has the measurements.
+
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use super::ghost::{Departed, Ghost};
+use super::heap::Heap;
+use super::queue::Queue;
+use super::slots::{Slot, Slots, Standing};
+use super::tally::Tally;
+use crate::date::Date;
+use crate::entry::{Entry, Value};
+use crate::fields::Fields;
+use crate::key::{Key, OwnedKey};
+use crate::request::Request;
+use crate::status::Forward;
+
+/// Responses under one key: `Vary` must not let one resource fill a cache.
+const VARIANTS: usize = 32;
+/// The part of the bytes that is for entries on probation: a twentieth.
+const PROBATION: u64 = 20;
+/// What a round trip to an origin costs in bytes: 50 ms at 2.6 Mbit/s, 16 ms at 8 Mbit/s. Between 4 and 64 KiB the ratios change little.
+const ROUND_TRIP: u64 = 16 << 10;
+/// Worth is counted in this part of a find whose whole cost is its own transfer.
+const FRACTION: u64 = 256;
+/// Who left is remembered, twice as many as are held.
+const REMEMBERED: usize = 2;
+/// Parts of the key space whose invalidations are told apart.
+const GENERATIONS: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Shard<V> {
+    limit: u64,
+    /// Slots by the hash of their key; entries with equal keys lie side by side.
+    table: HashTable<u32>,
+    slots: Slots<V>,
+    probation: Queue,
+    proven: Heap,
+    /// What the last proven entry that left was worth.
+    clock: u64,
+    ghost: Ghost,
+    generations: [u32; GENERATIONS],
+    tally: Tally,
+}
+
+/// What an entry costs: what it holds, and its bookkeeping.
+pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
+    // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and the memory of who left.
+    let departed = size_of::<Departed>() + 1 + size_of::<u64>();
+    let places = 2 * (size_of::<Slot<V>>() + 2 * size_of::<u32>() + 1 + REMEMBERED * departed);
+    // Reference counts, and what an allocator adds to four or five allocations.
+    let allocations = 2 * size_of::<usize>() + 5 * 16;
+    (entry.weight() + places + allocations) as u64
+}
+
+impl<V: Value> Shard<V> {
+    pub fn new(limit: u64) -> Shard<V> {
+        Shard {
+            limit,
+            table: HashTable::new(),
+            slots: Slots::new(),
+            probation: Queue::new(),
+            proven: Heap::default(),
+            clock: 0,
+            ghost: Ghost::new(),
+            generations: [0; GENERATIONS],
+            tally: Tally::default(),
+        }
+    }
+
+    /// The best match for a request, or why there is none: of several the one that holds all, then the latest (RFC 9111 section 4.1).
+    pub fn find<F: Fields + ?Sized>(
+        &mut self,
+        hash: u64,
+        key: &Key<'_>,
+        request: &Request<'_, F>,
+    ) -> Result<Arc<Entry<V>>, Forward> {
+        let (mut best, mut why) = (None, Forward::UriMiss);
+        for at in self.table.iter_hash(hash).copied() {
+            let entry = self.slots.entry(at);
+            if self.slots.get(at).hash != hash || !entry.key().is(key) {
+                continue;
+            }
+            match fit(entry, request) {
+                Ok(rank) if best.is_none_or(|(_, other)| rank > other) => best = Some((at, rank)),
+                Ok(_) => {}
+                Err(miss) => why = miss,
+            }
+        }
+        let Some((at, _)) = best else {
+            self.tally.missed += 1;
+            return Err(why);
+        };
+        self.tally.found += 1;
+        let slot = self.slots.get_mut(at);
+        slot.finds = slot.finds.saturating_add(1);
+        Ok(self.slots.entry(at).clone())
+    }
+
+    /// Which generation a key is of: it changes when the key is invalidated.
+    pub fn generation(&self, hash: u64) -> u32 {
+        self.generations[hash as usize % GENERATIONS]
+    }
+
+    /// Takes in an entry that weighs no more than a shard may hold.
+    pub fn insert(&mut self, hash: u64, entry: Arc<Entry<V>>, weight: u64) {
+        let predecessor = self.remove_superseded(hash, &entry);
+        let known =
+            predecessor.or_else(|| self.ghost.recall(hash).map(|asked| asked.saturating_add(1)));
+        self.make_room(weight);
+        let at = self.slots.take(hash, weight, entry, known.unwrap_or(1));
+        match known {
+            None => self.probation.push(&mut self.slots, at),
+            Some(_) => self.prove(at),
+        }
+        let slots = &self.slots;
+        self.table.insert_unique(hash, at, |at| slots.get(*at).hash);
+        self.tally.inserted += 1;
+    }
+
+    /// Removes what a new entry supersedes, and of too many variants the oldest. If there was a predecessor: how often it was asked for.
+    fn remove_superseded(&mut self, hash: u64, entry: &Entry<V>) -> Option<u32> {
+        let mut asked = None;
+        let mut others = Vec::new();
+        for at in self.under(hash, &entry.key().borrow()) {
+            let slot = self.slots.get(at);
+            if entry.supersedes(self.slots.entry(at)) {
+                asked = asked.max(Some(slot.asked.saturating_add(slot.finds)));
+                self.remove(at);
+            } else {
+                others.push(at);
+            }
+        }
+        if others.len() >= VARIANTS {
+            let received = |at: &u32| self.slots.entry(*at).terms().exchange().received;
+            if let Some(oldest) = others.iter().copied().min_by_key(received) {
+                self.remove(oldest);
+            }
+        }
+        asked
+    }
+
+    /// The slots of all entries under a key.
+    fn under(&self, hash: u64, key: &Key<'_>) -> Vec<u32> {
+        let same =
+            |at: &u32| self.slots.get(*at).hash == hash && self.slots.entry(*at).key().is(key);
+        self.table.iter_hash(hash).copied().filter(same).collect()
+    }
+
+    pub fn invalidate(&mut self, hash: u64, key: &Key<'_>) -> usize {
+        let generation = &mut self.generations[hash as usize % GENERATIONS];
+        *generation = generation.wrapping_add(1);
+        let gone = self.under(hash, key);
+        self.remove_all(&gone)
+    }
+
+    pub fn remove_where(&mut self, gone: impl Fn(&OwnedKey) -> bool) -> usize {
+        for generation in &mut self.generations {
+            *generation = generation.wrapping_add(1);
+        }
+        let gone: Vec<_> =
+            self.slots.used().filter(|at| gone(self.slots.entry(*at).key())).collect();
+        self.remove_all(&gone)
+    }
+
+    fn remove_all(&mut self, gone: &[u32]) -> usize {
+        for at in gone {
+            self.remove(*at);
+        }
+        self.tally.removed += gone.len() as u64;
+        gone.len()
+    }
+
+    pub fn tally(&self) -> Tally {
+        let entries = (self.probation.len + self.proven.len()) as u64;
+        Tally { entries, bytes: self.bytes(), ..self.tally }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.probation.bytes + self.proven.bytes
+    }
+
+    fn make_room(&mut self, weight: u64) {
+        while self.bytes() + weight > self.limit {
+            let probation =
+                self.probation.bytes >= self.limit / PROBATION || self.proven.len() == 0;
+            let from = if probation { self.probation.tail() } else { self.proven.least() };
+            // A weight is at most the limit, so there is room before both are empty.
+            let Some(at) = from else { return };
+            if probation { self.end_probation(at) } else { self.leave(at) }
+        }
+    }
+
+    /// Asked for again since it came in: it is proven. Otherwise it leaves.
+    fn end_probation(&mut self, at: u32) {
+        if self.slots.get(at).finds > 0 {
+            self.probation.unlink(&mut self.slots, at);
+            self.prove(at);
+        } else {
+            self.evict(at);
+        }
+    }
+
+    /// Asked for since it was last valued: it is valued anew. Otherwise its turn has come.
+    fn leave(&mut self, at: u32) {
+        if self.slots.get(at).finds > 0 {
+            self.proven.remove(&mut self.slots, at);
+            self.prove(at);
+        } else {
+            self.clock = self.slots.get(at).worth;
+            self.evict(at);
+        }
+    }
+
+    /// Values an entry and puts it among the proven ones.
+    fn prove(&mut self, at: u32) {
+        let clock = self.clock;
+        let slot = self.slots.get_mut(at);
+        slot.asked = slot.asked.saturating_add(slot.finds);
+        slot.finds = 0;
+        let one = (ROUND_TRIP + slot.weight) * FRACTION / slot.weight;
+        slot.worth = clock.saturating_add(u64::from(slot.asked) * one);
+        slot.standing = Standing::Proven;
+        self.proven.push(&mut self.slots, at);
+    }
+
+    fn evict(&mut self, at: u32) {
+        let (hash, asked) = (self.slots.get(at).hash, self.slots.get(at).asked);
+        self.remove(at);
+        let held = self.probation.len + self.proven.len();
+        self.ghost.remember(hash, asked, REMEMBERED * held);
+        self.tally.evicted += 1;
+    }
+
+    /// Takes an entry out of everything.
+    fn remove(&mut self, at: u32) {
+        match self.slots.get(at).standing {
+            Standing::Probation => self.probation.unlink(&mut self.slots, at),
+            Standing::Proven => self.proven.remove(&mut self.slots, at),
+        }
+        let hash = self.slots.get(at).hash;
+        if let Ok(bucket) = self.table.find_entry(hash, |other| *other == at) {
+            bucket.remove();
+        }
+        self.slots.release(at);
+    }
+}
+
+/// How well an entry fits a request: one that holds all before a part, then the latest.
+fn fit<V: Value, F: Fields + ?Sized>(
+    entry: &Entry<V>,
+    request: &Request<'_, F>,
+) -> Result<(bool, Date), Forward> {
+    if !entry.vary().matches(request.fields()) {
+        return Err(Forward::VaryMiss);
+    }
+    let whole = entry.terms().content_range().is_none();
+    if !whole && entry.terms().shape(request, entry.value().body_length()).is_none() {
+        return Err(Forward::Partial);
+    }
+    Ok((whole, entry.terms().date()))
+}

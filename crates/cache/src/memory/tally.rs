@@ -1,0 +1,38 @@
+//! Counters of the memory tier.
+
+use std::ops::Add;
+
+/// What happened in a memory tier, and what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lookups that found a matching entry, usable at once or not.
+    pub found: u64,
+    /// Lookups that found none.
+    pub missed: u64,
+    /// Entries taken in.
+    pub inserted: u64,
+    /// Entries that made room for others.
+    pub evicted: u64,
+    /// Entries removed by invalidation and purges.
+    pub removed: u64,
+    /// Entries held.
+    pub entries: u64,
+    /// Bytes held, bookkeeping included.
+    pub bytes: u64,
+}
+
+impl Add for Tally {
+    type Output = Tally;
+
+    fn add(self, other: Tally) -> Tally {
+        Tally {
+            found: self.found + other.found,
+            missed: self.missed + other.missed,
+            inserted: self.inserted + other.inserted,
+            evicted: self.evicted + other.evicted,
+            removed: self.removed + other.removed,
+            entries: self.entries + other.entries,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}

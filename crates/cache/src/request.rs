@@ -1,0 +1,142 @@
+//! A request as a cache sees it: its method, its fields, and those of them that say how to answer, gathered in one pass.
+
+use http::Method;
+
+use crate::directives::RequestDirectives;
+use crate::fields::Fields;
+
+/// A request. Making one reads its fields once and allocates nothing.
+#[derive(Debug)]
+pub struct Request<'a, F: ?Sized> {
+    method: &'a Method,
+    fields: &'a F,
+    directives: RequestDirectives,
+    range: Range<'a>,
+    conditional: bool,
+    authorized: bool,
+    has_body: bool,
+}
+
+/// The `Range` field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Range<'a> {
+    None,
+    One(&'a [u8]),
+    /// Several lines: invalid, hence ignored (RFC 9110 section 14.2).
+    Several,
+}
+
+impl<'a, F: Fields + ?Sized> Request<'a, F> {
+    /// A request of that method with these fields.
+    pub fn new(method: &'a Method, fields: &'a F) -> Request<'a, F> {
+        let directives = RequestDirectives::default();
+        let mut request = Request {
+            method,
+            fields,
+            directives,
+            range: Range::None,
+            conditional: false,
+            authorized: false,
+            has_body: false,
+        };
+        let (mut pragma, mut cache_control) = (false, false);
+        fields.each(|name, value| match name.len() {
+            5 if name.eq_ignore_ascii_case("range") => request.range = request.range.and(value),
+            6 if name.eq_ignore_ascii_case("pragma") => {
+                pragma |= value.eq_ignore_ascii_case(b"no-cache")
+            }
+            13 if name.eq_ignore_ascii_case("cache-control") => {
+                cache_control = true;
+                request.directives.read(value);
+            }
+            13 if name.eq_ignore_ascii_case("if-none-match") => request.conditional = true,
+            13 if name.eq_ignore_ascii_case("authorization") => request.authorized = true,
+            14 if name.eq_ignore_ascii_case("content-length") => request.has_body |= value != b"0",
+            17 if name.eq_ignore_ascii_case("if-modified-since") => request.conditional = true,
+            17 if name.eq_ignore_ascii_case("transfer-encoding") => request.has_body = true,
+            _ => {}
+        });
+        // RFC 9111 section 5.4: `Pragma` counts where there is no `Cache-Control`.
+        request.directives.no_cache |= pragma && !cache_control;
+        request
+    }
+
+    /// Its method.
+    pub fn method(&self) -> &'a Method {
+        self.method
+    }
+
+    /// Its fields.
+    pub fn fields(&self) -> &'a F {
+        self.fields
+    }
+
+    /// What it asks of caches.
+    pub fn directives(&self) -> &RequestDirectives {
+        &self.directives
+    }
+
+    /// Whether it bears credentials for the origin.
+    pub fn authorized(&self) -> bool {
+        self.authorized
+    }
+
+    /// Whether a body comes with it.
+    pub fn has_body(&self) -> bool {
+        self.has_body
+    }
+
+    /// Whether it has `If-None-Match` or `If-Modified-Since`.
+    pub fn conditional(&self) -> bool {
+        self.conditional
+    }
+
+    /// The value of `Range`, if it means anything: only GET has ranges (RFC 9110 section 14.2).
+    pub fn range(&self) -> Option<&'a [u8]> {
+        match self.range {
+            Range::One(value) if self.method == Method::GET => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether stored responses can answer that method.
+    pub fn answerable(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+}
+
+impl<'a> Range<'a> {
+    fn and(self, value: &'a [u8]) -> Range<'a> {
+        if self == Range::None { Range::One(value) } else { Range::Several }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragma_counts_only_without_cache_control() {
+        let no_cache =
+            |fields: &[(&str, &str)]| Request::new(&Method::GET, fields).directives().no_cache;
+        assert!(no_cache(&[("Pragma", "no-cache")]));
+        assert!(!no_cache(&[("Pragma", "no-cache"), ("Cache-Control", "max-age=5")]));
+        assert!(!no_cache(&[("Pragma", "other")]));
+    }
+
+    #[test]
+    fn ranges_are_for_get_and_single() {
+        let fields = [("Range", "bytes=0-1")];
+        assert_eq!(Request::new(&Method::GET, &fields[..]).range(), Some(&b"bytes=0-1"[..]));
+        assert_eq!(Request::new(&Method::HEAD, &fields[..]).range(), None);
+        let twice = [fields[0], fields[0]];
+        assert_eq!(Request::new(&Method::GET, &twice[..]).range(), None);
+    }
+
+    #[test]
+    fn a_body_is_seen_by_its_framing() {
+        let body = |fields: &[(&str, &str)]| Request::new(&Method::GET, fields).has_body();
+        assert!(body(&[("content-length", "3")]) && body(&[("Transfer-Encoding", "chunked")]));
+        assert!(!body(&[("content-length", "0")]) && !body(&[]));
+    }
+}

@@ -1,0 +1,209 @@
+//! May a stored response answer a request now? RFC 9111 sections 4, 4.2.4 and 5.2.1; RFC 5861.
+
+use crate::date::{Date, Seconds};
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::terms::{Terms, Validation};
+
+/// How a stored response may serve a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// At once: it is fresh.
+    Fresh,
+    /// At once, though it is stale.
+    Stale(Tolerance),
+    /// Once the origin has confirmed it.
+    Validate(Reason),
+}
+
+/// Who tolerates a stale response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tolerance {
+    /// The request: `max-stale`.
+    Request,
+    /// The origin, while the cache validates it behind the client's back: `stale-while-revalidate`.
+    WhileRevalidate,
+}
+
+/// Why a stored response must be validated first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The response says `no-cache`.
+    NoCache,
+    /// It is stale.
+    Stale,
+    /// The request says `no-cache`.
+    RequestNoCache,
+    /// It is older than the request's `max-age`.
+    RequestMaxAge,
+    /// It does not stay fresh as long as the request's `min-fresh` wants.
+    RequestMinFresh,
+}
+
+impl Terms {
+    /// How the response may serve `request` at the instant `now`. That it matches - key, `Vary` - was seen to before.
+    pub fn reuse<F: Fields + ?Sized>(&self, request: &Request<'_, F>, now: Date) -> Reuse {
+        let asked = request.directives();
+        if asked.no_cache {
+            return Reuse::Validate(Reason::RequestNoCache);
+        }
+        if self.validation == Validation::Always {
+            return Reuse::Validate(Reason::NoCache);
+        }
+        // Section 5.2.1.1: an age up to max-age is welcome, unless max-stale tolerates more.
+        if asked.max_age.is_some_and(|limit| self.age_millis(now) > limit.as_millis())
+            && asked.max_stale.is_none()
+        {
+            return Reuse::Validate(Reason::RequestMaxAge);
+        }
+        let fresh = self.fresh_millis(now);
+        // Section 5.2.1.3.
+        if asked.min_fresh.is_some_and(|span| fresh < span.as_millis()) {
+            return Reuse::Validate(Reason::RequestMinFresh);
+        }
+        if fresh > 0 { Reuse::Fresh } else { self.reuse_stale(asked.max_stale, now) }
+    }
+
+    /// Section 4.2.4.
+    fn reuse_stale(&self, max_stale: Option<Seconds>, now: Date) -> Reuse {
+        let stale = self.stale_millis(now);
+        if self.validation != Validation::Lenient {
+            return Reuse::Validate(Reason::Stale);
+        }
+        // Section 5.2.1.2: without a number, any staleness is welcome.
+        if max_stale.is_some_and(|limit| limit == Seconds::MAX || stale <= limit.as_millis()) {
+            return Reuse::Stale(Tolerance::Request);
+        }
+        // RFC 5861 section 3.
+        if self.while_revalidate > Seconds::ZERO && stale <= self.while_revalidate.as_millis() {
+            return Reuse::Stale(Tolerance::WhileRevalidate);
+        }
+        Reuse::Validate(Reason::Stale)
+    }
+
+    /// Whether it may stand in for an error of the origin - 500, 502, 503, 504, or none reached (RFC 5861 section 4) - by its own word, the
+    /// request's, or the operator's `grace`.
+    pub fn serves_on_error<F: Fields + ?Sized>(
+        &self,
+        request: &Request<'_, F>,
+        grace: Seconds,
+        now: Date,
+    ) -> bool {
+        if self.is_fresh(now)
+            && self.validation != Validation::Always
+            && !request.directives().no_cache
+        {
+            return true;
+        }
+        let tolerated =
+            self.if_error.max(grace).max(request.directives().stale_if_error.unwrap_or_default());
+        self.validation == Validation::Lenient
+            && !request.directives().no_cache
+            && tolerated > Seconds::ZERO
+            && self.stale_millis(now) <= tolerated.as_millis()
+    }
+
+    /// Until when it is of use to anybody without the origin's word; a validator makes it useful for longer.
+    pub fn useful_until(&self) -> Date {
+        let tolerated = match self.validation {
+            Validation::Lenient => self.while_revalidate.max(self.if_error),
+            _ => Seconds::ZERO,
+        };
+        let age = self.age_millis(self.exchange().received);
+        let fresh = self.lifetime().seconds().as_millis().saturating_sub(age);
+        self.exchange().received.plus_millis(fresh + tolerated.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, StatusCode};
+
+    use super::*;
+    use crate::policy::Policy;
+    use crate::storing::storable;
+    use crate::terms::Exchange;
+
+    const START: u64 = 1_000_000_000;
+
+    fn terms(cache_control: &str) -> Terms {
+        let now = Date::from_unix_secs(START);
+        let exchange = Exchange { sent: now, received: now };
+        let request: &[(&str, &str)] = &[];
+        let response = [("cache-control", cache_control), ("etag", "\"a\"")];
+        let request = Request::new(&Method::GET, request);
+        storable(&request, StatusCode::OK, &response[..], exchange, &Policy::default())
+            .unwrap()
+            .terms
+    }
+
+    fn reuse(stored: &str, asked: &str, after: u64) -> Reuse {
+        let fields = [("cache-control", asked)];
+        terms(stored)
+            .reuse(&Request::new(&Method::GET, &fields[..]), Date::from_unix_secs(START + after))
+    }
+
+    #[test]
+    fn fresh_then_stale() {
+        assert_eq!(reuse("max-age=10", "", 9), Reuse::Fresh);
+        assert_eq!(reuse("max-age=10", "", 10), Reuse::Validate(Reason::Stale));
+        assert_eq!(reuse("max-age=10, no-cache", "", 0), Reuse::Validate(Reason::NoCache));
+    }
+
+    /// RFC 9111 section 5.2.1.
+    #[test]
+    fn requests_ask_for_more_or_less_freshness() {
+        assert_eq!(reuse("max-age=10", "no-cache", 0), Reuse::Validate(Reason::RequestNoCache));
+        assert_eq!(reuse("max-age=10", "max-age=5", 5), Reuse::Fresh);
+        assert_eq!(reuse("max-age=10", "max-age=5", 6), Reuse::Validate(Reason::RequestMaxAge));
+        assert_eq!(reuse("max-age=10", "max-age=0", 1), Reuse::Validate(Reason::RequestMaxAge));
+        assert_eq!(reuse("max-age=10", "min-fresh=4", 6), Reuse::Fresh);
+        assert_eq!(reuse("max-age=10", "min-fresh=5", 6), Reuse::Validate(Reason::RequestMinFresh));
+        assert_eq!(reuse("max-age=10", "max-stale=5", 15), Reuse::Stale(Tolerance::Request));
+        assert_eq!(reuse("max-age=10", "max-stale=5", 16), Reuse::Validate(Reason::Stale));
+        assert_eq!(reuse("max-age=10", "max-stale", 1_000_000), Reuse::Stale(Tolerance::Request));
+    }
+
+    /// RFC 9111 sections 5.2.2.2, 5.2.2.8 and 5.2.2.10.
+    #[test]
+    fn strict_responses_are_never_used_stale() {
+        for strict in ["max-age=10, must-revalidate", "max-age=10, proxy-revalidate", "s-maxage=10"]
+        {
+            let stored = format!("{strict}, stale-while-revalidate=100, stale-if-error=100");
+            assert_eq!(reuse(&stored, "max-stale", 11), Reuse::Validate(Reason::Stale), "{strict}");
+            assert!(!on_error(&stored, "", 11), "{strict}");
+        }
+    }
+
+    /// RFC 5861 section 3.
+    #[test]
+    fn stale_while_revalidate_has_its_time() {
+        let stored = "max-age=10, stale-while-revalidate=5";
+        assert_eq!(reuse(stored, "", 15), Reuse::Stale(Tolerance::WhileRevalidate));
+        assert_eq!(reuse(stored, "", 16), Reuse::Validate(Reason::Stale));
+        assert_eq!(reuse(stored, "max-age=12", 15), Reuse::Validate(Reason::RequestMaxAge));
+    }
+
+    fn on_error(stored: &str, asked: &str, after: u64) -> bool {
+        let fields = [("cache-control", asked)];
+        let request = Request::new(&Method::GET, &fields[..]);
+        terms(stored).serves_on_error(&request, Seconds::ZERO, Date::from_unix_secs(START + after))
+    }
+
+    /// RFC 5861 section 4.
+    #[test]
+    fn stale_if_error_stands_in() {
+        assert!(on_error("max-age=10, stale-if-error=5", "", 15));
+        assert!(!on_error("max-age=10, stale-if-error=5", "", 16));
+        assert!(on_error("max-age=10", "stale-if-error=20", 16), "the request may allow it");
+        assert!(!on_error("max-age=10", "", 16));
+        assert!(!on_error("max-age=10, no-cache", "", 1));
+        let none: &[(&str, &str)] = &[];
+        let request = Request::new(&Method::GET, none);
+        assert!(terms("max-age=10").serves_on_error(
+            &request,
+            Seconds::new(60),
+            Date::from_unix_secs(START + 60)
+        ));
+    }
+}

@@ -1,0 +1,164 @@
+//! What a cache did, as `Cache-Status` tells it (RFC 9211).
+
+use std::fmt;
+
+use http::StatusCode;
+
+use crate::reuse::Reason;
+
+/// What this cache did with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheStatus {
+    /// How it was answered.
+    pub handling: Handling,
+    /// The status code of the origin's response, where one came and differs from what was sent on (`fwd-status`).
+    pub forwarded_status: Option<StatusCode>,
+    /// Seconds for which the response stays fresh, negative if it is stale (`ttl`).
+    pub ttl: Option<i64>,
+    /// Whether the origin's response was stored (`stored`).
+    pub stored: bool,
+    /// Whether the request waited for another one's response (`collapsed`).
+    pub collapsed: bool,
+    /// More, in one word (`detail`).
+    pub detail: Option<&'static str>,
+}
+
+/// Whether the cache answered, or why it asked the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handling {
+    /// From the cache (`hit`).
+    Hit,
+    /// By the origin (`fwd`).
+    Forwarded(Forward),
+    /// Not at all: the request wanted the cache's word alone, and it has none.
+    Unavailable,
+}
+
+/// Why a request went to the origin (`fwd`, section 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// This cache was told to leave the request alone.
+    Bypass,
+    /// Its method is not answered from caches.
+    Method,
+    /// Nothing is stored under its URI.
+    UriMiss,
+    /// What is stored under its URI was chosen by other fields.
+    VaryMiss,
+    /// It asked for validation.
+    Request,
+    /// What is stored is stale.
+    Stale,
+    /// Only a part of what it asks for is stored.
+    Partial,
+}
+
+impl Forward {
+    /// As section 2.2 names it.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Forward::Bypass => "bypass",
+            Forward::Method => "method",
+            Forward::UriMiss => "uri-miss",
+            Forward::VaryMiss => "vary-miss",
+            Forward::Request => "request",
+            Forward::Stale => "stale",
+            Forward::Partial => "partial",
+        }
+    }
+}
+
+impl From<Reason> for Forward {
+    fn from(reason: Reason) -> Forward {
+        match reason {
+            Reason::NoCache | Reason::Stale => Forward::Stale,
+            Reason::RequestNoCache | Reason::RequestMaxAge | Reason::RequestMinFresh => {
+                Forward::Request
+            }
+        }
+    }
+}
+
+impl CacheStatus {
+    /// One with nothing but its handling.
+    pub const fn new(handling: Handling) -> CacheStatus {
+        CacheStatus {
+            handling,
+            forwarded_status: None,
+            ttl: None,
+            stored: false,
+            collapsed: false,
+            detail: None,
+        }
+    }
+
+    /// The field's member for the cache of that name, which must be a token.
+    pub fn of<'a>(&'a self, cache: &'a str) -> impl fmt::Display + 'a {
+        Member { cache, status: self }
+    }
+}
+
+struct Member<'a> {
+    cache: &'a str,
+    status: &'a CacheStatus,
+}
+
+impl fmt::Display for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.status;
+        f.write_str(self.cache)?;
+        match status.handling {
+            Handling::Hit => f.write_str("; hit")?,
+            Handling::Forwarded(why) => write!(f, "; fwd={}", why.token())?,
+            Handling::Unavailable => {}
+        }
+        if let Some(code) = status.forwarded_status {
+            write!(f, "; fwd-status={}", code.as_u16())?;
+        }
+        if let Some(ttl) = status.ttl {
+            write!(f, "; ttl={ttl}")?;
+        }
+        if status.stored {
+            f.write_str("; stored")?;
+        }
+        if status.collapsed {
+            f.write_str("; collapsed")?;
+        }
+        match status.detail {
+            Some(detail) => write!(f, "; detail={detail}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of RFC 9211 section 3.
+    #[test]
+    fn is_written_as_the_standard_shows() {
+        let hit = CacheStatus { ttl: Some(376), ..CacheStatus::new(Handling::Hit) };
+        assert_eq!(hit.of("ExampleCache").to_string(), "ExampleCache; hit; ttl=376");
+        let miss = CacheStatus::new(Handling::Forwarded(Forward::UriMiss));
+        assert_eq!(
+            CacheStatus { stored: true, ..miss }.of("ExampleCache").to_string(),
+            "ExampleCache; fwd=uri-miss; stored"
+        );
+        let collapsed = CacheStatus { collapsed: true, ..miss };
+        assert_eq!(
+            collapsed.of("ExampleCache").to_string(),
+            "ExampleCache; fwd=uri-miss; collapsed"
+        );
+        let validated = CacheStatus {
+            forwarded_status: Some(StatusCode::NOT_MODIFIED),
+            ..CacheStatus::new(Handling::Forwarded(Forward::Stale))
+        };
+        assert_eq!(
+            validated.of("ExampleCache").to_string(),
+            "ExampleCache; fwd=stale; fwd-status=304"
+        );
+        let detail = CacheStatus { detail: Some("no-store"), ..miss };
+        assert_eq!(detail.of("c").to_string(), "c; fwd=uri-miss; detail=no-store");
+    }
+}

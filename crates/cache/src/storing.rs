@@ -1,0 +1,373 @@
+//! May a response be stored, and what of it? RFC 9111 section 3.
+//!
+//! The reason why not is a value, for logs and `Cache-Status`. Only responses to GET are stored; that a whole body arrived (section 3.3) is for the
+//! caller to see to.
+
+use http::{HeaderName, Method, StatusCode};
+
+use crate::directives::ResponseDirectives;
+use crate::fields::{Fields, Section, members};
+use crate::policy::{Policy, SetCookie};
+use crate::request::Request;
+use crate::terms::{Exchange, Lifetime, Terms, heuristically_cacheable};
+use crate::vary::Vary;
+
+/// Why a response is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum NotStored {
+    #[error("only responses to GET are stored")]
+    Method,
+    #[error("the request had a body, which is no part of the key")]
+    RequestBody,
+    #[error("the status code is not one that is stored")]
+    Status,
+    #[error("the request says no-store")]
+    RequestNoStore,
+    #[error("the response says no-store")]
+    NoStore,
+    #[error("the response is private")]
+    Private,
+    #[error("the request bore credentials, and the response does not allow sharing")]
+    Authorization,
+    #[error("nothing allows storing: neither a lifetime, nor `public`, nor the status code")]
+    NothingAllows,
+    #[error("the response varies on something that no field tells")]
+    VaryStar,
+    #[error("the response sets a cookie")]
+    SetCookie,
+    #[error("the request had cookies, and the response does not say how long it is fresh")]
+    Cookie,
+    #[error("the request had a field that origins use although caches do not key on it")]
+    UnkeyedField,
+    #[error("it is stale already and has no validator")]
+    Useless,
+}
+
+impl NotStored {
+    /// One word, for counters and `Cache-Status`' `detail`.
+    pub fn token(self) -> &'static str {
+        match self {
+            NotStored::Method => "method",
+            NotStored::RequestBody => "request-body",
+            NotStored::Status => "status",
+            NotStored::RequestNoStore => "request-no-store",
+            NotStored::NoStore => "no-store",
+            NotStored::Private => "private",
+            NotStored::Authorization => "authorization",
+            NotStored::NothingAllows => "nothing-allows",
+            NotStored::VaryStar => "vary",
+            NotStored::SetCookie => "set-cookie",
+            NotStored::Cookie => "cookie",
+            NotStored::UnkeyedField => "unkeyed-field",
+            NotStored::Useless => "useless",
+        }
+    }
+}
+
+/// What may be stored of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storable {
+    /// On what terms.
+    pub terms: Terms,
+    /// For which requests.
+    pub vary: Vary,
+    /// Its fields without those that must not be stored, and without `Age`, which each use has its own of.
+    pub fields: Section,
+}
+
+/// Judges a response to `request`.
+pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
+    request: &Request<'_, Q>,
+    status: StatusCode,
+    response: &R,
+    exchange: Exchange,
+    policy: &Policy,
+) -> Result<Storable, NotStored> {
+    let directives = ResponseDirectives::of(response);
+    request_allows(request)?;
+    response_allows(request, status, response, &directives)?;
+    let vary = Vary::of(request.fields(), response).map_err(|_| NotStored::VaryStar)?;
+    unkeyed(request.fields(), &vary)?;
+    let strip_cookie = strips_cookie(response, &directives, policy)?;
+    let terms = Terms::of(status, response, &directives, exchange, &policy.heuristic);
+    if matches!(terms.lifetime(), Lifetime::Heuristic(_)) && request.fields().has("cookie") {
+        return Err(NotStored::Cookie);
+    }
+    if !terms.has_validator() && !terms.is_fresh(exchange.received) {
+        return Err(NotStored::Useless);
+    }
+    let fields = stored_fields(response, &directives, strip_cookie);
+    Ok(Storable { terms, vary, fields })
+}
+
+fn request_allows<Q: Fields + ?Sized>(request: &Request<'_, Q>) -> Result<(), NotStored> {
+    if *request.method() != Method::GET {
+        return Err(NotStored::Method);
+    }
+    if request.has_body() {
+        return Err(NotStored::RequestBody);
+    }
+    // Section 5.2.1.5.
+    if request.directives().no_store {
+        return Err(NotStored::RequestNoStore);
+    }
+    Ok(())
+}
+
+/// Section 3, item by item.
+fn response_allows<Q: Fields + ?Sized>(
+    request: &Request<'_, Q>,
+    status: StatusCode,
+    response: &(impl Fields + ?Sized),
+    directives: &ResponseDirectives,
+) -> Result<(), NotStored> {
+    // A 304 updates what is stored and is not stored itself (section 3.2); interim responses are not final.
+    if status.is_informational() || status == StatusCode::NOT_MODIFIED {
+        return Err(NotStored::Status);
+    }
+    // A part is stored if it says which part it is; multipart/byteranges does not (section 3.3).
+    if status == StatusCode::PARTIAL_CONTENT && !response.has("content-range") {
+        return Err(NotStored::Status);
+    }
+    // Section 5.2.2.3: must-understand takes the place of no-store for those that understand the code.
+    if directives.must_understand && !understood(status) {
+        return Err(NotStored::Status);
+    }
+    if directives.no_store && !directives.must_understand {
+        return Err(NotStored::NoStore);
+    }
+    if directives.private {
+        return Err(NotStored::Private);
+    }
+    // Section 3.5.
+    let shareable =
+        directives.must_revalidate || directives.public || directives.s_maxage.is_some();
+    if request.authorized() && !shareable {
+        return Err(NotStored::Authorization);
+    }
+    let lifetime =
+        directives.max_age.is_some() || directives.s_maxage.is_some() || response.has("expires");
+    if !(lifetime || directives.public || heuristically_cacheable(status)) {
+        return Err(NotStored::NothingAllows);
+    }
+    Ok(())
+}
+
+/// Status codes whose meaning for caches is implemented: those that need nothing special, and 206.
+fn understood(status: StatusCode) -> bool {
+    heuristically_cacheable(status)
+        || matches!(status.as_u16(), 302 | 303 | 307 | 400 | 403 | 451 | 500 | 502 | 503 | 504)
+}
+
+/// Fields by which a request can change what many origins answer (hosts and paths of links and redirections, the method), though no cache
+/// keys on them: who may send them can poison a cache. A proxy removes them or sets them itself; should one reach the origin as the
+/// client sent it, the response is not stored, unless it varies on that field.
+pub const UNKEYED: [&str; 13] = [
+    "forwarded",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-proto",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-host",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-host",
+    "x-original-url",
+    "x-rewrite-url",
+];
+
+fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStored> {
+    let mut found = false;
+    request.each(|name, _| {
+        let suspect = UNKEYED.iter().any(|unkeyed| name.eq_ignore_ascii_case(unkeyed));
+        found |= suspect && !vary.names().any(|varied| name.eq_ignore_ascii_case(varied.as_str()));
+    });
+    if found { Err(NotStored::UnkeyedField) } else { Ok(()) }
+}
+
+/// Whether cookies are to be stripped.
+fn strips_cookie(
+    response: &(impl Fields + ?Sized),
+    directives: &ResponseDirectives,
+    policy: &Policy,
+) -> Result<bool, NotStored> {
+    // Withheld already: `no-cache="set-cookie"`.
+    if !response.has("set-cookie") || directives.withheld.contains(&http::header::SET_COOKIE) {
+        return Ok(false);
+    }
+    match policy.set_cookie {
+        SetCookie::Refuse => Err(NotStored::SetCookie),
+        SetCookie::Strip => Ok(true),
+        SetCookie::Keep => Ok(false),
+    }
+}
+
+/// Fields of one connection or of proxies on the way (section 3.1; RFC 9110 section 7.6.1), and what each use has its own of.
+const NOT_STORED: [&str; 15] = [
+    "age",
+    "alt-svc",
+    "cache-status",
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-authorization",
+    "proxy-connection",
+    "proxy-status",
+    "server-timing",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+fn stored_fields(
+    response: &(impl Fields + ?Sized),
+    directives: &ResponseDirectives,
+    strip_cookie: bool,
+) -> Section {
+    let mut dropped = directives.withheld.clone();
+    if strip_cookie {
+        dropped.push(http::header::SET_COOKIE);
+    }
+    // What `Connection` names is its own connection's, too.
+    response.values("connection", |value| {
+        dropped.extend(members(value).filter_map(|name| HeaderName::from_bytes(name).ok()));
+    });
+    Section::of_those(response, |name| {
+        let own = NOT_STORED.iter().any(|other| name.eq_ignore_ascii_case(other));
+        !own && !dropped.iter().any(|other| name.eq_ignore_ascii_case(other.as_str()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::date::Date;
+
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+
+    fn judge_with(
+        policy: &Policy,
+        request: Lines<'_>,
+        status: u16,
+        response: Lines<'_>,
+    ) -> Result<Storable, NotStored> {
+        let now = Date::from_unix_secs(1_000_000_000);
+        let exchange = Exchange { sent: now, received: now };
+        let request = Request::new(&Method::GET, request);
+        storable(&request, StatusCode::from_u16(status).unwrap(), response, exchange, policy)
+    }
+
+    fn judge(request: Lines<'_>, status: u16, response: Lines<'_>) -> Result<Storable, NotStored> {
+        judge_with(&Policy::default(), request, status, response)
+    }
+
+    const FRESH: (&str, &str) = ("cache-control", "max-age=60");
+
+    fn refused(request: Lines<'_>, status: u16, response: Lines<'_>) -> NotStored {
+        judge(request, status, response).unwrap_err()
+    }
+
+    /// RFC 9111 section 3.
+    #[test]
+    fn what_says_no_is_not_stored() {
+        assert_eq!(
+            refused(&[("cache-control", "no-store")], 200, &[FRESH]),
+            NotStored::RequestNoStore
+        );
+        assert_eq!(refused(&[], 200, &[FRESH, ("cache-control", "no-store")]), NotStored::NoStore);
+        assert_eq!(refused(&[], 200, &[FRESH, ("cache-control", "private")]), NotStored::Private);
+        assert_eq!(refused(&[], 302, &[]), NotStored::NothingAllows);
+        assert_eq!(refused(&[], 304, &[FRESH]), NotStored::Status);
+        assert_eq!(refused(&[], 200, &[]), NotStored::Useless);
+        assert_eq!(refused(&[], 200, &[FRESH, ("vary", "*")]), NotStored::VaryStar);
+        assert_eq!(refused(&[("content-length", "5")], 200, &[FRESH]), NotStored::RequestBody);
+        for (status, response) in
+            [(302, FRESH), (200, ("etag", "\"a\"")), (500, FRESH), (404, FRESH)]
+        {
+            judge(&[], status, &[response]).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_responses_to_get() {
+        let exchange = Exchange { sent: Date::default(), received: Date::default() };
+        for method in [Method::HEAD, Method::POST, Method::PUT] {
+            let fields: Lines<'_> = &[];
+            let request = Request::new(&method, fields);
+            let judged =
+                storable(&request, StatusCode::OK, &[FRESH][..], exchange, &Policy::default());
+            assert_eq!(judged.unwrap_err(), NotStored::Method);
+        }
+    }
+
+    /// RFC 9111 section 3.5.
+    #[test]
+    fn authorized_responses_need_leave_to_be_shared() {
+        let request: Lines<'_> = &[("Authorization", "Basic xyz")];
+        assert_eq!(refused(request, 200, &[FRESH]), NotStored::Authorization);
+        for leave in ["public, max-age=5", "s-maxage=5", "must-revalidate, max-age=5"] {
+            judge(request, 200, &[("cache-control", leave)]).unwrap();
+        }
+    }
+
+    /// RFC 9111 section 5.2.2.3.
+    #[test]
+    fn must_understand_stands_before_no_store() {
+        let fields: Lines<'_> = &[("cache-control", "must-understand, no-store, max-age=9")];
+        judge(&[], 200, fields).unwrap();
+        assert_eq!(refused(&[], 599, fields), NotStored::Status);
+    }
+
+    /// RFC 9111 sections 3.1, 5.2.2.4 and 5.2.2.7.
+    #[test]
+    fn fields_of_the_connection_and_withheld_ones_are_left_out() {
+        let stored = judge(
+            &[],
+            200,
+            &[
+                ("Connection", "close, X-Hop"),
+                ("X-Hop", "1"),
+                ("Keep-Alive", "5"),
+                ("Transfer-Encoding", "chunked"),
+                ("Age", "3"),
+                ("Cache-Control", "max-age=60, private=\"x-user\", no-cache=set-cookie"),
+                ("X-User", "me"),
+                ("Set-Cookie", "a=b"),
+                ("Content-Type", "text/css"),
+            ],
+        );
+        let text = stored.unwrap().fields.text().clone();
+        let text = std::str::from_utf8(&text).unwrap();
+        assert_eq!(
+            text,
+            "Cache-Control: max-age=60, private=\"x-user\", no-cache=set-cookie\r\nContent-Type: text/css\r\n"
+        );
+    }
+
+    #[test]
+    fn cookies_are_nobody_elses() {
+        let response: Lines<'_> = &[FRESH, ("Set-Cookie", "id=1")];
+        assert_eq!(refused(&[], 200, response), NotStored::SetCookie);
+        let kept = |set_cookie| {
+            judge_with(&Policy { set_cookie, ..Policy::default() }, &[], 200, response).unwrap()
+        };
+        assert!(!kept(SetCookie::Strip).fields.has("set-cookie"));
+        assert!(kept(SetCookie::Keep).fields.has("set-cookie"));
+        let dated: Lines<'_> = &[("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")];
+        assert_eq!(refused(&[("cookie", "id=1")], 200, dated), NotStored::Cookie);
+        judge(&[("cookie", "id=1")], 200, &[FRESH]).unwrap();
+    }
+
+    #[test]
+    fn unkeyed_fields_poison_nothing() {
+        let request: Lines<'_> = &[("X-Forwarded-Host", "evil.test")];
+        assert_eq!(refused(request, 200, &[FRESH]), NotStored::UnkeyedField);
+        let varied = judge(request, 200, &[FRESH, ("vary", "x-forwarded-host")]).unwrap();
+        assert!(!varied.vary.matches(&[("host", "a")][..]));
+    }
+}

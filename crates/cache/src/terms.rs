@@ -1,0 +1,330 @@
+//! On what terms a stored response may be used: everything that the decision needs, read once when it is stored.
+//!
+//! Freshness lifetime and age by RFC 9111 section 4.2, in milliseconds where the standard counts seconds, so that a second is not lost to rounding.
+
+use http::{HeaderValue, StatusCode};
+
+use crate::date::{Date, Seconds};
+use crate::directives::ResponseDirectives;
+use crate::fields::{Fields, members};
+use crate::policy::Heuristic;
+use crate::ranges::ContentRange;
+
+/// When an exchange with the origin took place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// When the request was sent (`request_time`).
+    pub sent: Date,
+    /// When the response's head had come (`response_time`).
+    pub received: Date,
+}
+
+/// The terms of a stored response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    status: StatusCode,
+    exchange: Exchange,
+    /// `date_value`: when the origin generated it.
+    date: Date,
+    initial_age: Seconds,
+    lifetime: Lifetime,
+    pub(crate) validation: Validation,
+    pub(crate) while_revalidate: Seconds,
+    pub(crate) if_error: Seconds,
+    etag: Option<HeaderValue>,
+    last_modified: Option<HeaderValue>,
+    content_range: Option<ContentRange>,
+}
+
+/// How long a response is fresh, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// The origin.
+    Explicit(Seconds),
+    /// This cache, from the time since the last modification (section 4.2.2).
+    Heuristic(Seconds),
+}
+
+impl Lifetime {
+    /// How long.
+    pub fn seconds(self) -> Seconds {
+        match self {
+            Lifetime::Explicit(seconds) | Lifetime::Heuristic(seconds) => seconds,
+        }
+    }
+}
+
+/// When a stored response must be validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Before each use: `no-cache`.
+    Always,
+    /// Once it is stale, whatever anybody says: `must-revalidate`, `proxy-revalidate`, `s-maxage`.
+    Strict,
+    /// Once it is stale, unless the request or the response tolerates it.
+    Lenient,
+}
+
+impl Terms {
+    /// The terms that a response's fields state.
+    pub(crate) fn of(
+        status: StatusCode,
+        response: &(impl Fields + ?Sized),
+        directives: &ResponseDirectives,
+        exchange: Exchange,
+        heuristic: &Heuristic,
+    ) -> Terms {
+        // A response without a date gets that of its reception (RFC 9110 section 6.6.1).
+        let date = response.value("date").and_then(Date::parse).unwrap_or(exchange.received);
+        let validator =
+            |name| response.value(name).and_then(|value| HeaderValue::from_bytes(value).ok());
+        Terms {
+            status,
+            exchange,
+            date,
+            initial_age: initial_age(response, date, exchange),
+            lifetime: lifetime(status, response, directives, date, heuristic),
+            validation: Validation::of(directives),
+            while_revalidate: directives.stale_while_revalidate.unwrap_or_default(),
+            if_error: directives.stale_if_error.unwrap_or_default(),
+            etag: validator("etag"),
+            last_modified: validator("last-modified"),
+            content_range: response.value("content-range").and_then(ContentRange::parse),
+        }
+    }
+
+    /// The status code.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Whether it may be used without being validated, at least for a while.
+    pub fn is_ever_fresh(&self) -> bool {
+        self.validation != Validation::Always && self.lifetime.seconds() > Seconds::ZERO
+    }
+
+    /// When it was fetched.
+    pub fn exchange(&self) -> Exchange {
+        self.exchange
+    }
+
+    /// When the origin generated it.
+    pub fn date(&self) -> Date {
+        self.date
+    }
+
+    /// How long it is fresh, and who says so.
+    pub fn lifetime(&self) -> Lifetime {
+        self.lifetime
+    }
+
+    /// The entity tag.
+    pub fn etag(&self) -> Option<&HeaderValue> {
+        self.etag.as_ref()
+    }
+
+    /// When the resource last changed, as the origin wrote it.
+    pub fn last_modified(&self) -> Option<&HeaderValue> {
+        self.last_modified.as_ref()
+    }
+
+    /// Which part of the representation it holds; `None` if all of it.
+    pub fn content_range(&self) -> Option<&ContentRange> {
+        self.content_range.as_ref()
+    }
+
+    /// Whether the origin can be asked if it has changed.
+    pub fn has_validator(&self) -> bool {
+        self.etag.is_some() || self.last_modified.is_some()
+    }
+
+    /// `current_age` (section 4.2.3), in milliseconds.
+    pub(crate) fn age_millis(&self, now: Date) -> u64 {
+        self.initial_age.as_millis() + now.millis_since(self.exchange.received)
+    }
+
+    /// The age to tell a client (section 5.1).
+    pub fn age(&self, now: Date) -> Seconds {
+        Seconds::of_millis(self.age_millis(now))
+    }
+
+    /// Milliseconds for which it stays fresh; zero once it is stale.
+    pub(crate) fn fresh_millis(&self, now: Date) -> u64 {
+        self.lifetime.seconds().as_millis().saturating_sub(self.age_millis(now))
+    }
+
+    /// Milliseconds since it became stale; zero while it is fresh.
+    pub(crate) fn stale_millis(&self, now: Date) -> u64 {
+        self.age_millis(now).saturating_sub(self.lifetime.seconds().as_millis())
+    }
+
+    /// Whether it is fresh: its lifetime exceeds its age (section 4.2).
+    pub fn is_fresh(&self, now: Date) -> bool {
+        self.fresh_millis(now) > 0
+    }
+
+    /// Seconds until it becomes stale, negative once it is: what RFC 9211 calls `ttl`.
+    pub fn ttl(&self, now: Date) -> i64 {
+        let millis = self.lifetime.seconds().as_millis() as i64
+            - self.age_millis(now).min(i64::MAX as u64 / 2) as i64;
+        millis.div_euclid(1_000)
+    }
+
+    /// Memory beside the structure itself.
+    pub(crate) fn weight(&self) -> usize {
+        let validators = [&self.etag, &self.last_modified];
+        validators.into_iter().flatten().map(HeaderValue::len).sum()
+    }
+}
+
+impl Validation {
+    fn of(directives: &ResponseDirectives) -> Validation {
+        // Section 5.2.2.10: s-maxage includes what proxy-revalidate says.
+        let strict = directives.must_revalidate
+            || directives.proxy_revalidate
+            || directives.s_maxage.is_some();
+        match directives.no_cache {
+            true => Validation::Always,
+            false if strict => Validation::Strict,
+            false => Validation::Lenient,
+        }
+    }
+}
+
+/// `corrected_initial_age` (section 4.2.3).
+fn initial_age(response: &(impl Fields + ?Sized), date: Date, exchange: Exchange) -> Seconds {
+    // Section 5.1: of a list the first member counts; what is no number is ignored.
+    let age =
+        response.value("age").and_then(|value| members(value).next()).and_then(Seconds::parse);
+    let apparent = exchange.received.millis_since(date);
+    let corrected =
+        age.unwrap_or_default().as_millis() + exchange.received.millis_since(exchange.sent);
+    Seconds::of_millis(apparent.max(corrected))
+}
+
+/// `freshness_lifetime` (section 4.2.1) in a shared cache.
+fn lifetime(
+    status: StatusCode,
+    response: &(impl Fields + ?Sized),
+    directives: &ResponseDirectives,
+    date: Date,
+    heuristic: &Heuristic,
+) -> Lifetime {
+    if let Some(seconds) = directives.s_maxage.or(directives.max_age) {
+        return Lifetime::Explicit(seconds);
+    }
+    if let Some(expires) = response.value("expires") {
+        // Section 5.3: an invalid date, `0` above all, lies in the past.
+        let millis = Date::parse(expires).map_or(0, |expires| expires.millis_since(date));
+        return Lifetime::Explicit(Seconds::of_millis(millis));
+    }
+    let modified = response.value("last-modified").and_then(Date::parse);
+    let known = directives.public || heuristically_cacheable(status);
+    Lifetime::Heuristic(match modified {
+        Some(modified) if known => heuristic.lifetime(date.millis_since(modified)),
+        _ => Seconds::ZERO,
+    })
+}
+
+/// Status codes that RFC 9110 section 15.1 calls heuristically cacheable, and 308 (section 15.4.9).
+pub(crate) fn heuristically_cacheable(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_000_000_000;
+
+    fn at(secs: u64) -> Date {
+        Date::from_unix_secs(secs)
+    }
+
+    fn terms(fields: &[(&str, String)]) -> Terms {
+        let exchange = Exchange { sent: at(NOW), received: at(NOW) };
+        Terms::of(
+            StatusCode::OK,
+            fields,
+            &ResponseDirectives::of(fields),
+            exchange,
+            &Heuristic::default(),
+        )
+    }
+
+    fn field(name: &'static str, value: impl ToString) -> (&'static str, String) {
+        (name, value.to_string())
+    }
+
+    fn lifetime_of(fields: &[(&str, String)]) -> Lifetime {
+        terms(fields).lifetime()
+    }
+
+    /// RFC 9111 section 4.2.1.
+    #[test]
+    fn lifetime_comes_from_the_strongest_statement() {
+        let explicit = |secs| Lifetime::Explicit(Seconds::new(secs));
+        let (date, expires) = (field("date", at(NOW)), field("expires", at(NOW + 30)));
+        let modified = field("last-modified", at(NOW - 1_000));
+        let both = field("cache-control", "max-age=10, s-maxage=20");
+        assert_eq!(lifetime_of(&[date.clone(), expires.clone(), both]), explicit(20));
+        assert_eq!(
+            lifetime_of(&[expires.clone(), field("cache-control", "max-age=10")]),
+            explicit(10)
+        );
+        assert_eq!(lifetime_of(&[date.clone(), expires, modified.clone()]), explicit(30));
+        assert_eq!(lifetime_of(&[field("expires", "0"), modified.clone()]), explicit(0));
+        assert_eq!(lifetime_of(&[date, modified]), Lifetime::Heuristic(Seconds::new(100)));
+        assert_eq!(lifetime_of(&[]), Lifetime::Heuristic(Seconds::ZERO));
+    }
+
+    /// RFC 9111 section 4.2.2.
+    #[test]
+    fn the_heuristic_is_for_known_codes_and_has_a_limit() {
+        let fields = [field("date", at(NOW)), field("last-modified", at(NOW - 100_000_000))];
+        assert_eq!(lifetime_of(&fields).seconds(), Seconds::new(86_400));
+        let exchange = Exchange { sent: at(NOW), received: at(NOW) };
+        let found = |directives: &ResponseDirectives| {
+            Terms::of(StatusCode::FOUND, &fields[..], directives, exchange, &Heuristic::default())
+                .lifetime()
+                .seconds()
+        };
+        assert_eq!(found(&ResponseDirectives::default()), Seconds::ZERO);
+        assert_eq!(
+            found(&ResponseDirectives { public: true, ..Default::default() }),
+            Seconds::new(86_400)
+        );
+    }
+
+    /// RFC 9111 section 4.2.3.
+    #[test]
+    fn age_counts_the_way_and_the_stay() {
+        let fields = [field("date", at(NOW - 7)), field("age", "5")];
+        let exchange = Exchange { sent: at(NOW - 4), received: at(NOW) };
+        let of = |fields: &[(&str, String)]| {
+            Terms::of(
+                StatusCode::OK,
+                fields,
+                &ResponseDirectives::default(),
+                exchange,
+                &Heuristic::default(),
+            )
+        };
+        // Age 5 and a delay of 4 exceed the apparent age of 7.
+        assert_eq!(of(&fields).age(at(NOW + 10)), Seconds::new(19));
+        assert_eq!(of(&fields[..1]).age(at(NOW)), Seconds::new(7));
+        // A list's first member; what is not a number is ignored.
+        assert_eq!(of(&[fields[0].clone(), field("age", "20, 3")]).age(at(NOW)), Seconds::new(24));
+        assert_eq!(of(&[fields[0].clone(), field("age", "soon")]).age(at(NOW)), Seconds::new(7));
+        // A date in the future makes nothing younger than it is.
+        assert_eq!(of(&[field("date", at(NOW + 60))]).age(at(NOW)), Seconds::new(4));
+    }
+
+    #[test]
+    fn fresh_until_the_age_reaches_the_lifetime() {
+        let terms = terms(&[field("cache-control", "max-age=10")]);
+        let just_before = Date::from_unix_millis(NOW * 1_000 + 9_999);
+        assert!(terms.is_fresh(just_before) && !terms.is_fresh(at(NOW + 10)));
+        assert_eq!((terms.ttl(at(NOW)), terms.ttl(at(NOW + 15))), (10, -5));
+    }
+}

@@ -1,0 +1,167 @@
+//! Choosing among the responses stored under one key: `Vary` (RFC 9111 section 4.1).
+//!
+//! A stored response keeps the names that its `Vary` lists and what the request that fetched it had there, in a normal form: lines joined,
+//! white space around commas gone. Values that mean the same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that
+//! costs a miss at most.
+
+use http::HeaderName;
+
+use crate::fields::{Fields, members};
+
+/// The secondary key of a stored response: nothing for most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vary(Box<[Choice]>);
+
+/// A field's name, and what the request had there.
+type Choice = (HeaderName, Option<Box<[u8]>>);
+
+/// `Vary: *`, or a member that is no field's name: no other request is known to get the same response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariesOnAnything;
+
+impl Vary {
+    /// The secondary key of a response to such a request.
+    pub fn of(
+        request: &(impl Fields + ?Sized),
+        response: &(impl Fields + ?Sized),
+    ) -> Result<Vary, VariesOnAnything> {
+        let mut names = Vec::new();
+        let mut anything = false;
+        response.values("vary", |value| {
+            for member in members(value) {
+                // Not a field's name: `*`, or nonsense, of which nothing can be known.
+                match HeaderName::from_bytes(member) {
+                    Ok(name) if member != b"*" => names.push(name),
+                    _ => anything = true,
+                }
+            }
+        });
+        if anything {
+            return Err(VariesOnAnything);
+        }
+        names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        names.dedup();
+        Ok(Vary(
+            names
+                .into_iter()
+                .map(|name| {
+                    let value = normal(request, &name);
+                    (name, value)
+                })
+                .collect(),
+        ))
+    }
+
+    /// Whether a request with these fields may get that response.
+    pub fn matches(&self, request: &(impl Fields + ?Sized)) -> bool {
+        self.0.iter().all(|(name, value)| same(request, name, value.as_deref()))
+    }
+
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &HeaderName> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// The fields that chose the response, in normal form.
+    pub(crate) fn chosen_by(&self) -> Vec<(&str, &[u8])> {
+        self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect()
+    }
+
+    /// Memory beside the structure itself.
+    pub(crate) fn weight(&self) -> usize {
+        let values = self.0.iter().map(|(_, value)| value.as_ref().map_or(0, |value| value.len()));
+        size_of_val(&*self.0) + values.sum::<usize>()
+    }
+}
+
+fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]>> {
+    let mut joined: Option<Vec<u8>> = None;
+    fields.values(name.as_str(), |value| {
+        let joined = joined.get_or_insert_default();
+        for member in members(value) {
+            if !joined.is_empty() {
+                joined.push(b',');
+            }
+            joined.extend_from_slice(member);
+        }
+    });
+    joined.map(Vec::into_boxed_slice)
+}
+
+/// Whether the field has that normal form, found out without writing it down.
+fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
+    let (mut present, mut same, mut rest) = (false, true, expected.unwrap_or_default());
+    let mut first = true;
+    fields.values(name.as_str(), |value| {
+        present = true;
+        for member in members(value) {
+            let after = if first { Some(rest) } else { rest.strip_prefix(b",") };
+            first = false;
+            match after.and_then(|rest| rest.strip_prefix(member)) {
+                Some(after) => rest = after,
+                None => same = false,
+            }
+        }
+    });
+    same && rest.is_empty() && present == expected.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn vary(request: &[(&str, &str)], response: &str) -> Vary {
+        Vary::of(request, &[("Vary", response)][..]).unwrap()
+    }
+
+    #[test]
+    fn a_request_matches_if_the_named_fields_do() {
+        let stored =
+            vary(&[("Accept-Encoding", "gzip,  br"), ("User-Agent", "a")], "accept-encoding");
+        assert!(stored.matches(&[("accept-encoding", "gzip,br"), ("user-agent", "b")][..]));
+        assert!(
+            stored.matches(&[("accept-encoding", "gzip"), ("Accept-Encoding", " br")][..]),
+            "lines are one list"
+        );
+        assert!(!stored.matches(&[("accept-encoding", "gzip")][..]));
+        assert!(!stored.matches(&[("accept-encoding", "gzip,br,x")][..]));
+        assert!(!stored.matches(&[("user-agent", "a")][..]), "absent there, absent here");
+    }
+
+    #[test]
+    fn absent_is_not_empty() {
+        let absent = vary(&[], "x");
+        assert!(absent.matches(&[("y", "1")][..]));
+        assert!(!absent.matches(&[("x", "")][..]));
+        assert!(vary(&[("x", "")], "x").matches(&[("x", " ")][..]));
+    }
+
+    #[test]
+    fn a_star_or_nonsense_matches_nothing() {
+        for text in ["*", "accept, *", "a b"] {
+            assert_eq!(
+                Vary::of(&[("a", "b")][..], &[("vary", text)][..]),
+                Err(VariesOnAnything),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_vary_matches_everything() {
+        assert!(Vary::default().matches(&[("a", "b")][..]));
+        assert_eq!(Vary::of(&[("a", "b")][..], &[("etag", "b")][..]), Ok(Vary::default()));
+    }
+
+    proptest! {
+        #[test]
+        fn matching_is_equality_of_normal_forms(a in prop::collection::vec("[ab, ]{0,6}", 0..3), b in prop::collection::vec("[ab, ]{0,6}", 0..3)) {
+            let fields = |values: &[String]| values.iter().map(|v| ("x", v.clone())).collect::<Vec<_>>();
+            let (a, b) = (fields(&a), fields(&b));
+            let of = |request: &[(&'static str, String)]| Vary::of(request, &[("vary", "x")][..]).unwrap();
+            prop_assert!(of(&a).matches(&a[..]));
+            prop_assert_eq!(of(&a) == of(&b), of(&a).matches(&b[..]));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Who is where: which way a packet goes, by the host that sent it and its addresses.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::end::End;
+use crate::{Between, Side};
+
+/// The hosts of an emulation.
+pub(crate) struct Places {
+    /// Which client has which address.
+    users: BTreeMap<IpAddr, u32>,
+    /// Who stands between clients and servers.
+    middle: Middle,
+}
+
+#[derive(Clone, Copy)]
+enum Middle {
+    Nobody,
+    Proxy(End),
+    Halves { near: End, far: End },
+}
+
+/// A packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leg {
+    /// On which side it begins: who stands between is a server to clients, and a client to servers.
+    pub(crate) from: Side,
+    /// Where it ends.
+    pub(crate) to: End,
+    /// What links lie between.
+    pub(crate) reach: Reach,
+    /// Whose it is. What no client sends or gets is nobody's, and counts as the first client's.
+    pub(crate) user: u32,
+}
+
+/// Between whom a packet passes, as far as that decides what links lie between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// This address at the server's side, and whoever is nearest in front of it.
+    Server(IpAddr),
+    /// A client, and the near half in front of it.
+    Near,
+    /// The near half and this server, past the far half.
+    Past(IpAddr),
+}
+
+impl Places {
+    /// So many clients, and whoever is behind the last.
+    pub(crate) fn new(clients: u32, between: Between) -> Places {
+        let middle = match (between.proxy(clients), between.halves(clients)) {
+            (Some(proxy), _) => Middle::Proxy(proxy),
+            (_, Some([near, far])) => Middle::Halves { near, far },
+            (None, None) => Middle::Nobody,
+        };
+        let clients = (0..clients).map(|user| (End::client(user).addresses(), user));
+        let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
+        Places { users: users.collect(), middle }
+    }
+
+    /// The way of a packet that `end` has sent.
+    pub(crate) fn leg(&self, end: End, source: IpAddr, destination: IpAddr) -> Leg {
+        let to_user = self.users.get(&destination).copied();
+        match self.middle {
+            Middle::Nobody => match end.user() {
+                Some(user) => Leg::up(End::SERVER, destination, user),
+                // What goes to nobody that is known is the first client's.
+                None => Leg::down(source, to_user.unwrap_or(0)),
+            },
+            Middle::Proxy(proxy) => {
+                let to_proxy = proxy.addresses().contains(&destination).then_some(proxy);
+                match (end == proxy, end.user(), to_proxy) {
+                    (true, ..) => to_user.map_or_else(
+                        || Leg::up(End::SERVER, destination, 0),
+                        |user| Leg::down(source, user),
+                    ),
+                    (_, Some(user), to) => Leg::up(to.unwrap_or(End::SERVER), destination, user),
+                    (_, None, Some(to)) => Leg::back(to, Reach::Server(source)),
+                    (_, None, None) => Leg::down(source, to_user.unwrap_or(0)),
+                }
+            }
+            Middle::Halves { near, far } => {
+                let is_for = |end: End| end.addresses().contains(&destination);
+                if end == near {
+                    return match to_user {
+                        Some(user) => Leg { reach: Reach::Near, ..Leg::down(source, user) },
+                        None if is_for(far) => Leg::up(far, destination, 0),
+                        None => {
+                            let past = Leg::up(End::SERVER, destination, 0);
+                            Leg { reach: Reach::Past(destination), ..past }
+                        }
+                    };
+                }
+                if end == far {
+                    return match is_for(near) {
+                        true => Leg::back(near, Reach::Server(source)),
+                        false => Leg::up(End::SERVER, destination, 0),
+                    };
+                }
+                match end.user() {
+                    Some(user) => Leg { reach: Reach::Near, ..Leg::up(near, destination, user) },
+                    None if is_for(near) => Leg::back(near, Reach::Past(source)),
+                    None => Leg::back(far, Reach::Server(source)),
+                }
+            }
+        }
+    }
+}
+
+impl Leg {
+    fn up(to: End, server: IpAddr, user: u32) -> Leg {
+        Leg { from: Side::Client, to, reach: Reach::Server(server), user }
+    }
+
+    fn down(server: IpAddr, user: u32) -> Leg {
+        Leg { to: End::client(user), user, ..Leg::back(End::client(user), Reach::Server(server)) }
+    }
+
+    /// Towards who stands between.
+    fn back(to: End, reach: Reach) -> Leg {
+        Leg { from: Side::Server, to, reach, user: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn without_a_proxy_all_is_between_clients_and_servers() {
+        let places = Places::new(2, Between::Nobody);
+        let host = at("10.1.0.1");
+        let up = places.leg(End::client(1), at("10.0.0.3"), host);
+        assert_eq!(
+            up,
+            Leg { from: Side::Client, to: End::SERVER, reach: Reach::Server(host), user: 1 }
+        );
+        let down = places.leg(End::SERVER, host, at("10.0.0.3"));
+        assert_eq!(
+            down,
+            Leg { from: Side::Server, to: End::client(1), reach: Reach::Server(host), user: 1 }
+        );
+        assert_eq!(places.leg(End::SERVER, host, at("192.0.2.1")).user, 0);
+    }
+
+    #[test]
+    fn a_proxy_is_a_server_to_clients_and_a_client_to_servers() {
+        let proxy = End::client(2);
+        let places = Places::new(2, Between::Proxy);
+        let (own, host, client) = (at("10.0.0.4"), at("10.1.0.1"), at("10.0.0.3"));
+        assert!(proxy.addresses().contains(&own));
+        let leg = |end, source, destination| places.leg(end, source, destination);
+        let asked = leg(End::client(1), client, own);
+        assert_eq!(
+            asked,
+            Leg { from: Side::Client, to: proxy, reach: Reach::Server(own), user: 1 }
+        );
+        let answered = leg(proxy, own, client);
+        assert_eq!(
+            answered,
+            Leg { from: Side::Server, to: End::client(1), reach: Reach::Server(own), user: 1 }
+        );
+        let asks = leg(proxy, own, host);
+        assert_eq!(
+            asks,
+            Leg { from: Side::Client, to: End::SERVER, reach: Reach::Server(host), user: 0 }
+        );
+        let is_answered = leg(End::SERVER, host, own);
+        assert_eq!(
+            is_answered,
+            Leg { from: Side::Server, to: proxy, reach: Reach::Server(host), user: 0 }
+        );
+        assert_eq!(leg(End::client(0), at("10.0.0.1"), host).to, End::SERVER);
+    }
+
+    #[test]
+    fn halves_lie_between_clients_and_servers() {
+        let (near, far) = (End::client(1), End::client(2));
+        let places = Places::new(1, Between::Halves);
+        let (client, host) = (at("10.0.0.1"), at("10.1.0.1"));
+        let [at_near, at_far] = [near, far].map(|end| end.addresses()[0]);
+        let leg = |end, source, destination| places.leg(end, source, destination);
+        let up = |to, reach| Leg { from: Side::Client, to, reach, user: 0 };
+        let down = |to, reach| Leg { from: Side::Server, to, reach, user: 0 };
+        // Connections to the host end at the near half, which answers in its name.
+        assert_eq!(leg(End::client(0), client, host), up(near, Reach::Near));
+        assert_eq!(leg(near, host, client), down(End::client(0), Reach::Near));
+        assert_eq!(leg(near, at_near, at_far), up(far, Reach::Server(at_far)));
+        assert_eq!(leg(far, at_far, at_near), down(near, Reach::Server(at_far)));
+        assert_eq!(leg(far, at_far, host), up(End::SERVER, Reach::Server(host)));
+        assert_eq!(leg(End::SERVER, host, at_far), down(far, Reach::Server(host)));
+        // Past the far half.
+        assert_eq!(leg(near, at_near, host), up(End::SERVER, Reach::Past(host)));
+        assert_eq!(leg(End::SERVER, host, at_near), down(near, Reach::Past(host)));
+    }
+}

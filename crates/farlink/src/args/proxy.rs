@@ -1,0 +1,57 @@
+//! `farlink proxy`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use proxy::config::{Address, Network, Size};
+
+#[derive(Args)]
+pub struct Proxy {
+    /// Take everything from this TOML file (docs/proxy.md). SIGHUP reads it again.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["listen", "allow", "reach", "reverse", "cache", "admin", "log"])]
+    pub config: Option<PathBuf>,
+
+    /// Say whether this TOML file is right and what a proxy would do by it, and start none.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, exclusive = true)]
+    pub check: Option<PathBuf>,
+
+    /// Read a password from standard input and print the line of this user for a users' file.
+    #[arg(long, value_name = "NAME", exclusive = true)]
+    pub hash_password: Option<String>,
+
+    /// Listen there, or on several ports: 127.0.0.1:8001-8020 (default: 127.0.0.1:3128; may be given several times).
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Vec<Address>,
+
+    /// Serve clients of this network: 10.0.0.0/8 (default: all, but then only this machine can be listened on; may be given
+    /// several times).
+    #[arg(long, value_name = "NETWORK")]
+    pub allow: Vec<Network>,
+
+    /// Let clients reach this network through the proxy although it is private, loopback or the like (may be given several
+    /// times).
+    #[arg(long, value_name = "NETWORK")]
+    pub reach: Vec<Network>,
+
+    /// Stand before the origin at URL, for requests to HOST (default: to any); then the proxy is no forward proxy (may be given
+    /// several times): www.example.com=http://127.0.0.1:8000.
+    #[arg(long, value_name = "[HOST=]URL")]
+    pub reverse: Vec<String>,
+
+    /// Store responses in as much memory: 256MiB.
+    #[arg(long, value_name = "SIZE")]
+    pub cache: Option<Size>,
+
+    /// Tell of metrics and health there: 127.0.0.1:9180.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub admin: Option<Address>,
+
+    /// Log requests to standard output, as lines of JSON.
+    #[arg(long)]
+    pub log: bool,
+
+    /// How many threads serve (default: the file's, else one a core).
+    #[arg(long, value_name = "N")]
+    pub workers: Option<NonZeroUsize>,
+}

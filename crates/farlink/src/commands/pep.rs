@@ -1,0 +1,170 @@
+//! `farlink pep`: one end of a performance enhancing proxy.
+
+use std::process;
+use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
+
+use anstream::eprintln;
+use nix::sys::signal::{SigSet, Signal};
+use pep::config::{ConfigError, Listener, LocalPlan, RemotePlan};
+use pep::{Acceptor, Connector, Ending, Local, PrivateKey, Remote, Target, admin};
+use world::TcpListener;
+use world::real::Config;
+
+use super::output;
+use crate::args::{Half, Pep};
+use crate::failure::{ExitCode, Failure};
+
+/// How long connections may take to end after the operator asked for it.
+const DRAIN: Duration = Duration::from_secs(20);
+
+pub fn run(command: &Pep) -> Result<ExitCode, Failure> {
+    match command {
+        Pep::Local(half) => local(half),
+        Pep::Remote(half) => remote(half),
+        Pep::Key => key(),
+    }
+}
+
+fn key() -> Result<ExitCode, Failure> {
+    let key = PrivateKey::generate().map_err(Failure::machine)?;
+    eprintln!("public key, for the other end's `peer`: {}", key.public());
+    output::print(format!("{}\n", key.reveal()))?;
+    Ok(ExitCode::Success)
+}
+
+fn local(half: &Half) -> Result<ExitCode, Failure> {
+    let plan = LocalPlan::load(half.file()).map_err(refused)?;
+    if half.check.is_some() {
+        return check(half, &plan.keys.0, &near_end(&plan));
+    }
+    let signals = block_signals()?;
+    in_world(async move {
+        // All are there before anybody is served: what cannot be is told at once.
+        let bound = plan.listeners.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        let local = Local::start(plan.settings, &Connector::new(&plan.keys.0, plan.keys.1));
+        if let Some(at) = plan.metrics {
+            let (counters, leg) = (Rc::clone(local.counters()), Rc::clone(&local));
+            drop(world::spawn(admin::tell(listen(at)?, counters, move || leg.is_up())));
+        }
+        obey(signals, local.ending().clone());
+        let serving: Vec<_> = bound
+            .into_iter()
+            .map(|(listener, target)| world::spawn(Rc::clone(&local).serve(listener, target)))
+            .collect();
+        for listener in serving {
+            listener.await;
+        }
+        Ok(ExitCode::Success)
+    })
+}
+
+fn remote(half: &Half) -> Result<ExitCode, Failure> {
+    let plan = RemotePlan::load(half.file()).map_err(refused)?;
+    if half.check.is_some() {
+        return check(half, &plan.keys.0, &far_end(&plan));
+    }
+    let signals = block_signals()?;
+    in_world(async move {
+        let listener = listen(plan.listen)?;
+        let remote = Remote::new(plan.settings, Acceptor::new(&plan.keys.0, plan.keys.1));
+        if let Some(at) = plan.metrics {
+            let counters = Rc::clone(remote.counters());
+            drop(world::spawn(admin::tell(listen(at)?, counters, || true)));
+        }
+        obey(signals, remote.ending().clone());
+        remote.serve(listener).await;
+        Ok(ExitCode::Success)
+    })
+}
+
+fn in_world(main: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    // Nothing here draws from it: an end of the proxy has no seed.
+    let config = Config::new(chance::Source::new(0, 0));
+    world::real::run(config, main).map_err(Failure::machine)?
+}
+
+fn bind(listener: &Listener) -> Result<(TcpListener, Target), Failure> {
+    let bound = match listener.transparent {
+        true => TcpListener::bind_transparent(listener.at).map_err(|error| {
+            let hint = "TPROXY needs the capability CAP_NET_ADMIN; `by = \"redirect\"` needs none";
+            Failure::machine(format!("cannot listen on {}: {error}", listener.at))
+                .hint(hint.to_owned())
+        })?,
+        false => listen(listener.at)?,
+    };
+    Ok((bound, listener.target))
+}
+
+fn listen(at: std::net::SocketAddr) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(at)
+        .map_err(|error| Failure::machine(format!("cannot listen on {at}: {error}")))?;
+    eprintln!("listening on {}", listener.local_addr().unwrap_or(at));
+    Ok(listener)
+}
+
+/// SIGTERM and Ctrl-C wait to be taken, on this thread and those that it will start.
+fn block_signals() -> Result<SigSet, Failure> {
+    let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT].into_iter().collect();
+    signals.thread_block().map_err(Failure::machine)?;
+    Ok(signals)
+}
+
+/// The first signal ends it in order, the second at once.
+#[expect(clippy::disallowed_methods, reason = "these threads live beside the world, in real time")]
+fn obey(signals: SigSet, ending: Ending) {
+    // They live as long as the process.
+    drop(thread::spawn(move || {
+        if signals.wait().is_err() {
+            return;
+        }
+        eprintln!("finishing what is under way");
+        ending.drain();
+        drop(thread::spawn(move || {
+            thread::sleep(DRAIN);
+            ending.end();
+        }));
+        if signals.wait().is_ok() {
+            process::exit(ExitCode::Interrupted as i32);
+        }
+    }));
+}
+
+fn check(half: &Half, own: &PrivateKey, what: &str) -> Result<ExitCode, Failure> {
+    let path = half.file().display();
+    output::print(format!("{path} is right.\nits own public key: {}\n{what}", own.public()))?;
+    Ok(ExitCode::Success)
+}
+
+fn near_end(plan: &LocalPlan) -> String {
+    let mut text = format!("the far end: {}, {}\n", plan.settings.far, plan.keys.1);
+    for listener in &plan.listeners {
+        let to = match listener.target {
+            Target::Fixed(target) => format!("to {target}"),
+            Target::Asked if listener.transparent => {
+                "to where its clients want (TPROXY)".to_owned()
+            }
+            Target::Asked => "to where its clients want (REDIRECT)".to_owned(),
+        };
+        text.push_str(&format!("carries from {} {to}\n", listener.at));
+    }
+    text.push_str(&format!("clear-text HTTP on ports {:?}\n", plan.settings.http_ports));
+    text
+}
+
+fn far_end(plan: &RemotePlan) -> String {
+    let reach = match &plan.settings.reach.only[..] {
+        [] => "everywhere but to itself".to_owned(),
+        only => only.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let depth = plan.settings.http.depth;
+    let (near, at) = (plan.keys.1, plan.listen);
+    format!(
+        "the near end: {near}\nlistens on {at}\nconnects to: {reach}\nprefetches {depth} levels\n"
+    )
+}
+
+fn refused(error: ConfigError) -> Failure {
+    Failure::bad_input(error)
+}

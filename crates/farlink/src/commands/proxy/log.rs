@@ -1,0 +1,84 @@
+//! The thread that writes the log of requests.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+use std::thread::{self, JoinHandle};
+
+use anstream::eprintln;
+use proxy::config::{Log, LogFormat, LogPlace};
+use proxy::journal::{LogMessage, LogSender, log_channel};
+
+use crate::failure::Failure;
+
+/// A log that is being written.
+pub struct Writing {
+    pub sender: LogSender,
+    pub format: LogFormat,
+    /// Ends when the last sender is gone.
+    pub writer: Option<JoinHandle<()>>,
+}
+
+/// Begins to write `log`.
+pub fn start(log: &Log) -> Result<Writing, Failure> {
+    let (sender, lines) = log_channel();
+    let mut target = Target::open(&log.place)
+        .map_err(|error| Failure::machine(format!("cannot write the log of requests: {error}")))?;
+    let writer = thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(move || write(&mut target, &lines))
+        .map_err(Failure::machine)?;
+    Ok(Writing { sender, format: log.format, writer: Some(writer) })
+}
+
+/// Where lines go.
+struct Target {
+    place: LogPlace,
+    out: BufWriter<Box<dyn Write + Send>>,
+}
+
+impl Target {
+    fn open(place: &LogPlace) -> io::Result<Target> {
+        let out: Box<dyn Write + Send> = match place {
+            LogPlace::Output => Box::new(io::stdout()),
+            LogPlace::File(path) => Box::new(append(path)?),
+        };
+        Ok(Target { place: place.clone(), out: BufWriter::new(out) })
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+fn write(target: &mut Target, messages: &Receiver<LogMessage>) {
+    let mut is_failing = false;
+    while let Ok(first) = messages.recv() {
+        let written = std::iter::once(first)
+            .chain(messages.try_iter())
+            .try_for_each(|message| obey(target, message))
+            .and_then(|()| target.out.flush());
+        match written {
+            Ok(()) => is_failing = false,
+            // A full disk stops no proxy. It is said once.
+            Err(error) if !is_failing => {
+                is_failing = true;
+                eprintln!("warning: the log of requests has gaps: {error}");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn obey(target: &mut Target, message: LogMessage) -> io::Result<()> {
+    match message {
+        LogMessage::Line(line) => writeln!(target.out, "{line}"),
+        LogMessage::Reopen => {
+            target.out.flush()?;
+            *target = Target::open(&target.place)?;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `farlink proxy`.
+
+mod limits;
+mod log;
+mod password;
+mod ports;
+mod signals;
+mod stores;
+mod workers;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anstream::eprintln;
+use http_stack::tls::{Authorities, PublicClient};
+use proxy::config::{self, ConfigError, File, Settings, Trust};
+use proxy::fields::Via;
+use proxy::serve::{Control, Phase};
+
+use self::ports::Ports;
+use self::stores::Stores;
+use self::workers::Workers;
+use super::{cores, output};
+use crate::args::Proxy;
+use crate::failure::{ExitCode, Failure};
+
+pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
+    if let Some(name) = &args.hash_password {
+        return password::hash(name);
+    }
+    if let Some(path) = &args.check {
+        return check(path);
+    }
+    let pseudonym = Via::random_pseudonym();
+    let started = Started { args, pseudonym, start: since_1970() };
+    let settings = started.settings()?;
+    limits::raise();
+    // Before there are threads, which inherit what is blocked.
+    let signals = signals::Signals::block()?;
+    let stores = Arc::new(Mutex::new(Stores::new(started.start)));
+    let first = phase(settings.clone(), started.start, &stores)?;
+    let mut log = settings.log.as_ref().map(log::start).transpose()?;
+    let (control, orders) = Control::new(first);
+    let count = worker_count(args, &settings);
+    let workers = Workers::start(count, &orders, log.as_ref(), &settings, started.start)?
+        .with_log(log.as_mut().and_then(|log| log.writer.take()));
+    for address in workers.addresses() {
+        eprintln!("listening on {address}");
+    }
+    if let Some(address) = workers.admin() {
+        eprintln!("metrics and health at http://{address}/");
+    }
+    let reload = {
+        let path = args.config.clone();
+        let (pseudonym, start) = (started.pseudonym.clone(), started.start);
+        let stores = Arc::clone(&stores);
+        let mut ports = Ports::of(&settings);
+        move || {
+            let Some(path) = &path else { return Ok(None) };
+            let settings = config::load(path, &pseudonym).map_err(refused)?;
+            shares(&settings, count)?;
+            let asked = ports.asked_by(&settings)?;
+            let next = phase(settings, start, &stores)?;
+            ports = asked;
+            Ok(Some(next))
+        }
+    };
+    signals.obey(control, log.map(|log| log.sender), reload);
+    if !workers.join() {
+        eprintln!("warning: some requests were not done in time and were cut off");
+    }
+    stores.lock().unwrap_or_else(PoisonError::into_inner).finish();
+    Ok(ExitCode::Success)
+}
+
+/// A proxy's beginning.
+struct Started<'a> {
+    args: &'a Proxy,
+    pseudonym: String,
+    start: Duration,
+}
+
+impl Started<'_> {
+    fn settings(&self) -> Result<Settings, Failure> {
+        let Proxy { config, listen, allow, reach, reverse, cache, admin, log, .. } = self.args;
+        if let Some(path) = config {
+            return config::load(path, &self.pseudonym).map_err(refused);
+        }
+        let mut file = File::default();
+        listen.iter().for_each(|address| file.listen(address.clone()));
+        allow.iter().for_each(|network| file.allow(*network));
+        reach.iter().for_each(|network| file.reach(*network));
+        cache.iter().for_each(|memory| file.cache(*memory));
+        admin.iter().for_each(|address| file.admin(address.clone()));
+        if *log {
+            file.log();
+        }
+        for text in reverse {
+            let (host, url) = match text.split_once('=') {
+                Some((host, url)) if !host.contains("://") => (Some(host), url),
+                _ => (None, text.as_str()),
+            };
+            let added = file.reverse(host, url);
+            added.map_err(|error| Failure::bad_input(format!("--reverse {text}: {error}")))?;
+        }
+        config::resolve(file, &self.pseudonym).map_err(refused)
+    }
+}
+
+/// What a proxy is to do by `settings`.
+fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
+    let tls = client(&settings.trust, start)?;
+    let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;
+    Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
+}
+
+/// How many threads serve. Limits are the proxy's; each thread has its share of them.
+fn worker_count(args: &Proxy, settings: &Settings) -> usize {
+    let wanted = args.workers.or(settings.workers).map_or_else(cores, std::num::NonZero::get);
+    let count = wanted.min(settings.upstream.most_shares());
+    if count < wanted {
+        eprintln!(
+            "{count} workers rather than {wanted}: upstream.connections_per_origin has no more to share among them"
+        );
+    }
+    count
+}
+
+/// Refuses limits that the workers who are there cannot share.
+fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
+    let most = settings.upstream.most_shares();
+    if workers <= most {
+        return Ok(());
+    }
+    let message = format!("{workers} workers cannot share {most} connections to an origin");
+    let hint = "upstream.connections_per_origin must be larger, or the proxy started anew";
+    Err(Failure::bad_input(message).hint(hint.to_owned()))
+}
+
+/// The client of origins over TLS.
+fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
+    let authorities = match trust {
+        // A machine without authorities can still pass on what needs none.
+        Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {
+            eprintln!("warning: {error}: origins over TLS will be refused");
+            Authorities::none()
+        })),
+        Trust::File(path) => {
+            let text = std::fs::read(path).map_err(|error| {
+                Failure::bad_input(format!(
+                    "upstream.trust: {} cannot be read: {error}",
+                    path.display()
+                ))
+            })?;
+            Authorities::of_pem(&text)
+        }
+    };
+    let client = authorities.and_then(|authorities| PublicClient::new(&authorities, start));
+    client.map_err(|error| Failure::bad_input(format!("upstream.trust: {error}")))
+}
+
+fn check(path: &Path) -> Result<ExitCode, Failure> {
+    let settings = config::load(path, "farlink").map_err(refused)?;
+    client(&settings.trust, since_1970())?;
+    let mut text = format!("{} is right.\n", path.display());
+    for listener in &settings.listeners {
+        let how = if listener.tls.is_some() { "over TLS" } else { "in clear text" };
+        text.push_str(&format!("listens on {} {how}\n", listener.address));
+    }
+    match &settings.forward {
+        Some(forward) => text.push_str(&format!(
+            "forward proxy: ports {}; tunnels to {}\n",
+            forward.destinations.ports, forward.destinations.tunnel_ports
+        )),
+        None => text.push_str("no forward proxy\n"),
+    }
+    for site in &settings.reverse {
+        let hosts =
+            if site.hosts.is_empty() { "any host".to_owned() } else { site.hosts.join(", ") };
+        let origins: Vec<String> = site.origins.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("before {} for {hosts}\n", origins.join(", ")));
+    }
+    if let Some(disk) = &settings.disk {
+        text.push_str(&format!("stores on disk in {}\n", disk.path.display()));
+    }
+    output::print(text)?;
+    Ok(ExitCode::Success)
+}
+
+fn refused(error: ConfigError) -> Failure {
+    let remedy = error.remedy.clone();
+    Failure::bad_input(error).hint(remedy)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a proxy in production has the machine's date")]
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}

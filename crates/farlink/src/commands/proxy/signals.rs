@@ -1,0 +1,78 @@
+//! What the operator wants: SIGTERM and Ctrl-C end the proxy in order (the second time at once), SIGHUP reads the configuration
+//! again and opens the log anew.
+
+use std::process;
+use std::thread;
+
+use anstream::eprintln;
+use nix::sys::signal::{SigSet, Signal};
+use proxy::journal::{LogMessage, LogSender};
+use proxy::serve::{Control, Phase};
+
+use crate::failure::{ExitCode, Failure};
+
+/// The signals, which wait to be taken.
+pub struct Signals(SigSet);
+
+impl Signals {
+    /// Lets them wait, on this thread and those that it will start. A file that may not grow further (`RLIMIT_FSIZE`) is an error of the
+    /// write, not the end of the process.
+    pub fn block() -> Result<Signals, Failure> {
+        SigSet::from(Signal::SIGXFSZ).thread_block().map_err(Failure::machine)?;
+        let set: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
+        set.thread_block().map_err(Failure::machine)?;
+        Ok(Signals(set))
+    }
+
+    /// Obeys them from now on, on a thread of its own. `reload` reads the configuration, if there is a file.
+    pub fn obey(
+        self,
+        control: Control,
+        log: Option<LogSender>,
+        mut reload: impl FnMut() -> Result<Option<Phase>, Failure> + Send + 'static,
+    ) {
+        let mut log = log;
+        let obey = move || {
+            let mut is_ending = false;
+            while let Ok(signal) = self.0.wait() {
+                match signal {
+                    Signal::SIGHUP => {
+                        reopen(log.as_ref());
+                        read_again(&control, &mut reload);
+                    }
+                    _ if is_ending => process::exit(ExitCode::Interrupted as i32),
+                    _ => {
+                        is_ending = true;
+                        // The log's writer ends when nobody is left to send it lines.
+                        log = None;
+                        eprintln!("finishing what is under way");
+                        control.tell(Phase::Drain);
+                    }
+                }
+            }
+        };
+        // It lives as long as the process.
+        drop(thread::spawn(obey));
+    }
+}
+
+fn reopen(log: Option<&LogSender>) {
+    if let Some(log) = log {
+        // Where the writer is behind, the next time does it.
+        let _ = log.try_send(LogMessage::Reopen);
+    }
+}
+
+fn read_again(control: &Control, reload: &mut impl FnMut() -> Result<Option<Phase>, Failure>) {
+    match reload() {
+        Ok(Some(phase)) => {
+            control.tell(phase);
+            eprintln!("the configuration was read again");
+        }
+        Ok(None) => eprintln!("there is no configuration file to be read again"),
+        Err(failure) => {
+            failure.tell();
+            eprintln!("the proxy goes on with the configuration that it had");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The cache of a running proxy, which outlives a change of everything but its own settings; its disk tier outlives even that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anstream::eprintln;
+use proxy::caching::{DiskSettings, DiskTier, Store};
+use proxy::config::Settings;
+
+use crate::failure::Failure;
+
+/// What is stored.
+pub struct Stores {
+    /// The date, since 1970, at which the world's clock began.
+    start: Duration,
+    current: Option<Arc<Store>>,
+    disk: Option<(DiskSettings, Arc<DiskTier>)>,
+}
+
+impl Stores {
+    /// Nothing yet.
+    pub fn new(start: Duration) -> Stores {
+        Stores { start, current: None, disk: None }
+    }
+
+    /// The cache that `settings` ask for, if any.
+    pub fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Store>>, Failure> {
+        let Some(cache) = &settings.cache else {
+            (self.current, self.disk) = (None, None);
+            return Ok(None);
+        };
+        let path = |disk: &DiskSettings| disk.path.clone();
+        let had = self.disk.as_ref().map(|(had, _)| path(had));
+        let same_disk = had == settings.disk.as_ref().map(path);
+        let same = self.current.as_ref().filter(|store| same_disk && store.settings() == cache);
+        if let Some(store) = same {
+            return Ok(Some(Arc::clone(store)));
+        }
+        let secret = secret()?;
+        self.disk = settings.disk.as_ref().map(|disk| self.disk_at(disk)).transpose()?;
+        let store = match &self.disk {
+            None => Store::new(cache.clone(), secret, self.start),
+            Some((_, disk)) => {
+                Store::with_disk(cache.clone(), secret, Arc::clone(disk), self.start)
+            }
+        };
+        self.current = Some(Arc::clone(&store));
+        Ok(Some(store))
+    }
+
+    /// Waits until all is on disk that is to be there.
+    pub fn finish(&self) {
+        if let Some((_, disk)) = &self.disk {
+            disk.finish();
+        }
+    }
+
+    fn disk_at(&self, settings: &DiskSettings) -> Result<(DiskSettings, Arc<DiskTier>), Failure> {
+        if let Some((had, disk)) = self.disk.as_ref().filter(|(had, _)| had.path == settings.path) {
+            if had != settings {
+                eprintln!(
+                    "warning: the disk tier keeps the bounds that it had until the proxy is started anew"
+                );
+            }
+            return Ok((had.clone(), Arc::clone(disk)));
+        }
+        let place = settings.path.display().to_string();
+        let warn = |error: &_| {
+            eprintln!("warning: {error}; the cache goes on without, and tries again in a minute")
+        };
+        let (disk, found) = DiskTier::open(settings, secret()?, warn).map_err(|error| {
+            let hint = "cache.disk.path must be a directory that this user may write to, and no other proxy's".to_owned();
+            Failure::machine(format!("cannot keep a cache in {place}: {error}")).hint(hint)
+        })?;
+        let dropped = match found.dropped {
+            0 => String::new(),
+            bytes => format!("; {bytes} bytes were torn or damaged and are dropped"),
+        };
+        eprintln!("{} responses of {} bytes are in {place}{dropped}", found.entries, found.bytes);
+        Ok((settings.clone(), Arc::new(disk)))
+    }
+}
+
+/// What keys a hash that nobody outside should know.
+fn secret() -> Result<(u64, u64), Failure> {
+    Store::secret()
+        .map_err(|_| Failure::machine("this machine has no randomness for a cache's hash"))
+}

@@ -1,0 +1,137 @@
+//! The threads that serve, one world each.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anstream::eprintln;
+use proxy::config::Settings;
+use proxy::journal::{Journal, LogLines, Metrics};
+use proxy::serve::{NoPort, Orders, Worker, WorkerParts};
+use world::real;
+
+use super::log::Writing;
+use crate::failure::Failure;
+
+/// Threads that serve.
+pub struct Workers {
+    threads: Vec<JoinHandle<bool>>,
+    log: Option<JoinHandle<()>>,
+    opened: Opened,
+}
+
+/// What a worker listens on.
+#[derive(Clone, Default)]
+struct Opened {
+    addresses: Vec<SocketAddr>,
+    admin: Option<SocketAddr>,
+}
+
+/// What a worker's thread begins with.
+struct Begin {
+    orders: Orders,
+    place: (usize, usize),
+    log: Option<LogLines>,
+    metrics: Arc<Metrics>,
+    all_metrics: Option<Vec<Arc<Metrics>>>,
+    start: Duration,
+    opened: Option<Vec<SocketAddr>>,
+}
+
+impl Workers {
+    /// Starts `count` threads. All ports are open when it returns.
+    pub fn start(
+        count: usize,
+        orders: &Orders,
+        log: Option<&Writing>,
+        settings: &Settings,
+        start: Duration,
+    ) -> Result<Workers, Failure> {
+        let metrics: Vec<Arc<Metrics>> = (0..count).map(|_| Arc::default()).collect();
+        let mut workers = Workers { threads: Vec::new(), log: None, opened: Opened::default() };
+        for (index, own) in metrics.iter().enumerate() {
+            let log = log.map(|log| LogLines {
+                format: log.format,
+                sender: log.sender.clone(),
+                metrics: Arc::clone(own),
+                start,
+            });
+            let is_first = index == 0;
+            let begin = Begin {
+                orders: orders.clone(),
+                place: (index, count),
+                log,
+                metrics: Arc::clone(own),
+                all_metrics: (is_first && settings.admin.is_some()).then(|| metrics.clone()),
+                start,
+                opened: (!is_first).then(|| workers.opened.addresses.clone()),
+            };
+            let (tell, told) = channel();
+            let thread = thread::Builder::new().name(format!("worker-{index}"));
+            workers
+                .threads
+                .push(thread.spawn(move || serve(begin, &tell)).map_err(Failure::machine)?);
+            let opened =
+                told.recv().map_err(|_| Failure::machine("a worker ended before it began"))?;
+            let opened = opened.map_err(|error| {
+                let hint = "another program listens there, or the port needs more rights: name another address";
+                Failure::machine(error).hint(hint.to_owned())
+            })?;
+            if is_first {
+                workers.opened = opened;
+            }
+        }
+        Ok(workers)
+    }
+
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.opened.addresses
+    }
+
+    pub fn admin(&self) -> Option<SocketAddr> {
+        self.opened.admin
+    }
+
+    /// Waits for their end; gives whether all requests were done by then.
+    pub fn join(self) -> bool {
+        let ends: Vec<bool> =
+            self.threads.into_iter().map(|thread| thread.join().unwrap_or(false)).collect();
+        if let Some(log) = self.log {
+            // What was logged is written.
+            let _ = log.join();
+        }
+        ends.into_iter().all(|all_done| all_done)
+    }
+
+    /// Waits for the log's writer, too.
+    pub fn with_log(self, log: Option<JoinHandle<()>>) -> Workers {
+        Workers { log, ..self }
+    }
+}
+
+fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
+    let Begin { orders, place, log, metrics, all_metrics, start, opened } = begin;
+    // Nothing that matters is drawn from it: TLS has the system's randomness.
+    let config = real::Config::new(chance::Source::new(0, 0));
+    let served = real::run(config, async {
+        let journal: Rc<dyn Journal> = Rc::new(log);
+        let complain = |lost: &NoPort| eprintln!("warning: {lost}");
+        let parts = WorkerParts { orders, place, complain, journal, metrics, all_metrics, start };
+        match Worker::open(parts, opened.as_deref()) {
+            Ok(worker) => {
+                let (addresses, admin) = (worker.addresses(), worker.admin_address());
+                // Who started it waits for this.
+                let _ = tell.send(Ok(Opened { addresses, admin }));
+                worker.run().await
+            }
+            Err(error) => {
+                let _ = tell.send(Err(error));
+                true
+            }
+        }
+    });
+    served.unwrap_or(false)
+}

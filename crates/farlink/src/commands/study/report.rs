@@ -1,0 +1,120 @@
+//! `farlink study report`: verdicts, and the reports of the experiments behind them.
+
+use std::path::Path;
+
+use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
+use lab::report;
+use lab::store::Store;
+use lab::worlds::Worlds;
+
+use crate::args::StudyReport;
+use crate::commands::report::not_made;
+use crate::commands::run::experiment_failure;
+use crate::commands::{files, output, shell, stores, watched::Watched};
+use crate::failure::Failure;
+use crate::show::table::Table;
+use crate::show::terminal::wrapped;
+
+pub fn run(args: &StudyReport) -> Result<(), Failure> {
+    let which = &args.which;
+    let store = stores::open(&which.store)?;
+    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
+    let worlds = crate::commands::worlds()?;
+    let heard: Result<Vec<Hearing>, Failure> = which
+        .studies()?
+        .into_iter()
+        .map(|study| hear(study, &store, which.manner(), worlds.library()).map_err(refused))
+        .collect();
+    let hearings = heard?;
+    hearings.iter().try_for_each(tell)?;
+    summary(&hearings)?;
+    if let Some(path) = &args.markdown {
+        let page = markdown(&hearings, &commands(args));
+        files::write_whole(path, page.as_bytes())?;
+    }
+    match &args.output {
+        Some(folder) => write_reports(&hearings, &store, &worlds, folder),
+        None => Ok(()),
+    }
+}
+
+/// What makes the page anew, from nothing.
+fn commands(args: &StudyReport) -> String {
+    let typed = args.which.typed();
+    format!("farlink study run {typed}\n    {}", shell::this_command())
+}
+
+fn tell(hearing: &Hearing) -> Result<(), Failure> {
+    for (claim, judged) in hearing.study.claims.iter().zip(&hearing.judged) {
+        output::line(format!("{} ({}): {}", claim.id, claim.strength, judged.verdict))?;
+        for found in &judged.findings {
+            output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
+        }
+    }
+    output::line("")
+}
+
+fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        "study",
+        "claims",
+        "facts",
+        "confirmed",
+        "refuted",
+        "inconclusive",
+        "open",
+        "untestable",
+        "rate",
+    ]);
+    for hearing in hearings {
+        for (counted, mark) in [(Counted::Findings, ""), (Counted::Strong, ", strong")] {
+            let tally = Tally::of(hearing, counted);
+            let share = |facts: f64| format!("{facts:.1}");
+            table.row([
+                format!("{}{mark}", hearing.study.name),
+                tally.claims.to_string(),
+                format!("{:.0}", tally.facts),
+                share(tally.confirmed),
+                share(tally.refuted),
+                share(tally.inconclusive),
+                share(tally.open),
+                share(tally.untestable),
+                tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %")),
+            ]);
+        }
+    }
+    output::line(table)?;
+    output::line(wrapped(
+        "\nConfirmed to untestable: facts, whose claims share their weight. rate: confirmed of what has been judged. \
+         What only restates inputs is not counted here.",
+    ))
+}
+
+fn write_reports(
+    hearings: &[Hearing],
+    store: &Store,
+    worlds: &Worlds,
+    folder: &Path,
+) -> Result<(), Failure> {
+    files::make_folder(folder)?;
+    let watched = Watched::new(worlds);
+    let observe = |scenario: &_, seed| watched.observe(scenario, seed);
+    for hearing in hearings {
+        for evidence in &hearing.experiments {
+            let Some(run) = &evidence.run else { continue };
+            let html = report::html(store, run.id, &[], &observe).map_err(not_made)?;
+            let name = format!("{}-{}.html", hearing.study.name, evidence.id);
+            files::write_whole(&folder.join(name), html.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn refused(error: HearingError) -> Failure {
+    match error {
+        HearingError::Study(error) => super::refused(error),
+        HearingError::Experiment(error) => experiment_failure(&error),
+        HearingError::Store(error) => stores::failed(error),
+        error @ HearingError::Clause { .. } => Failure::bad_input(error),
+    }
+}

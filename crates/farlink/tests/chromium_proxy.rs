@@ -1,0 +1,74 @@
+//! A real Chromium through a proxy in the emulated world: in clear text and over TLS, by HTTP/1.1 and HTTP/2, in tunnels, by a PAC file, past a cache.
+
+mod common;
+
+/// Everything here takes as long as it says, on an idle machine.
+mod real_time {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use crate::common::Desk;
+
+    const LOAD: &str = "load synthetic:10x10KB@2hosts --network rtt=40ms,down=20mbit,up=20mbit --world emu --client chromium -n 1 --no-nuisance --json";
+    const OBJECTS: usize = 11;
+
+    /// Whether this machine can emulate and has a Chromium.
+    fn possible(desk: &Desk) -> bool {
+        let namespaces = emu::diagnosis::missing(None).is_empty();
+        let doctor = desk.farlink("doctor").out;
+        let chromium = doctor.lines().any(|line| line.contains("Chromium 1"));
+        if !(namespaces && chromium) {
+            println!("skipped: no namespaces or no Chromium here (farlink doctor says why)");
+        }
+        namespaces && chromium
+    }
+
+    /// Loads the page; gives its PLT and on how many connections its objects came. All came by `version`.
+    #[track_caller]
+    fn load(desk: &Desk, arguments: &str, version: &str) -> (f64, usize) {
+        let out = desk.farlink(&format!("{LOAD} {arguments} --har c.har")).ok();
+        let visit: Value = serde_json::from_str(out.trim()).unwrap();
+        assert_eq!(visit["failure"], Value::Null, "{arguments}");
+        let har: Value = serde_json::from_str(&desk.read("c.har")).unwrap();
+        let entries = har["log"]["entries"].as_array().unwrap();
+        assert_eq!(entries.len(), OBJECTS, "{arguments}");
+        for entry in entries {
+            assert_eq!(entry["response"]["httpVersion"], version, "{arguments}: {entry}");
+        }
+        let connections: BTreeSet<&str> =
+            entries.iter().map(|entry| entry["connection"].as_str().unwrap()).collect();
+        (visit["plt_ms"].as_f64().unwrap(), connections.len())
+    }
+
+    #[test]
+    fn chromium_goes_through_proxies() {
+        let desk = Desk::new();
+        if !possible(&desk) {
+            return;
+        }
+        let (_, clear) = load(&desk, "--protocol h1 --tls none --route proxy", "HTTP/1.1");
+        let (_, secure) = load(&desk, "--protocol h1 --tls tls13 --route proxy", "HTTP/1.1");
+        // For each host up to six.
+        assert!((2..=12).contains(&clear) && (2..=12).contains(&secure), "{clear}, {secure}");
+        let (_, session) = load(&desk, "--protocol h2 --tls tls13 --route proxy", "HTTP/2");
+        assert_eq!(session, 1, "one session carries all hosts");
+        let tunnels = "--protocol h2 --tls tls13 --route proxy,via=connect";
+        assert_eq!(load(&desk, tunnels, "HTTP/2").1, 2, "a tunnel leads to one host");
+        let dealt = "--protocol h2 --tls tls13 --route proxy --browser spdy-20";
+        assert!(load(&desk, dealt, "HTTP/2").1 > 5, "a PAC file deals requests out");
+    }
+
+    #[test]
+    fn chromium_finds_in_a_proxys_cache_what_is_there() {
+        let desk = Desk::new();
+        if !possible(&desk) {
+            return;
+        }
+        let route = "--protocol h2 --tls tls13 --route caching-proxy,rtt=200ms,rate=100mbit";
+        let (cold, _) = load(&desk, route, "HTTP/2");
+        let (primed, _) = load(&desk, &format!("{route},cache=primed"), "HTTP/2");
+        // A document that may not be stored costs two round trips beyond the proxy, its objects two more if they are not there.
+        assert!(primed + 250.0 < cold, "{primed} ms primed, {cold} ms cold");
+    }
+}

@@ -1,0 +1,92 @@
+//! Configurations that are wrong: each is refused with its place and what to do.
+
+use crate::common::Desk;
+
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let desk = Desk::new();
+    desk.put("users", "anna:secret\n");
+    desk.put("empty", "");
+    desk.put("proxy.toml", text);
+    let told = desk.farlink("proxy --check proxy.toml").refused(parts);
+    assert!(told.contains("proxy.toml") || told.contains("users:1"), "{told}");
+    // The same is refused at start.
+    assert_eq!(desk.farlink("proxy --config proxy.toml").refused(parts), told);
+}
+
+#[test]
+fn each_mistake_is_refused_with_its_place_and_a_remedy() {
+    refused(
+        "wokers = 1\n",
+        &["proxy.toml:1:1", "unknown field `wokers`", "did you mean `workers`?"],
+    );
+    refused(
+        "[[listen]]\naddres = \"127.0.0.1:1\"\n",
+        &["proxy.toml:2:1", "did you mean `address`?"],
+    );
+    refused(
+        "[[listen]]\naddress = \"3128\"\n",
+        &["proxy.toml:2:11", "`3128` is not where to listen", "127.0.0.1:3128"],
+    );
+    refused("[[listen]]\naddress = 3128\n", &["proxy.toml:2:11", "expected", "string"]);
+    refused(
+        "[[listen]]\naddress = \"0.0.0.0:3128\"\n",
+        &["proxy.toml:2:11", "would serve anybody", "clients.networks", "clients.users"],
+    );
+    refused(
+        "[clients]\nnetworks = [\"10.0.0.1/8\"]\n",
+        &["proxy.toml:2:12", "did you mean 10.0.0.0/8 or 10.0.0.1?"],
+    );
+    refused("[clients]\nusers = \"nobody\"\n", &["proxy.toml:2:9", "nobody cannot be read"]);
+    refused("[clients]\nusers = \"users\"\n", &["users:1:1", "--hash-password"]);
+    refused("[forward]\nports = [70000]\n", &["proxy.toml:2:10", "not a port"]);
+    refused("[forward]\nenabled = false\n", &["would do nothing", "[[reverse]]"]);
+    refused(
+        "[forward]\ntell = \"all\"\n",
+        &["proxy.toml:2:8", "unknown variant `all`", "x-forwarded"],
+    );
+    refused("[[reverse]]\norigins = [\"a.test:80\"]\n", &["proxy.toml:2:11", "http://HOST:PORT"]);
+    refused("[[reverse]]\norigins = []\n", &["proxy.toml:2:11", "no origin is named"]);
+    refused("[upstream]\nidle_timeout = \"10\"\n", &["proxy.toml:2:16", "no unit", "100ms"]);
+    refused(
+        "[upstream]\nconnections = 3\n",
+        &["proxy.toml:2:15", "less than 64", "connections = 64"],
+    );
+    refused("[cache]\nmemory = \"1KiB\"\n", &["proxy.toml:2:10", "holds nothing"]);
+    refused("[cache]\nobject = \"1KiB\"\n", &["missing field `memory`"]);
+    refused("[pac]\npath = \"pac\"\n", &["proxy.toml:2:8", "path = \"/pac\""]);
+    refused("[pac]\nproxies = [\"a:1\"]\n", &["proxy.toml:2:12", "PROXY HOST:PORT"]);
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\ntls = { certificate = \"empty\", key = \"empty\" }\n",
+        &["proxy.toml:3:23", "no private key", "PEM"],
+    );
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\nprotocols = [\"h2\"]\n",
+        &["proxy.toml:3:13", "add `tls`"],
+    );
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1-9\"\n[[listen]]\naddress = \"127.0.0.1:9\"\n",
+        &["proxy.toml:4:11", "twice"],
+    );
+    refused("[log\n", &["proxy.toml:1"]);
+}
+
+#[test]
+fn a_right_one_is_described() {
+    let desk = Desk::new();
+    desk.put("proxy.toml", "[[listen]]\naddress = \"127.0.0.1:8001-8002\"\n");
+    let told = desk.farlink("proxy --check proxy.toml").ok();
+    let expected = "proxy.toml is right.\nlistens on 127.0.0.1:8001 in clear text\nlistens on 127.0.0.1:8002 in clear text\n\
+                    forward proxy: ports 80, 443, 8000, 8080, 8443, 8888; tunnels to 443\n";
+    assert_eq!(told, expected);
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/proxy.toml");
+    desk.run(&["proxy", "--check", shipped]).ok();
+}
+
+#[test]
+fn arguments_are_refused_alike() {
+    let desk = Desk::new();
+    desk.farlink("proxy --listen 0.0.0.0:3128").refused(&["the arguments", "--allow"]);
+    desk.farlink("proxy --reverse a=b").refused(&["--reverse a=b", "http://HOST:PORT"]);
+    desk.farlink("proxy --config missing.toml").refused(&["missing.toml", "cannot be read"]);
+}

@@ -1,0 +1,20 @@
+//! `farlink proxy`, from outside: over its own sockets, by raw requests, curl and nghttp.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a real proxy between other processes takes the machine's time"
+)]
+
+mod abuse;
+mod caching;
+#[path = "../common/mod.rs"]
+mod common;
+mod configuration;
+mod disk;
+mod drain;
+mod forwarding;
+mod origin;
+mod others;
+mod refusing;
+mod running;
+mod working;

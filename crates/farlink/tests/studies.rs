@@ -1,0 +1,40 @@
+//! `farlink study run` and `report`: published experiments, run again and judged.
+
+mod common;
+
+use common::Desk;
+
+#[test]
+fn a_study_is_run_and_judged() {
+    let desk = Desk::new();
+    let ran = desk.farlink("study run petuchowski2015 --quick --store s.sqlite");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("petuchowski2015/page: run 1, 8 journeys in "), "{}", ran.out);
+    assert!(ran.out.contains("petuchowski2015/tcp: was not run; it waits for "), "{}", ran.out);
+    assert!(ran.out.contains("36 journeys in "), "{}", ran.out);
+    let command = "farlink study report petuchowski2015 --quick --store s.sqlite\n";
+    assert!(ran.out.ends_with(command), "{}", ran.out);
+    let again = desk.farlink("study run petuchowski2015 --quick --store s.sqlite");
+    assert!(again.out.contains("\n0 journeys in "), "{}", again.out);
+
+    let report = "study report petuchowski2015 --quick --store s.sqlite --markdown v.md -o reports";
+    let told = desk.farlink(report);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.out.contains("pet-t1-links (strong): open: waits for raw TCP transfers"));
+    let page = desk.read("v.md");
+    assert_eq!(page.lines().filter(|line| line.starts_with("| `pet-")).count(), 17);
+    assert!(page.contains("farlink study report petuchowski2015 --quick"), "how to make it again");
+    assert!(desk.read("reports/petuchowski2015-page.html").starts_with("<!"));
+    // Of full runs the store holds none, and says so.
+    let full = desk.farlink("study report petuchowski2015 --store s.sqlite");
+    assert!(full.out.contains("open: waits for a run of `page`"), "{}", full.out);
+}
+
+#[test]
+fn which_study_must_be_said() {
+    let desk = Desk::new();
+    assert_eq!(desk.farlink("study run").code, 2);
+    assert_eq!(desk.farlink("study run --all bth2013").code, 2);
+    let unknown = desk.farlink("study report bth2012 --store s.sqlite");
+    assert_eq!(unknown.code, 2);
+}

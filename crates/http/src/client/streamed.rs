@@ -1,0 +1,83 @@
+//! Exchanges whose bodies come and go piece by piece, over HTTP/1.1 and HTTP/2.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use super::Connection;
+use crate::server::{Body, BodyError, RequestBody};
+use crate::tls::Stream;
+use crate::{Failure, Priority, h1, h2};
+
+/// A response whose head has come.
+pub struct Incoming {
+    /// Status and fields, those of framing and of the connection among them.
+    pub head: Response<()>,
+    /// The body's size, where the head tells it.
+    pub length: Option<u64>,
+    /// The body.
+    pub body: IncomingBody,
+}
+
+/// A response's body, as the server sends it.
+pub struct IncomingBody(Kind);
+
+enum Kind {
+    H1(Box<h1::client::Incoming<Stream>>),
+    H2(Box<h2::Incoming>),
+}
+
+impl Connection {
+    /// Sends `request` with `body`, and gives the response when its head has come. The URI is absolute.
+    ///
+    /// # Errors
+    /// See [`Failure`]; a connection of HTTP/1 is gone then.
+    pub async fn exchange(
+        self,
+        request: &Request<()>,
+        body: Option<RequestBody>,
+    ) -> Result<Incoming, Failure> {
+        match self {
+            Connection::H1(connection) => {
+                let (head, length, body) = connection.exchange(request, body).await?;
+                Ok(Incoming { head, length, body: IncomingBody(Kind::H1(Box::new(body))) })
+            }
+            Connection::H2 { handle, .. } => {
+                let (head, length, body) = handle.exchange(request, body, Priority::Medium).await?;
+                Ok(Incoming { head, length, body: IncomingBody(Kind::H2(Box::new(body))) })
+            }
+            Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
+                let message = "bodies go piece by piece over HTTP/1.1 and HTTP/2 only";
+                Err(Failure::Unsendable(message.to_owned()))
+            }
+        }
+    }
+}
+
+impl IncomingBody {
+    /// Whether nothing more comes.
+    pub fn is_ended(&self) -> bool {
+        match &self.0 {
+            Kind::H1(body) => body.is_ended(),
+            Kind::H2(body) => body.is_ended(),
+        }
+    }
+
+    /// The connection of HTTP/1, if another request may be sent on it now that this body is at its end.
+    pub fn into_connection(self) -> Option<Connection> {
+        match self.0 {
+            Kind::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
+            Kind::H2(_) => None,
+        }
+    }
+}
+
+impl Body for IncomingBody {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match &mut self.0 {
+            Kind::H1(body) => body.poll_next(cx),
+            Kind::H2(body) => body.poll_next(cx),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a request says about its answer, and what is kept of it until its body has arrived.
+
+use std::net::SocketAddr;
+
+use world::now;
+
+use super::core::Settings;
+use crate::RequestHead;
+use crate::h1::codec::{self, Request, Version};
+use crate::server::{Feed, Patience};
+use crate::tls::Protocol;
+use crate::wheel::Timer;
+
+/// Who asks, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Client {
+    pub(super) peer: Option<SocketAddr>,
+    pub(super) is_secure: bool,
+}
+
+/// What a request says about the form of its response.
+#[derive(Clone, Copy)]
+pub(super) struct Exchange {
+    pub(super) version: Version,
+    pub(super) persistent: bool,
+    pub(super) method: Method,
+}
+
+/// As far as the form of a response depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    /// The response has no body.
+    Head,
+    /// The response may be a tunnel.
+    Connect,
+    Other,
+}
+
+/// Whether the connection is used on after a response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Persistence {
+    Persists,
+    Closes,
+}
+
+impl Persistence {
+    pub(super) fn of(persists: bool) -> Persistence {
+        if persists { Persistence::Persists } else { Persistence::Closes }
+    }
+}
+
+/// A request's head, kept until its body has arrived.
+pub(super) struct Pending {
+    method: String,
+    authority: String,
+    target: String,
+    fields: Vec<u8>,
+    pub(super) exchange: Exchange,
+    pub(super) body_bytes: u64,
+    pub(super) patience: Patience,
+}
+
+/// A request's body on its way to a handler that reads it.
+pub(super) struct Upload {
+    pub(super) feed: Feed,
+    pub(super) patience: Patience,
+    pub(super) timer: Timer,
+    /// The client waits for 100 (Continue).
+    pub(super) expects_continue: bool,
+    /// All of it has arrived.
+    pub(super) is_over: bool,
+    /// It is the client's turn.
+    is_waiting: bool,
+}
+
+impl Exchange {
+    pub(super) fn of(request: &Request<'_>) -> Exchange {
+        let method = match request.method {
+            "HEAD" => Method::Head,
+            "CONNECT" => Method::Connect,
+            _ => Method::Other,
+        };
+        // What follows a CONNECT was meant for the tunnel, be it granted or not: it is no request.
+        let persistent = request.persistent && method != Method::Connect;
+        Exchange { version: request.version, persistent, method }
+    }
+}
+
+impl Pending {
+    pub(super) fn of(request: &Request<'_>) -> Pending {
+        Pending {
+            method: request.method.to_owned(),
+            authority: request.authority.to_owned(),
+            target: request.target.to_owned(),
+            fields: request.fields.text().to_owned(),
+            exchange: Exchange::of(request),
+            body_bytes: 0,
+            patience: Patience::default(),
+        }
+    }
+
+    pub(super) fn head(&self, client: Client) -> RequestHead<'_> {
+        RequestHead {
+            scheme: client.scheme(&self.method, &self.target),
+            protocol: protocol(self.exchange.version),
+            fields: codec::Fields::of_text(&self.fields).into(),
+            peer: client.peer,
+            body_bytes: self.body_bytes,
+            ..RequestHead::new(&self.method, &self.authority, &self.target)
+        }
+    }
+}
+
+impl Upload {
+    pub(super) fn new(feed: Feed, timer: Timer, expects_continue: bool) -> Upload {
+        Upload {
+            feed,
+            patience: Patience::default(),
+            timer,
+            expects_continue,
+            is_over: false,
+            is_waiting: false,
+        }
+    }
+
+    /// It is the client's turn.
+    pub(super) fn wait(&mut self, settings: &Settings) {
+        if !std::mem::replace(&mut self.is_waiting, true) {
+            let patience = self.patience.wait(now(), settings.body_pace, settings.idle_timeout);
+            self.timer.set(patience);
+        }
+    }
+
+    /// Something has come.
+    pub(super) fn end_wait(&mut self) {
+        self.is_waiting = false;
+        self.patience.took(now(), 0);
+    }
+}
+
+impl Client {
+    pub(super) fn head<'b>(self, request: &Request<'b>) -> RequestHead<'b> {
+        RequestHead {
+            scheme: self.scheme(request.method, request.target),
+            protocol: protocol(request.version),
+            fields: request.fields.into(),
+            peer: self.peer,
+            ..RequestHead::new(request.method, request.authority, request.target)
+        }
+    }
+
+    /// RFC 9112 section 3.3: the scheme of a target in absolute form is its own.
+    fn scheme<'b>(self, method: &str, target: &'b str) -> &'b str {
+        let usual = if self.is_secure { "https" } else { "http" };
+        match method {
+            _ if target.starts_with('/') => usual,
+            "CONNECT" => "",
+            _ => target.split_once("://").map_or(usual, |(scheme, _)| scheme),
+        }
+    }
+}
+
+fn protocol(version: Version) -> Protocol {
+    match version {
+        Version::V10 => Protocol::H10,
+        Version::V11 => Protocol::H1,
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers that take time: the request's body arrives while the response is awaited and sent.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use super::connection::{Connection, Ended};
+use super::exchange::{Exchange, Method, Persistence, Upload};
+use super::streaming::{Filled, Framing, Streaming};
+use crate::h1::codec::Event;
+use crate::server::{BodyError, Demand, refusal, strip_framing};
+use crate::{Answer, Response, Transport};
+
+/// An answer that takes time, or whose request has not all arrived.
+pub(super) struct Late {
+    pub(super) answer: Answer,
+    pub(super) exchange: Exchange,
+    pub(super) upload: Option<Upload>,
+}
+
+/// Why the answer could not be given.
+pub(super) enum Cut {
+    /// The client made a mistake or took too long, and the response has not begun.
+    Refusable(Ended),
+    /// The response has begun, or there is nobody to be told.
+    Ended(Ended),
+}
+
+impl<S: Transport> Connection<'_, S> {
+    /// Awaits and sends an answer.
+    pub(super) async fn finish(&mut self, late: Late) -> Result<Persistence, Cut> {
+        self.send().await.map_err(Cut::Ended)?;
+        let Late { answer, mut exchange, mut upload } = late;
+        let response = match answer {
+            Answer::Ready(reply) => Response::Whole(reply),
+            Answer::Later(mut answer) => {
+                poll_fn(|cx| match self.poll_upload(&mut upload, cx) {
+                    Poll::Ready(cut) => Poll::Ready(Err(cut)),
+                    Poll::Pending => answer.as_mut().poll(cx).map(Ok),
+                })
+                .await?
+            }
+        };
+        let is_connect = exchange.method == Method::Connect;
+        match response {
+            Response::Tunnel(far) if is_connect => Err(Cut::Ended(self.tunnel(far).await)),
+            Response::Tunnel(_) => {
+                exchange.persistent &= self.has_all_of(&mut upload);
+                Ok(self.respond(&refusal(StatusCode::NOT_IMPLEMENTED), exchange))
+            }
+            Response::Whole(reply) => {
+                exchange.persistent &= self.has_all_of(&mut upload);
+                Ok(self.respond(&reply, exchange))
+            }
+            Response::Streamed { head, .. } if is_connect && head.status().is_success() => {
+                Ok(self.respond(&refusal(StatusCode::NOT_IMPLEMENTED), exchange))
+            }
+            Response::Streamed { mut head, length, body } => {
+                strip_framing(&mut head);
+                let framing = Framing::of(&head, length, exchange);
+                exchange.persistent &=
+                    framing != Framing::UntilClose && !self.is_unread(&mut upload);
+                let persistence = self.begin(&head, length, framing, exchange);
+                self.stream(Streaming::new(body, length, framing), &mut upload).await?;
+                let is_clean = self.has_all_of(&mut upload);
+                Ok(Persistence::of(is_clean && persistence == Persistence::Persists))
+            }
+        }
+    }
+
+    /// Sends a body to its end.
+    async fn stream(
+        &mut self,
+        mut streaming: Streaming,
+        upload: &mut Option<Upload>,
+    ) -> Result<(), Cut> {
+        let sent = poll_fn(|cx| {
+            if let Poll::Ready(cut) = self.poll_upload(upload, cx) {
+                return Poll::Ready(Err(cut));
+            }
+            self.poll_stream(&mut streaming, cx).map_err(Cut::Ended)
+        });
+        let sent = sent.await;
+        if sent.is_err() && streaming.ends_with_connection() {
+            // An orderly end would be the body's.
+            self.stream.abort();
+        }
+        // The response has begun: it is too late for another.
+        sent.map_err(|(Cut::Refusable(ended) | Cut::Ended(ended))| Cut::Ended(ended))
+    }
+
+    fn poll_stream(
+        &mut self,
+        streaming: &mut Streaming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Ended>> {
+        loop {
+            let filled = streaming.fill(&mut self.outbox, cx);
+            self.begin_sending();
+            ready!(self.poll_send_any(cx))?;
+            match (filled, streaming.take_broken()) {
+                (_, Some(error)) => return Poll::Ready(Err(Ended::BrokeOff(error))),
+                (Filled::Ended, None) => return Poll::Ready(Ok(())),
+                (Filled::Waits, None) => return Poll::Pending,
+                (Filled::Full, None) => {}
+            }
+        }
+    }
+
+    /// Takes in what comes of the request's body, as far as its reader wants it. Ready if that cannot go on.
+    fn poll_upload(&mut self, upload: &mut Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
+        let Some(upload) = upload.as_mut().filter(|upload| !upload.is_over) else {
+            return Poll::Pending;
+        };
+        loop {
+            let demand = upload.feed.demand(cx);
+            if matches!(demand, Demand::Full | Demand::Gone) {
+                return Poll::Pending;
+            }
+            match self.take_in(upload) {
+                Ok(true) => return Poll::Pending,
+                Ok(false) => {}
+                Err(error) => {
+                    upload.feed.end(Err(BodyError::Malformed(error.to_string())));
+                    return Poll::Ready(Cut::Refusable(Ended::Refused(error)));
+                }
+            }
+            if upload.feed.demand(cx) == Demand::Waiting && self.is_untold(upload) {
+                // RFC 9110 section 10.1.1: once the body is wanted, and not if it is already coming.
+                self.outbox.text(b"HTTP/1.1 100 Continue\r\n\r\n");
+                self.begin_sending();
+            }
+            if let Poll::Ready(Err(ended)) = self.poll_send_any(cx) {
+                return Poll::Ready(Cut::Ended(ended));
+            }
+            upload.wait(&self.core.settings);
+            match self.poll_fill(cx) {
+                Poll::Ready(Ok(1..)) => upload.end_wait(),
+                Poll::Ready(Ok(0)) => {
+                    let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+                    return Poll::Ready(Cut::Ended(Ended::Broken(error)));
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Cut::Ended(Ended::Broken(error))),
+                Poll::Pending if upload.timer.poll_expired(cx).is_ready() => {
+                    upload.feed.end(Err(BodyError::Stalled));
+                    return Poll::Ready(Cut::Refusable(Ended::Stalled));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Whether the client must be told to go on; it is told once.
+    fn is_untold(&self, upload: &mut Upload) -> bool {
+        std::mem::take(&mut upload.expects_continue) && self.input.is_none()
+    }
+
+    /// Hands over what was read; true if that was the body's end.
+    fn take_in(&mut self, upload: &mut Upload) -> Result<bool, crate::h1::codec::Error> {
+        let Some(mut input) = self.input.take() else { return Ok(false) };
+        let whole = loop {
+            match self.decoder.next(input.filled()) {
+                Err(error) => return Err(error),
+                Ok((used, event)) => {
+                    let ended = match event {
+                        Event::Data(data) => {
+                            upload.patience.took(world::now(), data.len());
+                            upload.feed.push(Bytes::copy_from_slice(data));
+                            None
+                        }
+                        Event::End => Some(true),
+                        _ => Some(false),
+                    };
+                    input.consume(used);
+                    if let Some(ended) = ended {
+                        break ended;
+                    }
+                }
+            }
+        };
+        self.keep(input);
+        if whole {
+            upload.is_over = true;
+            upload.feed.end(Ok(()));
+        }
+        Ok(whole)
+    }
+
+    /// Whether the request's body has all arrived, what was read already and nobody wanted included.
+    fn has_all_of(&mut self, upload: &mut Option<Upload>) -> bool {
+        upload.as_mut().is_none_or(|upload| upload.is_over || self.take_in(upload).unwrap_or(false))
+    }
+
+    /// Whether there is more of the request's body, and nobody will read it.
+    fn is_unread(&mut self, upload: &mut Option<Upload>) -> bool {
+        upload.as_ref().is_some_and(|upload| upload.feed.is_gone()) && !self.has_all_of(upload)
+    }
+}

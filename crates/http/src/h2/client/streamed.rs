@@ -1,0 +1,161 @@
+//! One exchange whose bodies come and go piece by piece, for whoever passes messages on.
+//!
+//! A piece of the response's body counts as taken when it is handed out, and a piece of the request's body is asked for when
+//! the windows let the one before go: either side's haste ends at the other's pace, one window later.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use ::h2::{RecvStream, SendStream};
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{Request, Response};
+
+use super::tree::Branch;
+use super::{Handle, failure, request};
+use crate::h2::gate::Pass;
+use crate::server::{Body, BodyError, RequestBody};
+use crate::{Failure, Precedence};
+
+/// A response whose head has come. Dropped before its end it resets its stream.
+pub struct Incoming {
+    body: RecvStream,
+    upload: Upload,
+    is_ended: bool,
+    _pass: Pass,
+    _branch: Option<Branch>,
+}
+
+/// What is left of a request's body.
+struct Upload {
+    stream: SendStream<Bytes>,
+    source: Option<RequestBody>,
+    /// What the source gave and the windows have not let go.
+    piece: Bytes,
+}
+
+impl Handle {
+    /// Sends `request`, whose URI is absolute and whose body is `body`, and gives the response when its head is there, with the
+    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn exchange(
+        &self,
+        request: &Request<()>,
+        body: Option<RequestBody>,
+        precedence: impl Into<Precedence>,
+    ) -> Result<(Response<()>, Option<u64>, Incoming), Failure> {
+        let precedence = precedence.into();
+        let length = body.as_ref().map_or(Some(0), RequestBody::length);
+        let head = request::streamed_head(request, length)?;
+        let Ok(pass) = self.gate.pass(precedence.level).await else {
+            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+        };
+        let mut requests = self.requests.clone();
+        poll_fn(|cx| requests.poll_ready(cx)).await.map_err(|e| failure(e, false))?;
+        let (mut response, stream) =
+            requests.send_request(head, body.is_none()).map_err(|e| failure(e, false))?;
+        let id = response.stream_id().as_u32();
+        let branch = self.tree.as_ref().map(|tree| tree.open(id, precedence));
+        let mut upload = Upload { stream, source: body, piece: Bytes::new() };
+        let head = poll_fn(|cx| {
+            if let Poll::Ready(Err(error)) = upload.poll(cx) {
+                let message = format!("the request's body broke off: {error}");
+                return Poll::Ready(Err(Failure::Unsendable(message)));
+            }
+            Pin::new(&mut response).poll(cx).map_err(|error| failure(error, false))
+        })
+        .await?;
+        let (parts, body) = head.into_parts();
+        let told =
+            parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let is_ended = body.is_end_stream();
+        let length = if is_ended { Some(0) } else { told };
+        let incoming = Incoming { body, upload, is_ended, _pass: pass, _branch: branch };
+        Ok((Response::from_parts(parts, ()), length, incoming))
+    }
+}
+
+impl Incoming {
+    /// Whether nothing more comes.
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+}
+
+impl Upload {
+    /// Hands on as much as there is and the windows allow; ready when that is all, or nobody wants the rest.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        loop {
+            while !self.piece.is_empty() {
+                self.stream.reserve_capacity(self.piece.len());
+                let Some(Ok(capacity)) = ready!(self.stream.poll_capacity(cx)) else {
+                    // What the server thinks of the rest is the response's to tell.
+                    self.give_up();
+                    return Poll::Ready(Ok(()));
+                };
+                let piece = self.piece.split_to(capacity.min(self.piece.len()));
+                if self.stream.send_data(piece, false).is_err() {
+                    self.give_up();
+                }
+            }
+            let Some(source) = &mut self.source else { return Poll::Ready(Ok(())) };
+            match ready!(source.poll_next(cx)) {
+                Some(Ok(piece)) => self.piece = piece,
+                Some(Err(error)) => {
+                    self.stream.send_reset(::h2::Reason::CANCEL);
+                    self.give_up();
+                    return Poll::Ready(Err(error));
+                }
+                None => {
+                    self.give_up();
+                    // The same: an error is the response's to tell.
+                    drop(self.stream.send_data(Bytes::new(), true));
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.source = None;
+        self.piece.clear();
+    }
+}
+
+impl Body for Incoming {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if self.is_ended {
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(Err(error)) = self.upload.poll(cx) {
+            self.is_ended = true;
+            return Poll::Ready(Some(Err(error)));
+        }
+        let piece = match ready!(self.body.poll_data(cx)) {
+            Some(Ok(piece)) => piece,
+            Some(Err(error)) => {
+                self.is_ended = true;
+                return Poll::Ready(Some(Err(broken(error))));
+            }
+            None => {
+                self.is_ended = true;
+                return Poll::Ready(None);
+            }
+        };
+        let taken = self.body.flow_control().release_capacity(piece.len());
+        Poll::Ready(Some(taken.map(|()| piece).map_err(broken)))
+    }
+}
+
+fn broken(error: ::h2::Error) -> BodyError {
+    if error.is_remote() && error.is_reset() {
+        return BodyError::GivenUp(error.to_string());
+    }
+    match error.is_io() {
+        true => BodyError::Broken(error.into_io().expect("it was just found to be one")),
+        false => BodyError::Malformed(error.to_string()),
+    }
+}

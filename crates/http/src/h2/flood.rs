@@ -1,0 +1,90 @@
+//! How much of what costs its sender nothing is taken: buckets that refill.
+//!
+//! h2 bounds what a client makes it remember; what a client makes the server do is bounded here. A request that is reset as soon as it was
+//! passed on has cost an upstream its work (CVE-2023-44487); PING and SETTINGS each cost an answer.
+
+use std::time::Duration;
+
+use units::Time;
+
+use super::observer::Controls;
+
+/// In this time an empty bucket is full again.
+const REFILL: Duration = Duration::from_secs(4);
+
+/// So many at once, then as they refill (the generic cell rate algorithm).
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    interval: Duration,
+    full_at: Time,
+}
+
+impl Bucket {
+    const fn new(limit: u32) -> Bucket {
+        Bucket {
+            interval: REFILL.checked_div(limit).expect("a limit is not 0"),
+            full_at: Time::ZERO,
+        }
+    }
+
+    /// Takes `count`; false if there are not so many.
+    fn draw(&mut self, now: Time, count: u32) -> bool {
+        self.full_at = self.full_at.max(now) + self.interval * count;
+        self.full_at <= now + REFILL
+    }
+}
+
+/// The buckets of one connection, with SPDY's sizes: see `spdy::Limits::SERVER`.
+#[derive(Debug)]
+pub(super) struct Floods {
+    /// A browser that leaves a page resets what it has open: up to 100.
+    resets: Bucket,
+    pings: Bucket,
+    settings: Bucket,
+    counted: Controls,
+}
+
+impl Default for Floods {
+    fn default() -> Floods {
+        Floods {
+            resets: Bucket::new(200),
+            pings: Bucket::new(100),
+            settings: Bucket::new(40),
+            counted: Controls::default(),
+        }
+    }
+}
+
+impl Floods {
+    /// Whether what has come until now is more than any use has.
+    pub(super) fn is_flood(&mut self, received: Controls, now: impl FnOnce() -> Time) -> bool {
+        let before = std::mem::replace(&mut self.counted, received);
+        if before == received {
+            return false;
+        }
+        let now = now();
+        let is_taken = self.resets.draw(now, received.resets - before.resets)
+            & self.pings.draw(now, received.pings - before.pings)
+            & self.settings.draw(now, received.settings - before.settings);
+        !is_taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_takes_its_limit_at_once_and_a_quarter_a_second() {
+        let mut floods = Floods::default();
+        let resets = |resets| Controls { resets, ..Controls::default() };
+        let at = Time::from_millis;
+        assert!(!floods.is_flood(resets(200), || at(10_000)));
+        assert!(!floods.is_flood(resets(250), || at(11_000)));
+        assert!(!floods.is_flood(resets(250), || at(11_100)));
+        assert!(floods.is_flood(resets(260), || at(11_100)));
+        let mut floods = Floods::default();
+        assert!(!floods.is_flood(Controls { pings: 100, settings: 40, resets: 0 }, || at(0)));
+        assert!(floods.is_flood(Controls { pings: 100, settings: 41, resets: 0 }, || at(0)));
+    }
+}

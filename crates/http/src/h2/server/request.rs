@@ -1,0 +1,52 @@
+//! A request's body on its stream.
+
+use std::task::{Context, Poll, ready};
+
+use ::h2::RecvStream;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, EXPECT};
+use http::request::Parts;
+
+use crate::server::{Body, BodyError, RequestBody};
+
+/// What the client sends on a stream. It may send as much more as was taken.
+struct Received(RecvStream);
+
+/// The body behind `head`.
+pub(super) fn body_of(head: &Parts, stream: RecvStream) -> RequestBody {
+    let length =
+        head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    RequestBody::new(Box::new(Received(stream)), length)
+}
+
+/// Whether the client waits for 100 (Continue).
+pub(super) fn expects_continue(head: &Parts) -> bool {
+    head.headers
+        .get(EXPECT)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+impl Body for Received {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let Received(stream) = self;
+        let piece = match ready!(stream.poll_data(cx)) {
+            // Trailers are read for the end that they are, and discarded.
+            None => ready!(stream.poll_trailers(cx)).map(|_| None),
+            Some(piece) => piece.and_then(|piece| {
+                stream.flow_control().release_capacity(piece.len())?;
+                Ok(Some(piece))
+            }),
+        };
+        Poll::Ready(piece.map_err(broken).transpose())
+    }
+}
+
+fn broken(error: ::h2::Error) -> BodyError {
+    if error.is_reset() || error.is_go_away() {
+        return BodyError::GivenUp(error.to_string());
+    }
+    match error.into_io() {
+        Some(error) => BodyError::Broken(error),
+        None => BodyError::Malformed("it breaks HTTP/2's rules".to_owned()),
+    }
+}

@@ -1,0 +1,275 @@
+//! One request's answer, in a task of its own.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use ::h3::error::{Code, StreamError};
+use ::h3::server::{RequestResolver, RequestStream};
+use bytes::{Buf, Bytes};
+use http::header::{CONTENT_LENGTH, EXPECT, HeaderValue};
+use http::{Method, Request, Response as Head, StatusCode};
+
+use crate::h3::quic::{self, RecvStream, SendStream, SharedTally};
+use crate::schedule::Urgency;
+use crate::server::{
+    Body, BodyError, Common, Source, directions, is_bodiless, refusal, strip_framing,
+};
+use crate::tls::Protocol;
+use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
+
+/// What the answers of a connection share.
+pub(super) struct Answering<H> {
+    pub(super) handler: Rc<H>,
+    pub(super) scheduler: Scheduler,
+    pub(super) peer: SocketAddr,
+    pub(super) tally: SharedTally,
+    pub(super) common: Common,
+}
+
+type Sending = RequestStream<SendStream, Bytes>;
+type Receiving = RequestStream<RecvStream, Bytes>;
+
+impl<H: Handler> Answering<H> {
+    /// Answers `request`.
+    pub(super) async fn answer(
+        &self,
+        request: RequestResolver<quic::Connection, Bytes>,
+    ) -> Result<(), StreamError> {
+        let (request, stream) = request.resolve_request().await?;
+        let (mut sending, mut receiving) = stream.split();
+        if let Some(rank) = rank(self.scheduler, &request, sending.send_id().into_inner()) {
+            self.tally.borrow_mut().rank(sending.send_id(), rank);
+        }
+        if request.method() == Method::CONNECT {
+            return self.connect(&request, sending, receiving).await;
+        }
+        if expects_continue(&request) {
+            let mut head = Head::new(());
+            *head.status_mut() = StatusCode::CONTINUE;
+            sending.send_response(head).await?;
+        }
+        let head_only = request.method() == Method::HEAD;
+        // Whether a request has a body shows when it comes.
+        let first = poll_fn(|cx| poll_piece(&mut receiving, cx)).await?;
+        let answer = match first {
+            None => self.handler.handle(self.head(&request, 0)),
+            Some(first) => match self.receive(&request, first, receiving).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    // RFC 9114 section 4.1.2.
+                    sending.stop_stream(Code::H3_MESSAGE_ERROR);
+                    return Ok(());
+                }
+            },
+        };
+        match answer {
+            Answer::Ready(reply) => send(&mut sending, reply, head_only).await,
+            Answer::Later(response) => match response.await {
+                Response::Whole(reply) => send(&mut sending, reply, head_only).await,
+                Response::Streamed { head, length, body } => {
+                    stream_out(&mut sending, head, length, body, head_only).await
+                }
+                Response::Tunnel(_) => {
+                    send(&mut sending, refusal(StatusCode::NOT_IMPLEMENTED), head_only).await
+                }
+            },
+        }
+    }
+
+    /// Offers the handler a request whose body has begun; without its interest the body is counted and dropped.
+    async fn receive(
+        &self,
+        request: &Request<()>,
+        first: Bytes,
+        stream: Receiving,
+    ) -> Result<Answer, BodyError> {
+        let length = request.headers().get(CONTENT_LENGTH);
+        let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let received = Received { first: Some(first), stream, is_over: false };
+        let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
+        let offered = self.handler.receive(self.head(request, 0), self.common.paced(body));
+        let mut body = match offered {
+            Ok(answer) => return Ok(answer),
+            Err(body) => body,
+        };
+        let mut bytes = 0;
+        while let Some(piece) = body.next().await {
+            bytes += piece?.len() as u64;
+        }
+        Ok(self.handler.handle(self.head(request, bytes)))
+    }
+
+    /// RFC 9114 section 4.4: what follows is the tunnel's.
+    async fn connect(
+        &self,
+        request: &Request<()>,
+        mut sending: Sending,
+        stream: Receiving,
+    ) -> Result<(), StreamError> {
+        let response = match self.handler.handle(self.head(request, 0)) {
+            Answer::Ready(reply) => Response::Whole(reply),
+            Answer::Later(response) => response.await,
+        };
+        // The client would take any other success for a tunnel.
+        let not_implemented = || refusal(StatusCode::NOT_IMPLEMENTED);
+        match response {
+            Response::Tunnel(far) => tunnel(&mut sending, stream, far).await,
+            Response::Whole(reply) if !reply.head.parts.status().is_success() => {
+                send(&mut sending, reply, false).await
+            }
+            Response::Streamed { head, length, body } if !head.status().is_success() => {
+                stream_out(&mut sending, head, length, body, false).await
+            }
+            _ => send(&mut sending, not_implemented(), false).await,
+        }
+    }
+
+    fn head<'r>(&self, request: &'r Request<()>, body_bytes: u64) -> RequestHead<'r> {
+        RequestHead {
+            protocol: Protocol::H3,
+            peer: Some(self.peer),
+            body_bytes,
+            ..RequestHead::of_parts(request.method(), request.uri(), request.headers())
+        }
+    }
+}
+
+/// A response's rank among those of its connection, the highest first, as quinn has it; `None` if all have one. By RFC 9218's
+/// rules: responses of use only as a whole have ranks of their own in the order of their requests, before those of
+/// their urgency that share one.
+fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32> {
+    const BAND: i32 = 1 << 28;
+    if !scheduler.reads_signals() {
+        return None;
+    }
+    let field = request.headers().get("priority");
+    let urgency = field.map_or_else(Urgency::default, |field| Urgency::parse(field.as_bytes()));
+    let place = match (scheduler, urgency.is_incremental) {
+        (Scheduler::Strict, _) => 0,
+        (_, true) => BAND - 1,
+        (_, false) => i32::try_from(stream / 4).unwrap_or(BAND).min(BAND - 2),
+    };
+    Some(-(i32::from(urgency.level) * BAND) - place)
+}
+
+/// RFC 9110 section 10.1.1.
+fn expects_continue(request: &Request<()>) -> bool {
+    let field = request.headers().get(EXPECT);
+    field.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(), StreamError> {
+    let silent = head_only || reply.head.is_bodiless();
+    stream.send_response(reply.head.parts.clone()).await?;
+    if !silent && !reply.body.is_empty() {
+        stream.send_data(reply.body).await?;
+    }
+    stream.finish().await
+}
+
+/// Sends a body piece by piece; QUIC takes the next when it has room. That the client has given the stream up shows at the next piece.
+async fn stream_out(
+    stream: &mut Sending,
+    mut head: Head<()>,
+    length: Option<u64>,
+    body: Box<dyn Body>,
+    head_only: bool,
+) -> Result<(), StreamError> {
+    strip_framing(&mut head);
+    let is_bodiless = is_bodiless(head.status());
+    if let Some(bytes) = length.filter(|_| !is_bodiless) {
+        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(bytes));
+    }
+    stream.send_response(head).await?;
+    if head_only || is_bodiless {
+        return stream.finish().await;
+    }
+    pump(stream, Source::new(body, length), Code::H3_INTERNAL_ERROR).await
+}
+
+/// Sends what `source` gives. If that breaks off the client is told `code`, never a clean end.
+async fn pump(stream: &mut Sending, mut source: Source, code: Code) -> Result<(), StreamError> {
+    loop {
+        match poll_fn(|cx| source.poll_next(cx)).await {
+            Ok(Some(piece)) => stream.send_data(piece).await?,
+            Ok(None) => return stream.finish().await,
+            Err(_) => {
+                stream.stop_stream(code);
+                return Ok(());
+            }
+        }
+    }
+}
+
+async fn tunnel(
+    sending: &mut Sending,
+    stream: Receiving,
+    far: Box<dyn Duplex>,
+) -> Result<(), StreamError> {
+    sending.send_response(Head::new(())).await?;
+    let received = Received { first: None, stream, is_over: false };
+    let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
+    let is_broken = {
+        let down = pump(sending, Source::new(Box::new(down), None), Code::H3_CONNECT_ERROR);
+        let (mut down, mut up) = (pin!(down), pin!(up.carry()));
+        let (mut is_down, mut is_up) = (false, false);
+        poll_fn(|cx| {
+            if !is_up && let Poll::Ready(ended) = up.as_mut().poll(cx) {
+                is_up = true;
+                if ended.is_err() {
+                    return Poll::Ready(Ok(true));
+                }
+            }
+            if !is_down && let Poll::Ready(ended) = down.as_mut().poll(cx) {
+                is_down = true;
+                if let Err(error) = ended {
+                    return Poll::Ready(Err(error));
+                }
+            }
+            if is_up && is_down { Poll::Ready(Ok(false)) } else { Poll::Pending }
+        })
+        .await?
+    };
+    if is_broken {
+        sending.stop_stream(Code::H3_CONNECT_ERROR);
+    }
+    Ok(())
+}
+
+/// What the client sends on a stream. It may send as much more as was taken.
+struct Received {
+    first: Option<Bytes>,
+    stream: Receiving,
+    is_over: bool,
+}
+
+impl Body for Received {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let piece = ready!(poll_piece(&mut self.stream, cx)).transpose();
+        self.is_over = !matches!(piece, Some(Ok(_)));
+        Poll::Ready(piece.map(|piece| piece.map_err(|error| BodyError::GivenUp(error.to_string()))))
+    }
+}
+
+impl Drop for Received {
+    /// RFC 9114 section 4.1: "the server MAY request that the client stop sending".
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.stream.stop_sending(Code::H3_NO_ERROR);
+        }
+    }
+}
+
+fn poll_piece(
+    stream: &mut Receiving,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Option<Bytes>, StreamError>> {
+    let piece = ready!(stream.poll_recv_data(cx))?;
+    Poll::Ready(Ok(piece.map(|mut piece| piece.copy_to_bytes(piece.remaining()))))
+}

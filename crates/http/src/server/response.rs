@@ -1,0 +1,148 @@
+//! What a handler answers with.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, StatusCode};
+
+use super::{Body, Duplex};
+use crate::Priority;
+use crate::h1::codec::encode::response_head;
+
+/// A response.
+pub enum Response {
+    /// All of it is there.
+    Whole(Reply),
+    /// Its body comes piece by piece. Whatever it breaks off with, the client is not led to believe that it is whole.
+    Streamed {
+        /// Status and fields. Those of framing and of the connection are not sent.
+        head: http::Response<()>,
+        /// The body's size, if it is known: a body that is not as long breaks off.
+        length: Option<u64>,
+        /// The body; dropped unasked where the response has none.
+        body: Box<dyn Body>,
+    },
+    /// The tunnel that a `CONNECT` asked for: the answer is 200, and then the connection or stream is joined to this.
+    Tunnel(Box<dyn Duplex>),
+}
+
+/// A response that says nothing but its status.
+pub(crate) fn refusal(status: StatusCode) -> Reply {
+    Reply::new(status, HeaderMap::new(), Bytes::new())
+}
+
+impl From<Reply> for Response {
+    fn from(reply: Reply) -> Response {
+        Response::Whole(reply)
+    }
+}
+
+/// A whole response, shared by all who are given it.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The head, ready for each protocol.
+    pub head: Arc<Head>,
+    /// The body; not sent in answer to `HEAD`.
+    pub body: Bytes,
+}
+
+impl Reply {
+    /// Prepares a response. `fields` as in [`Head::new`].
+    pub fn new(status: StatusCode, fields: HeaderMap, body: Bytes) -> Reply {
+        Reply { head: Arc::new(Head::new(status, fields, body.len() as u64)), body }
+    }
+}
+
+/// A response that is sent without having been asked for: to a GET for a path of the same authority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Path and query.
+    pub path: String,
+    /// How urgent it is: the server's own view, for want of the client's.
+    pub priority: Priority,
+}
+
+/// A response's head, prepared once for every protocol.
+#[derive(Debug)]
+pub struct Head {
+    /// Status and fields, with `Content-Length` unless the status allows no body: as HTTP/2 and HTTP/3 send them.
+    pub parts: http::Response<()>,
+    /// The size of the body that belongs to it, be it sent or not (`HEAD`).
+    pub body_bytes: u64,
+    /// The same as HTTP/1.1 text, with `Content-Length`, to the empty line.
+    pub h1: Bytes,
+}
+
+/// Fields that each protocol writes itself or has no place for (RFC 9110 section 7.6.1, RFC 9113
+/// section 8.2.2).
+const FRAMING: [&str; 7] = [
+    "connection",
+    "content-length",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Head {
+    /// Prepares the head of a response with a body of `body_bytes`. Fields of framing and of the
+    /// connection are left out of `fields`: each protocol has its own.
+    pub fn new(status: StatusCode, fields: HeaderMap, body_bytes: u64) -> Head {
+        let mut parts = http::Response::new(());
+        *parts.status_mut() = status;
+        *parts.headers_mut() = fields;
+        strip_framing(&mut parts);
+        let mut text = Vec::with_capacity(256);
+        response_head(&mut text, parts.status(), parts.headers(), body_bytes);
+        if !is_bodiless(parts.status()) {
+            parts.headers_mut().insert(CONTENT_LENGTH, body_bytes.into());
+        }
+        Head { parts, body_bytes, h1: text.into() }
+    }
+
+    /// Whether the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
+    pub fn is_bodiless(&self) -> bool {
+        is_bodiless(self.parts.status())
+    }
+}
+
+/// Leaves out what each protocol says in its own way. What is no final status (1xx) answers nothing: it becomes 500.
+pub(crate) fn strip_framing(head: &mut http::Response<()>) {
+    for name in FRAMING {
+        head.headers_mut().remove(name);
+    }
+    if head.status().is_informational() {
+        *head.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    }
+}
+
+/// Whether the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
+pub(crate) fn is_bodiless(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_prepared_for_each_protocol() {
+        let mut fields = HeaderMap::new();
+        fields.insert("content-length", "99".parse().unwrap());
+        fields.insert("connection", "keep-alive".parse().unwrap());
+        fields.insert("server", "farlink".parse().unwrap());
+        let reply = Reply::new(StatusCode::OK, fields, Bytes::from_static(b"hello"));
+        assert_eq!(
+            reply.head.h1,
+            "HTTP/1.1 200 OK\r\nserver: farlink\r\ncontent-length: 5\r\n\r\n"
+        );
+        assert_eq!(reply.head.parts.headers().len(), 2);
+        assert_eq!(reply.head.parts.headers()["content-length"], "5");
+        assert!(!reply.head.is_bodiless());
+        let empty = Reply::new(StatusCode::NOT_MODIFIED, HeaderMap::new(), Bytes::new());
+        assert!(empty.head.is_bodiless());
+        assert!(empty.head.parts.headers().is_empty());
+    }
+}

@@ -1,0 +1,224 @@
+//! TLS with servers and for clients that are not ours: certificates of the operator's, and certificates that are verified.
+//!
+//! Both versions of TLS are spoken, as the other end wishes.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::NoServerSessionStorage;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
+    SignatureScheme,
+};
+use tokio_rustls::TlsConnector;
+use world::TcpStream;
+
+use super::clock::WorldClock;
+use super::provider::{Randomness, provider};
+use super::records::{MAX_RECORD_BYTES, Records};
+use super::server::Server;
+use super::settings::Protocol;
+use super::stream::Stream;
+use super::trust::FixedLeaves;
+
+/// What is wrong with certificates or keys.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// The text holds no certificate.
+    #[error("there is no certificate in it (PEM, `-----BEGIN CERTIFICATE-----`)")]
+    NoCertificate,
+    /// The text holds no key.
+    #[error("there is no private key in it (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
+    NoKey,
+    /// The system's authorities cannot be had.
+    #[error("the machine's certificate authorities cannot be read: {0}")]
+    NoAuthorities(String),
+    /// TLS refuses them.
+    #[error("the certificate and the key are of no use: {0}")]
+    Refused(#[from] Error),
+}
+
+impl Server {
+    /// A server that presents the operator's certificates, its own first, and speaks `protocols`, the preferred first.
+    ///
+    /// # Errors
+    /// If the texts hold no certificate or no key, or they do not belong together.
+    pub fn of_operator(
+        chain: &[u8],
+        key: &[u8],
+        protocols: &[Protocol],
+    ) -> Result<Server, CredentialError> {
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
+        let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(certificates(chain)?, key)?;
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.ticketer = rustls::crypto::ring::Ticketer::new()?;
+        Ok(Server::configured(config))
+    }
+}
+
+/// Whose certificates are believed.
+#[derive(Clone, Debug)]
+pub struct Authorities(Arc<dyn ServerCertVerifier>);
+
+impl Authorities {
+    /// The machine's: what its package of certificates says.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn of_system() -> Result<Authorities, CredentialError> {
+        let loaded = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        let (added, _) = roots.add_parsable_certificates(loaded.certs);
+        if added == 0 {
+            let why =
+                loaded.errors.first().map_or("none are installed".to_owned(), ToString::to_string);
+            return Err(CredentialError::NoAuthorities(why));
+        }
+        Authorities::of_roots(roots)
+    }
+
+    /// Those of a PEM text.
+    ///
+    /// # Errors
+    /// If it holds no certificate, or one that is none of an authority.
+    pub fn of_pem(text: &[u8]) -> Result<Authorities, CredentialError> {
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(text)? {
+            roots.add(certificate)?;
+        }
+        Authorities::of_roots(roots)
+    }
+
+    /// Nobody's: every server is refused.
+    pub fn none() -> Authorities {
+        Authorities(Arc::new(Nobody))
+    }
+
+    /// Our own servers', whose keys are fixed: for simulated ones.
+    pub fn fixed() -> Authorities {
+        let algorithms = provider(&Randomness::System).signature_verification_algorithms;
+        Authorities(Arc::new(FixedLeaves { algorithms }))
+    }
+
+    fn of_roots(roots: RootCertStore) -> Result<Authorities, CredentialError> {
+        let provider = provider(&Randomness::System);
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .map_err(|error| CredentialError::NoAuthorities(error.to_string()))?;
+        Ok(Authorities(verifier))
+    }
+}
+
+/// Believes nobody.
+#[derive(Debug)]
+struct Nobody;
+
+impl ServerCertVerifier for Nobody {
+    fn verify_server_cert(
+        &self,
+        _leaf: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider(&Randomness::System).signature_verification_algorithms.supported_schemes()
+    }
+}
+
+fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+    match read {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err(CredentialError::NoCertificate),
+    }
+}
+
+/// A client of any server, which verifies its certificate. Clones share the sessions to resume.
+#[derive(Clone, Debug)]
+pub struct PublicClient {
+    /// For servers that are asked over HTTP/1.1.
+    h1: Arc<ClientConfig>,
+    /// For servers that may choose HTTP/2.
+    h2: Arc<ClientConfig>,
+}
+
+impl PublicClient {
+    /// A client that believes `authorities`; `start` is the date, since 1970, at which the world's clock began: certificates
+    /// expire.
+    ///
+    /// # Errors
+    /// If ring's suites covered no version of TLS, which they do.
+    pub fn new(
+        authorities: &Authorities,
+        start: std::time::Duration,
+    ) -> Result<PublicClient, CredentialError> {
+        let config = |protocols: &[Protocol]| -> Result<Arc<ClientConfig>, CredentialError> {
+            let clock = Arc::new(WorldClock { start });
+            let mut config =
+                ClientConfig::builder_with_details(provider(&Randomness::System), clock)
+                    .with_safe_default_protocol_versions()?
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::clone(&authorities.0))
+                    .with_no_client_auth();
+            config.alpn_protocols = protocols.iter().map(|p| p.alpn().to_vec()).collect();
+            Ok(Arc::new(config))
+        };
+        let (h1, h2) = (config(&[Protocol::H1])?, config(&[Protocol::H2, Protocol::H1])?);
+        Ok(PublicClient { h1, h2 })
+    }
+
+    /// Shakes hands on `tcp` with the server called `host`, offering HTTP/1.1 and, if that is the `protocol`, HTTP/2.
+    ///
+    /// # Errors
+    /// If `host` is neither a DNS name nor an address, the transport fails, or the server is not who it should be.
+    pub async fn connect(
+        &self,
+        tcp: TcpStream,
+        host: &str,
+        protocol: Protocol,
+    ) -> io::Result<Stream> {
+        let name = ServerName::try_from(host).map_err(|_| {
+            let message =
+                format!("`{host}` is neither a DNS name nor an address that TLS could ask for");
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        })?;
+        let config = if protocol == Protocol::H2 { &self.h2 } else { &self.h1 };
+        let tls = TlsConnector::from(Arc::clone(config))
+            .connect_with(name.to_owned(), tcp, |session| {
+                session.set_buffer_limit(Some(MAX_RECORD_BYTES));
+            })
+            .await?;
+        Ok(Stream::tls(tls.into(), Records::default()))
+    }
+}

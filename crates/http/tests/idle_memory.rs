@@ -1,0 +1,105 @@
+//! What a connection holds that rests between requests: counted by the allocator itself, touched or not.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use common::{Echo, any, in_world};
+use farlink_http::client::Opening;
+use farlink_http::server::Acceptor;
+use farlink_http::tls::{Protocol, Security};
+
+/// What the server's thread holds.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+
+thread_local! {
+    static IS_SERVER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The system's allocator; it counts what the server's thread takes and gives back.
+struct Counting;
+
+fn count(bytes: isize) {
+    if IS_SERVER.get() {
+        HELD.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: hands everything to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Serves on a thread of its own until the process ends.
+fn start(security: Security) -> SocketAddr {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        IS_SERVER.set(true);
+        let config = world::real::Config::new(chance::Source::new(1, 0));
+        world::real::run(config, async move {
+            let server = any::listen(Echo, Acceptor::new(security));
+            tell.send(server.address).expect("the test waits");
+            std::future::pending::<()>().await;
+        })
+    });
+    told.recv().expect("the server listens")
+}
+
+/// Bytes held for each connection that has had a response of 1 KiB and waits.
+fn held_at_rest(protocol: Protocol, security: Security) -> isize {
+    /// The first connections pay for what all share.
+    const FIRST: usize = 20;
+    const MORE: usize = 100;
+    let address = start(security);
+    let (tell, told) = std::sync::mpsc::channel();
+    in_world(async move {
+        let mut resting = Vec::new();
+        let mut held = 0;
+        for number in 0..FIRST + MORE {
+            if number == FIRST {
+                held = HELD.load(Ordering::Relaxed);
+            }
+            let opening = Opening::new(address, "any.farlink.test", security, protocol);
+            let mut connection = any::open(opening).await;
+            any::fetch(&mut connection, &any::get("/1024")).await.expect("an answer");
+            resting.push(connection);
+        }
+        // The last connection may still tidy up.
+        world::sleep(std::time::Duration::from_millis(50)).await;
+        let more = HELD.load(Ordering::Relaxed) - held;
+        tell.send(more / MORE as isize).expect("the test waits");
+    });
+    told.recv().expect("the world has told")
+}
+
+/// One test: the account is one, too.
+#[test]
+fn a_connection_at_rest_holds_little() {
+    for (protocol, security, most) in [
+        (Protocol::H1, Security::None, 4 * 1024),
+        (Protocol::H1, Security::Tls13, 12 * 1024),
+        // h2 keeps 28 KiB of buffers, of which a connection at rest has touched the beginning of each.
+        (Protocol::H2, Security::None, 40 * 1024),
+        (Protocol::H2, Security::Tls13, 48 * 1024),
+    ] {
+        let held = held_at_rest(protocol, security);
+        println!("{protocol} over {security}: {held} bytes");
+        assert!(held <= most, "{protocol} over {security}: {held} bytes, wanted at most {most}");
+    }
+}

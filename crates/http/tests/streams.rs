@@ -1,0 +1,253 @@
+//! Bodies that take their time, and tunnels, over HTTP/2, SPDY and HTTP/3.
+
+mod common;
+#[path = "common/streams.rs"]
+mod streams;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use common::any::{fetch, get, open, post};
+use common::in_world;
+use farlink_http::client::{Connection, Opening, Protocol};
+use farlink_http::h3;
+use farlink_http::server::{Acceptor, Common, Drain, Pace, Patient};
+use farlink_http::spdy::Version;
+use farlink_http::tls::{self, Security};
+use http::Request;
+use streams::{Notes, Streams};
+use world::TcpListener;
+
+const ALL: [(Protocol, Security); 6] = [
+    (Protocol::H2, Security::None),
+    (Protocol::H2, Security::Tls13),
+    (Protocol::Spdy(Version::V31), Security::None),
+    (Protocol::Spdy(Version::V3), Security::Tls12),
+    (Protocol::Spdy(Version::V2), Security::None),
+    (Protocol::H3, Security::Tls13),
+];
+
+/// A server of any protocol.
+struct Server {
+    address: SocketAddr,
+    notes: Rc<Notes>,
+    drain: Drain,
+    protocol: Protocol,
+    security: Security,
+}
+
+impl Server {
+    fn new((protocol, security): (Protocol, Security), patience: Option<Patient>) -> Server {
+        let notes = Rc::new(Notes::default());
+        let handler = Rc::new(Streams(Rc::clone(&notes)));
+        let common = Common { patience, ..Common::default() };
+        let drain = common.drain.clone();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let address = if protocol == Protocol::H3 {
+            let settings = h3::settings::Server::default();
+            let acceptor = h3::Acceptor::new(&tls::Settings::default(), settings);
+            let listener = h3::Listener::bind(any, &acceptor).unwrap();
+            let address = listener.local_addr();
+            drop(world::spawn(async move {
+                while let Some(incoming) = listener.accept().await {
+                    let (common, handler) = (common.clone(), Rc::clone(&handler));
+                    drop(world::spawn(async move { incoming.serve_in(&common, handler).await }));
+                }
+            }));
+            address
+        } else {
+            let mut acceptor = Acceptor { common, ..Acceptor::new(security) };
+            if let Protocol::Spdy(version) = protocol {
+                acceptor.spdy_in_clear = Some(version);
+            }
+            let listener = TcpListener::bind(any).unwrap();
+            let address = listener.local_addr().unwrap();
+            drop(world::spawn(async move {
+                while let Ok((stream, _)) = listener.accept().await {
+                    let (acceptor, handler) = (acceptor.clone(), Rc::clone(&handler));
+                    drop(world::spawn(async move { acceptor.serve(stream, handler).await }));
+                }
+            }));
+            address
+        };
+        Server { address, notes, drain, protocol, security }
+    }
+
+    async fn client(&self) -> Connection {
+        let Server { address, protocol, security, .. } = *self;
+        open(Opening::new(address, "any.farlink.test", security, protocol)).await
+    }
+}
+
+/// Runs `test` over each protocol.
+fn over_all(test: impl AsyncFn(Server) + Copy + 'static) {
+    for one in ALL {
+        in_world(async move { test(Server::new(one, None)).await });
+    }
+}
+
+#[test]
+fn bodies_come_piece_by_piece() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        for (target, bytes) in [("/pieces", 10_000), ("/known", 10_000), ("/empty", 0), ("/x", 5)] {
+            let seen = fetch(&mut client, &get(target)).await.unwrap();
+            assert_eq!(
+                (seen.status, seen.body.len()),
+                (200, bytes),
+                "{} {target}",
+                server.protocol
+            );
+        }
+        assert_eq!(fetch(&mut client, &get("/not-modified")).await.unwrap().status, 304);
+        assert_eq!(fetch(&mut client, &get("/tunnel")).await.unwrap().status, 501);
+        assert_eq!(server.notes.cancelled.get(), 0);
+    });
+}
+
+#[test]
+fn a_body_that_breaks_off_never_ends_cleanly() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        for target in ["/broken", "/known-broken", "/short", "/long"] {
+            let failed = fetch(&mut client, &get(target)).await;
+            assert!(failed.is_err(), "{} {target}", server.protocol);
+        }
+        assert_eq!(fetch(&mut client, &get("/x")).await.unwrap().body, b"whole");
+    });
+}
+
+#[test]
+fn a_request_s_body_is_read_as_it_comes() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        let body: Vec<u8> = (0..700_000u32).map(|i| (i / 7) as u8).collect();
+        for name in ["/echo", "/count", "/whole", "/count"] {
+            let seen = fetch(&mut client, &post(name, body.clone())).await.unwrap();
+            let expected = match name {
+                "/echo" => body.clone(),
+                "/count" => b"700000".to_vec(),
+                _ => b"whole".to_vec(),
+            };
+            assert_eq!(seen.status, 200);
+            assert!(seen.body == expected, "{} {name}: {}", server.protocol, seen.body.len());
+        }
+        // Who does not read it keeps neither the answer nor the connection from going on.
+        for _ in 0..3 {
+            let ignored = fetch(&mut client, &post("/ignore", vec![7; 100_000])).await;
+            assert_eq!(ignored.map_or(200, |seen| seen.status), 200, "{}", server.protocol);
+        }
+        assert_eq!(fetch(&mut client, &get("/x")).await.unwrap().body, b"whole");
+    });
+}
+
+#[test]
+fn a_handler_is_told_the_request() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        let request = Request::builder().uri("https://a.test:8/fields?q");
+        let request = request.header("x-a", "1").header("x-b", "2 3").body(Bytes::new()).unwrap();
+        let seen = fetch(&mut client, &request).await.unwrap();
+        assert_eq!(seen.body, b"whole");
+        let request = Request::builder().uri("https://a.test:8/q?/fields");
+        let request = request.header("x-a", "1").header("x-b", "2 3").body(Bytes::new()).unwrap();
+        let seen = fetch(&mut client, &request).await.unwrap();
+        let told = format!("GET https a.test:8 /q?/fields {} x-a=1 x-b=2 3", server.protocol);
+        assert_eq!(String::from_utf8(seen.body).unwrap(), told);
+    });
+}
+
+fn connect(authority: &str, ahead: &'static str) -> Request<Bytes> {
+    let uri = format!("https://{authority}/");
+    Request::builder()
+        .method("CONNECT")
+        .uri(uri)
+        .body(Bytes::from_static(ahead.as_bytes()))
+        .unwrap()
+}
+
+#[test]
+fn a_granted_connect_is_a_tunnel() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        for _ in 0..2 {
+            let seen = fetch(&mut client, &connect("echo:443", "ahead")).await.unwrap();
+            let text = String::from_utf8(seen.body).unwrap();
+            assert_eq!((seen.status, &text[..]), (200, "hello ahead bye"), "{}", server.protocol);
+        }
+        let refused = fetch(&mut client, &connect("other:25", "")).await.unwrap();
+        assert_eq!(refused.status, 403);
+        let not_granted = fetch(&mut client, &connect("plain:443", "")).await.unwrap();
+        assert_eq!(not_granted.status, 501);
+    });
+}
+
+#[test]
+fn a_server_that_goes_away_finishes_what_it_has() {
+    over_all(async |server| {
+        let mut client = server.client().await;
+        let asked: Vec<_> = (0..5)
+            .map(|_| {
+                let mut client = client.share().expect("it can be shared");
+                world::spawn(async move { fetch(&mut client, &get("/known")).await })
+            })
+            .collect();
+        world::sleep(Duration::from_millis(8)).await;
+        server.drain.begin();
+        for task in asked {
+            assert_eq!(task.await.unwrap().body.len(), 10_000, "{}", server.protocol);
+        }
+        world::sleep(Duration::from_millis(50)).await;
+        // A QUIC connection stays until the client must have got the last.
+        assert!(server.protocol == Protocol::H3 || !client.is_reusable(), "{}", server.protocol);
+    });
+}
+
+#[test]
+fn a_client_without_a_request_is_sent_away() {
+    for one in [ALL[0], ALL[1], ALL[2]] {
+        in_world(async move {
+            let patient =
+                Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() };
+            let server = Server::new(one, Some(patient));
+            let mut client = server.client().await;
+            // Longer than that altogether, and longer than a handler takes.
+            for _ in 0..3 {
+                assert_eq!(fetch(&mut client, &get("/pieces")).await.unwrap().status, 200);
+                world::sleep(Duration::from_millis(150)).await;
+            }
+            assert!(client.is_reusable());
+            world::sleep(Duration::from_millis(900)).await;
+            assert!(!client.is_reusable(), "{}", server.protocol);
+        });
+    }
+}
+
+#[test]
+fn a_body_that_trickles_is_given_up() {
+    in_world(async {
+        let body_pace = Pace { grace: Duration::from_millis(200), bytes_a_second: 100 };
+        let patient = Patient { body_pace, ..Patient::default() };
+        let server = Server::new(ALL[0], Some(patient));
+        let stream = world::TcpStream::connect(server.address).await.unwrap();
+        let (mut requests, connection) = ::h2::client::handshake(stream).await.unwrap();
+        drop(world::spawn(connection));
+        for target in ["count", "whole"] {
+            let request = Request::post(format!("http://a.test/{target}")).body(()).unwrap();
+            let (response, mut body) = requests.send_request(request, false).unwrap();
+            let trickle = world::spawn(async move {
+                while body.send_data(Bytes::from_static(b"x"), false).is_ok() {
+                    world::sleep(Duration::from_millis(20)).await;
+                }
+            });
+            let began = world::now();
+            let answer = response.await;
+            // The handler sees that the body stalled, or nobody is asked.
+            assert!(answer.map_or(400, |response| response.status().as_u16()) == 400, "{target}");
+            assert!(world::now() - began < Duration::from_secs(2), "{target}");
+            trickle.await;
+        }
+    });
+}

@@ -1,0 +1,87 @@
+//! What a client's node knows of whoever stands between it and the page's hosts, as of the latest report.
+
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
+
+use page::Page;
+use record::{Carried, Event, Proxied};
+use units::Time;
+use world::report::Endpoint;
+
+use super::messages::ServerReport;
+use crate::scenario::Scenario;
+use crate::tour::{self, PepPlace};
+
+/// Whoever stands there.
+pub(super) enum Between {
+    Nobody,
+    Proxy(Middleman),
+    Pep(Split),
+}
+
+/// A proxy of HTTP.
+pub(super) struct Middleman {
+    address: IpAddr,
+    proxied: RefCell<Vec<Proxied>>,
+    endpoints: RefCell<Vec<Endpoint>>,
+}
+
+/// A PEP.
+pub(super) struct Split {
+    place: PepPlace,
+    carried: Cell<Option<Carried>>,
+    endpoints: RefCell<Vec<Endpoint>>,
+}
+
+impl Between {
+    /// Whoever it is in a scenario.
+    pub(super) fn of(scenario: &Scenario) -> Between {
+        let endpoints = RefCell::default();
+        if let Some(place) = PepPlace::of(scenario) {
+            return Between::Pep(Split { place, carried: Cell::default(), endpoints });
+        }
+        let Some(address) = tour::proxy_address(scenario) else { return Between::Nobody };
+        Between::Proxy(Middleman { address, proxied: RefCell::default(), endpoints })
+    }
+
+    /// Hears what the nodes behind the network have told.
+    pub(super) fn hear(&self, servers: &ServerReport) {
+        let own = |addresses: &[IpAddr]| {
+            let ends = servers.endpoints.iter();
+            ends.filter(|end| addresses.contains(&end.local.ip())).cloned().collect()
+        };
+        match self {
+            Between::Nobody => {}
+            Between::Proxy(Middleman { address, proxied, endpoints }) => {
+                proxied.borrow_mut().clone_from(&servers.proxied);
+                *endpoints.borrow_mut() = own(&[*address]);
+            }
+            Between::Pep(Split { place, carried, endpoints }) => {
+                carried.set(servers.carried);
+                *endpoints.borrow_mut() = own(&[place.near, place.far]);
+            }
+        }
+    }
+
+    /// What it has done for the client there, which loads this page, since then.
+    pub(super) fn events(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+        match self {
+            Between::Nobody => Vec::new(),
+            Between::Proxy(Middleman { address, proxied, endpoints }) => {
+                let (proxied, endpoints) = (proxied.borrow(), endpoints.borrow());
+                tour::proxied_events(page, &proxied, &endpoints, [client, *address], since)
+            }
+            Between::Pep(Split { place, endpoints, .. }) => {
+                tour::pep_events(*place, &endpoints.borrow(), since)
+            }
+        }
+    }
+
+    /// What a PEP has carried so far.
+    pub(super) fn carried(&self) -> Option<Carried> {
+        match self {
+            Between::Pep(Split { carried, .. }) => carried.get(),
+            Between::Nobody | Between::Proxy(_) => None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What a study's experiments left in the store, cell by cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Facts, Load, Quantity};
+use crate::scenario::Scenario;
+use crate::store::{JourneyRow, RunId, RunState, Store, StoreError, VisitKey};
+
+/// All cells of the experiments that were run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    cells: Vec<Cell>,
+    runs: BTreeMap<String, RunId>,
+}
+
+/// One cell: the repetitions of one scenario, or of one visit of its journeys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// What it is.
+    pub facts: Facts,
+    /// Each quantity that was asked for, by repetition; a repetition without it is not there.
+    pub values: BTreeMap<Quantity, Repeated>,
+    /// Loads, and how many of them failed.
+    pub loads: u32,
+    /// See `loads`.
+    pub failed: u32,
+}
+
+/// Values by repetition.
+pub type Repeated = BTreeMap<u32, f64>;
+
+impl Measured {
+    /// Nothing yet.
+    pub fn new() -> Measured {
+        Measured::default()
+    }
+
+    /// Adds what `run` holds of `experiment`, as far as `quantities` ask.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn gather(
+        &mut self,
+        store: &Store,
+        run: RunId,
+        experiment: &str,
+        quantities: &BTreeSet<Quantity>,
+    ) -> Result<(), StoreError> {
+        let journeys = store.journeys(run)?;
+        let by_position: BTreeMap<u64, &JourneyRow> =
+            journeys.iter().map(|journey| (journey.position, journey)).collect();
+        let mut cells: BTreeMap<(u32, u32), Cell> = BTreeMap::new();
+        let in_detail = quantities.iter().any(|quantity| quantity.needs_objects());
+        for visit in store.visits(run)? {
+            let Some(journey) = by_position.get(&visit.key.journey) else { continue };
+            let (objects, connections) = match in_detail {
+                true => detail(store, visit.key)?,
+                false => Default::default(),
+            };
+            let load = Load { visit: &visit, objects: &objects, connections: &connections };
+            let cell = cells
+                .entry((journey.cell, visit.key.visit))
+                .or_insert_with(|| Cell::new(experiment, &journey.scenario, visit.key.visit));
+            cell.take(journey.repetition, load, quantities);
+        }
+        self.cells.extend(cells.into_values());
+        self.runs.insert(experiment.to_owned(), run);
+        Ok(())
+    }
+
+    /// Adds a cell of `experiment` as it is given.
+    pub fn add(&mut self, experiment: &str, cell: Cell) {
+        self.runs.entry(experiment.to_owned()).or_insert(RunId(0));
+        self.cells.push(cell);
+    }
+
+    /// The cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The run of an experiment, if there is one.
+    pub fn run(&self, experiment: &str) -> Option<RunId> {
+        self.runs.get(experiment).copied()
+    }
+
+    /// All runs, by experiment.
+    pub fn runs(&self) -> impl Iterator<Item = (&str, RunId)> {
+        self.runs.iter().map(|(experiment, run)| (experiment.as_str(), *run))
+    }
+}
+
+fn detail(
+    store: &Store,
+    key: VisitKey,
+) -> Result<(Vec<record::ObjectRecord>, Vec<record::ConnectionRecord>), StoreError> {
+    Ok((store.objects(key)?, store.connections(key)?))
+}
+
+/// The run of a plan that a store holds whole, if it does: a part of a grid is nothing to judge by.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn complete_run(store: &Store, plan_digest: &str) -> Result<Option<RunId>, StoreError> {
+    let run = store.run_of_plan(plan_digest)?;
+    Ok(run.filter(|run| run.state == RunState::Complete).map(|run| run.id))
+}
+
+impl Cell {
+    /// A cell without loads.
+    pub fn new(experiment: &str, scenario: &Scenario, visit: u32) -> Cell {
+        let facts = Facts::of(experiment, scenario, visit);
+        Cell { facts, values: BTreeMap::new(), loads: 0, failed: 0 }
+    }
+
+    fn take(&mut self, repetition: u32, load: Load<'_>, quantities: &BTreeSet<Quantity>) {
+        self.loads += 1;
+        self.failed += u32::from(load.visit.plt_ns.is_none());
+        for quantity in quantities {
+            if let Some(value) = quantity.of(load).filter(|value| value.is_finite()) {
+                self.values.entry(*quantity).or_default().insert(repetition, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy;
+
+    #[test]
+    fn a_store_is_read_cell_by_cell() {
+        let filled = toy::filled_store(&toy::plan(3));
+        let (store, run) = (&filled.store, filled.run);
+        let mut measured = Measured::new();
+        let wanted = BTreeSet::from([Quantity::Plt, Quantity::Wait]);
+        measured.gather(store, run, "toy", &wanted).unwrap();
+        assert_eq!(measured.cells().len(), 4);
+        assert_eq!(measured.run("toy"), Some(run));
+        assert_eq!(measured.run("other"), None);
+        let visits = store.visits(run).unwrap();
+        let cell = &measured.cells()[0];
+        assert_eq!((cell.loads, cell.failed), (3, 0));
+        let expected: Repeated =
+            (0..3).map(|r| (r, visits[r as usize].plt_ns.unwrap() as f64 / 1e9)).collect();
+        assert_eq!(cell.values[&Quantity::Plt], expected);
+        assert_eq!(cell.values[&Quantity::Wait].len(), 3);
+        assert!(!cell.values.contains_key(&Quantity::Ttfb));
+    }
+}

@@ -1,0 +1,47 @@
+//! Judging: what a study's experiments left in the store, held against what the study claims.
+//!
+//! [`measured`] reads the store cell by cell; a cell is told by its [`facts`], a load by its [quantities](Quantity). A study's
+//! `clauses.toml` says in [terms](Terms) of arms and grids which [expression](Expression) of them must pass which [`Test`];
+//! a claim is confirmed if all its clauses hold. What is said of chance is in [`draw`]. No verdict is written by hand, and what has
+//! not been judged says what it waits for.
+
+pub mod facts;
+pub mod measured;
+
+mod clauses;
+mod draw;
+mod evaluate;
+mod expression;
+mod finding;
+mod frame;
+mod hearing;
+mod page;
+mod quantity;
+mod series;
+mod statistic;
+mod tally;
+mod terms;
+mod test;
+mod verdict;
+
+pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
+pub use draw::{DRAWS, Draw};
+pub use expression::{Expression, Function, Leaf, Operator, Tree};
+pub use facts::{Fact, Facts, Filter};
+pub use finding::{Figure, Finding, Found, Outcome};
+pub use frame::{Fault, Frame, Grounds, Sources};
+pub use hearing::{Evidence, Hearing, HearingError, hear};
+pub use measured::{Cell, Measured};
+pub use page::markdown;
+pub use quantity::{Load, Quantity};
+pub use series::{Place, Value};
+pub use statistic::Statistic;
+pub use tally::{Counted, Tally};
+pub use terms::{Column, Grid, Terms};
+pub use test::{Reading, Test};
+pub use verdict::{Judged, Verdict, judge};
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The verdicts as a page: `docs/studies.md`.
+
+use std::fmt::Write;
+
+use super::tally::{Counted, Tally};
+use super::{Evidence, Found, Hearing, Judged, Verdict};
+use crate::study::Claim;
+
+/// The hexadecimal digits of a digest that tell set-ups apart for a reader.
+const DIGITS: usize = 16;
+
+/// The page of these studies; `command` makes it anew.
+pub fn markdown(hearings: &[Hearing], command: &str) -> String {
+    let mut page = String::new();
+    page.push_str(HEAD);
+    let _ = write!(page, "\n    {command}\n\n");
+    summary(&mut page, hearings);
+    hearings.iter().for_each(|hearing| study(&mut page, hearing));
+    page
+}
+
+const HEAD: &str = "\
+# Five studies, judged
+
+Written by a program from a store of runs; no verdict is written by hand. A claim is **confirmed** if every clause of its criterion holds, **refuted**
+if one fails, **inconclusive** if the repetitions do not say, **untestable** if the study does not say enough for a test, and **open** if it has not been
+judged: what it waits for is beside it. What the clauses are: `studies/*/clauses.toml`, in the words of [studies/README.md](../studies/README.md).
+
+Behind a number stands the interval that 2,000 draws of the repetitions leave it. A clause holds or fails if it does so in nearly all of them. One thing
+is less than another if the interval of the gap excludes 0 and the gap is 2 % at least.
+
+A **fact** weighs one; the claims about it share its weight. What only says again what went into the laboratory is counted apart. The rate is the
+confirmed share of what has been judged, in which the inconclusive counts. The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which
+were committed before any of their claims could be judged.
+
+Made by:
+";
+
+fn summary(page: &mut String, hearings: &[Hearing]) {
+    page.push_str("| study | what is counted | claims | facts | confirmed | refuted | inconclusive | open | untestable | rate |\n");
+    page.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    let kinds = [
+        (Counted::Findings, "facts"),
+        (Counted::Strong, "strongly supported"),
+        (Counted::Restatements, "restated inputs"),
+    ];
+    for (counted, what) in kinds {
+        let mut all = Tally::default();
+        for hearing in hearings {
+            let tally = Tally::of(hearing, counted);
+            all = all.plus(tally);
+            row(page, &format!("[{0}](#{0})", hearing.study.name), what, &tally);
+        }
+        if hearings.len() > 1 {
+            row(page, "**all**", what, &all);
+        }
+    }
+}
+
+fn row(page: &mut String, study: &str, what: &str, tally: &Tally) {
+    if tally.claims == 0 {
+        return;
+    }
+    let rate = tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %"));
+    let Tally { claims, confirmed, refuted, inconclusive, open, untestable, facts } = tally;
+    let _ = writeln!(
+        page,
+        "| {study} | {what} | {claims} | {facts:.0} | {confirmed:.1} | {refuted:.1} | {inconclusive:.1} | {open:.1} | {untestable:.1} | {rate} |"
+    );
+}
+
+fn study(page: &mut String, hearing: &Hearing) {
+    let setup = &hearing.study.setup;
+    let hash = &hearing.study.setup_digest()[..DIGITS];
+    let _ = write!(
+        page,
+        "\n## {}\n\n{} ({}). {}\n\nSet-up {hash}.\n\n| experiment | journeys | digest of the run | not as the study did it: waits for |\n|---|--:|---|---|\n",
+        hearing.study.name, setup.title, setup.year, setup.question
+    );
+    hearing.experiments.iter().for_each(|evidence| experiment(page, evidence));
+    page.push_str("\n| claim | published | ours | verdict | loads |\n|---|---|---|---|--:|\n");
+    for (it, judged) in hearing.study.claims.iter().zip(&hearing.judged) {
+        claim(page, it, judged);
+    }
+}
+
+fn experiment(page: &mut String, Evidence { id, run, waits_for }: &Evidence) {
+    let waits_for = cell(&waits_for.join(", "));
+    let _ = match run {
+        Some(run) => {
+            let digest = run.digest.as_deref().unwrap_or("-");
+            let digest = &digest[..DIGITS.min(digest.len())];
+            writeln!(page, "| {id} | {} | {digest} | {waits_for} |", run.journeys)
+        }
+        None => writeln!(page, "| {id} | not run | | {waits_for} |"),
+    };
+}
+
+fn claim(page: &mut String, claim: &Claim, judged: &Judged) {
+    let one = |found: &Found| {
+        format!("`{}` {}", found.clause.replace('|', "\\|"), cell(&found.finding.to_string()))
+    };
+    let mut ours: Vec<String> = judged.findings.iter().map(one).collect();
+    ours.extend(judged.reading.as_ref().map(|reading| format!("(read as: {})", cell(reading))));
+    let restated = if claim.restates_inputs { ", restated" } else { "" };
+    let verdict = match &judged.verdict {
+        Verdict::Open(_) => judged.verdict.to_string(),
+        settled => format!("**{settled}**"),
+    };
+    let failed = match judged.grounds.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    let _ = writeln!(
+        page,
+        "| `{}` ({}{restated}) {} | {} | {} | {} | {}{failed} |",
+        claim.id,
+        claim.strength,
+        cell(&claim.statement),
+        cell(&claim.published),
+        ours.join("<br>"),
+        cell(&verdict),
+        judged.grounds.loads,
+    );
+}
+
+/// A text as a cell of a table holds it.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
+}

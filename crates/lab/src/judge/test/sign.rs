@@ -1,0 +1,153 @@
+//! Which of two is less, place by place.
+//!
+//! One is less for certain where the interval of the gap excludes 0 **and** the gap is 2 % at least: a lead that is
+//! sure and of no consequence is none. Where neither is less for certain the place is open.
+
+use crate::judge::draw::{self, DRAWS, Draw};
+use crate::judge::series::{Place, percent};
+use crate::judge::{Expression, Fault, Figure, Finding, Frame, Outcome, evaluate};
+
+/// The least gap, in per cent.
+const LEAST_GAP: f64 = 2.0;
+
+/// When one counts as less.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rule {
+    /// The gap that is claimed; none: that there is one.
+    pub least_gap_percent: Option<f64>,
+    /// Whether about the same will do.
+    pub or_equal: bool,
+}
+
+/// How it is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Less.
+    For,
+    /// Not less.
+    Against,
+    /// Not certain.
+    Open,
+}
+
+/// The places, with what is so there and the gap in per cent of the larger one.
+pub type Places = Vec<(Place, Side, f64)>;
+
+/// How each of `less` is to its partner of `more`, place by place, one pair after the other.
+pub fn places(
+    less: &[Expression],
+    more: &[Expression],
+    rule: Rule,
+    frame: &Frame,
+    case: Option<usize>,
+    clause: &str,
+) -> Result<Places, Fault> {
+    let mut all = Places::new();
+    for (index, partner) in more.iter().enumerate() {
+        let one = less.get(index).unwrap_or(&less[0]);
+        all.extend(pair(one, partner, rule, frame, case, clause)?);
+    }
+    Ok(all)
+}
+
+fn pair(
+    less: &Expression,
+    more: &Expression,
+    rule: Rule,
+    frame: &Frame,
+    case: Option<usize>,
+    clause: &str,
+) -> Result<Places, Fault> {
+    let gaps = |draw: &Draw| {
+        let less = evaluate::value(less, frame, draw)?;
+        Ok(less.zip(evaluate::value(more, frame, draw)?, gap).points())
+    };
+    let measured = gaps(&Draw::as_measured(case))?;
+    if measured.is_empty() {
+        return Err(Fault::Clause(format!("`{less}` and `{more}` have no place in common")));
+    }
+    let mut again = vec![Vec::with_capacity(DRAWS); measured.len()];
+    let mut stream = draw::stream(clause);
+    for _ in 0..DRAWS {
+        let drawn = gaps(&Draw::again(frame.sizes(), &mut stream, case))?;
+        again.iter_mut().zip(drawn).for_each(|(all, (_, gap)): (&mut Vec<f64>, _)| all.push(gap));
+    }
+    let least = frame.sizes().iter().min().copied().unwrap_or(0);
+    let tail = draw::tail(least, least.saturating_sub(1));
+    let judged = measured.into_iter().zip(again).map(|((place, gap), drawn)| {
+        let interval = tail.and_then(|tail| draw::interval(drawn, tail));
+        let side = interval.map_or(Side::Open, |found| rule.side(gap, found.low, found.high));
+        (place, side, gap)
+    });
+    Ok(judged.collect())
+}
+
+/// By how many per cent of the larger one `less` lies below `more`.
+fn gap(less: f64, more: f64) -> f64 {
+    match less.abs().max(more.abs()) {
+        0.0 => 0.0,
+        larger => 100.0 * (more - less) / larger,
+    }
+}
+
+impl Rule {
+    /// How a place is with such a gap, and an interval of it.
+    fn side(self, gap: f64, low: f64, high: f64) -> Side {
+        if let Some(least) = self.least_gap_percent {
+            return match () {
+                () if gap >= least && low > 0.0 => Side::For,
+                () if gap < least && high < least => Side::Against,
+                () => Side::Open,
+            };
+        }
+        match () {
+            () if gap >= LEAST_GAP && low > 0.0 => Side::For,
+            () if gap <= -LEAST_GAP && high < 0.0 => Side::Against,
+            () if self.or_equal && low > -LEAST_GAP => Side::For,
+            () => Side::Open,
+        }
+    }
+}
+
+/// Whether it is so at `least` per cent of the places.
+pub fn at_share(places: &Places, least: f64) -> Finding {
+    let count = |side| places.iter().filter(|(_, it, _)| *it == side).count();
+    let all = places.len();
+    let (sure, open) = (percent(count(Side::For), all), percent(count(Side::Open), all));
+    let outcome = match () {
+        () if sure >= least => Outcome::Holds,
+        () if sure + open < least => Outcome::Fails,
+        () => Outcome::Inconclusive,
+    };
+    let gaps: Vec<f64> = places.iter().map(|(_, _, gap)| *gap).collect();
+    let median = crate::judge::series::median(&gaps).unwrap_or(f64::NAN);
+    let figures = [("% of places less", sure), ("% open", open), ("median gap, %", median)];
+    Finding { outcome, figures: figures.map(Figure::plain).to_vec(), note: None }
+}
+
+/// Whether there is a place at which it is so for all pairs.
+pub fn exists(places: &Places) -> Finding {
+    let mut at: Vec<(Place, Side)> = Vec::new();
+    for (place, side, _) in places {
+        match at.iter_mut().find(|(there, _)| there == place) {
+            Some((_, so_far)) => *so_far = both(*so_far, *side),
+            None => at.push((*place, *side)),
+        }
+    }
+    let count = |side| at.iter().filter(|(_, it)| *it == side).count();
+    let outcome = match (count(Side::For), count(Side::Open)) {
+        (0, 0) => Outcome::Fails,
+        (0, _) => Outcome::Inconclusive,
+        _ => Outcome::Holds,
+    };
+    let figure = Figure::plain(("places", count(Side::For) as f64));
+    Finding { outcome, figures: vec![figure], note: None }
+}
+
+fn both(one: Side, other: Side) -> Side {
+    match (one, other) {
+        (Side::Against, _) | (_, Side::Against) => Side::Against,
+        (Side::Open, _) | (_, Side::Open) => Side::Open,
+        (Side::For, Side::For) => Side::For,
+    }
+}

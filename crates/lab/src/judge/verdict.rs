@@ -1,0 +1,161 @@
+//! Verdicts: a claim is confirmed if every clause of its criterion holds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::clauses::{Cases, ClaimClauses, Clause};
+use super::frame::{Grounds, Sources};
+use super::{Clauses, Fault, Finding, Found, Frame, Measured, Outcome};
+use crate::study::{Claim, Strength};
+
+/// What is to be thought of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every clause holds.
+    Confirmed,
+    /// A clause fails.
+    Refuted,
+    /// No clause fails, but one is inconclusive.
+    Inconclusive,
+    /// The document does not say enough for a test.
+    Untestable,
+    /// It has not been judged: what for.
+    Open(Vec<String>),
+}
+
+/// A claim, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Its name.
+    pub id: String,
+    /// What is to be thought of it.
+    pub verdict: Verdict,
+    /// Clause by clause; there may be some of a claim that is open or untestable.
+    pub findings: Vec<Found>,
+    /// The loads behind it.
+    pub grounds: Grounds,
+    /// How its criterion was read.
+    pub reading: Option<String>,
+}
+
+/// Judges all claims of a study.
+///
+/// # Errors
+/// A clause that says what cannot be read: its claim, and why.
+pub fn judge(
+    claims: &[Claim],
+    clauses: &Clauses,
+    measured: &Measured,
+    tables: &BTreeMap<String, String>,
+) -> Result<Vec<Judged>, (String, Fault)> {
+    let sources = Sources { measured, terms: &clauses.terms, tables };
+    let one = |claim: &Claim| {
+        judge_claim(claim, clauses.of(&claim.id), sources)
+            .map_err(|fault| (claim.id.clone(), fault))
+    };
+    claims.iter().map(one).collect()
+}
+
+fn judge_claim(
+    claim: &Claim,
+    entry: Option<&ClaimClauses>,
+    sources: Sources<'_>,
+) -> Result<Judged, Fault> {
+    let mut judged = Judged {
+        id: claim.id.clone(),
+        verdict: Verdict::Open(Vec::new()),
+        findings: Vec::new(),
+        grounds: Grounds::default(),
+        reading: entry.and_then(|entry| entry.reading.clone()),
+    };
+    let mut waits_for = match entry {
+        Some(entry) => entry.waits_for.clone(),
+        None => vec!["its clauses".to_owned()],
+    };
+    for (index, clause) in entry.iter().flat_map(|entry| &entry.clauses).enumerate() {
+        let name = format!("{}/{index}", claim.id);
+        match judge_clause(clause, &name, sources) {
+            Ok((finding, grounds)) => {
+                judged.findings.push(Found { clause: clause.to_string(), finding });
+                judged.grounds.add(grounds);
+            }
+            Err(Fault::Clause(why)) => return Err(Fault::Clause(why)),
+            Err(missing) => waits_for.push(missing.to_string()),
+        }
+    }
+    waits_for.sort();
+    waits_for.dedup();
+    judged.verdict = match claim.strength {
+        Strength::Untestable => Verdict::Untestable,
+        _ if !waits_for.is_empty() => Verdict::Open(waits_for),
+        _ => of_findings(&judged.findings),
+    };
+    Ok(judged)
+}
+
+fn judge_clause(
+    clause: &Clause,
+    name: &str,
+    sources: Sources<'_>,
+) -> Result<(Finding, Grounds), Fault> {
+    let leaves = clause.test.leaves();
+    let frame = Frame::new(sources, leaves, clause.grid.as_deref(), &clause.filter)?;
+    let finding = match clause.cases {
+        None => clause.test.judge(&frame, None, name)?,
+        Some(cases) => {
+            let labels = frame.cases().to_vec();
+            let each = |(case, label): (usize, &String)| {
+                let finding = clause.test.judge(&frame, Some(case), name)?;
+                Ok((label.clone(), finding))
+            };
+            let found: Result<Vec<(String, Finding)>, Fault> =
+                labels.iter().enumerate().map(each).collect();
+            let least = match cases {
+                Cases::All => labels.len(),
+                Cases::AtLeast(least) => least,
+            };
+            Finding::over_cases(found?, least)
+        }
+    };
+    Ok((finding, frame.grounds))
+}
+
+fn of_findings(findings: &[Found]) -> Verdict {
+    let has = |outcome| findings.iter().any(|found| found.finding.outcome == outcome);
+    match () {
+        () if has(Outcome::Fails) => Verdict::Refuted,
+        () if has(Outcome::Inconclusive) => Verdict::Inconclusive,
+        () if has(Outcome::Holds) => Verdict::Confirmed,
+        () => Verdict::Open(vec!["a clause that decides".to_owned()]),
+    }
+}
+
+impl Grounds {
+    fn add(&mut self, other: Grounds) {
+        self.experiments.extend(other.experiments);
+        self.loads = self.loads.max(other.loads);
+        self.failed = self.failed.max(other.failed);
+    }
+}
+
+impl Verdict {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Confirmed => "confirmed",
+            Verdict::Refuted => "refuted",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Untestable => "untestable",
+            Verdict::Open(_) => "open",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Open(reasons) => write!(f, "open: waits for {}", reasons.join(", ")),
+            settled => f.write_str(settled.name()),
+        }
+    }
+}

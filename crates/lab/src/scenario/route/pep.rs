@@ -1,0 +1,153 @@
+//! What is turned in a performance enhancing proxy, and what it sees of a page.
+
+use std::time::Duration;
+
+use super::super::network::duration_text;
+use super::super::{Scenario, Tls};
+use super::proxy::count;
+use super::stretch::round_trip;
+use super::{KnobProblem, Turn};
+
+/// Settings of a PEP; what is not said is as [`PepSettings`]'s methods say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PepSettings {
+    /// The round trip between clients and its near end, in nanoseconds.
+    pub near_rtt_ns: Option<u64>,
+    /// TCP connections of the leg.
+    pub channels: Option<u32>,
+    /// What it does beside splitting TCP.
+    pub prefetch: Option<Prefetch>,
+    /// The leg's congestion control, by TCP's knob `cc`; otherwise that of the servers.
+    pub leg_congestion: Option<String>,
+    /// Segments that the leg's connections may send before the first acknowledgement.
+    pub initial_window: Option<u32>,
+    /// Hosts that it passes by.
+    pub bypass: Vec<String>,
+}
+
+/// What a PEP does with clear-text HTTP/1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    /// Nothing: TCP is split, and nothing looked into.
+    Off,
+    /// Its far end fetches what is asked for, and unasked what that embeds, so many levels down.
+    Depth(u32),
+}
+
+/// What a PEP sees of a page: a fact, which protocol and security decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Bytes: all is under TLS.
+    Secured,
+    /// Bytes, though in clear text: they are not HTTP/1, or it is not to look into them.
+    Unread,
+    /// Requests and pages.
+    Requests,
+}
+
+/// Across a room.
+const NEAR_RTT: Duration = Duration::from_millis(1);
+/// What a page's style sheets embed, too: as farlink's own PEP has it.
+const DEPTH: u32 = 2;
+/// As many as 1 Mbit/s takes in 620 ms (53 full segments), and a little: a leg stands for hours, so its window has grown before a client comes.
+const INITIAL_WINDOW: u32 = 64;
+/// Between hosts.
+const AND: char = '+';
+
+impl PepSettings {
+    /// The round trip between clients and its near end.
+    pub fn near_rtt(&self) -> Duration {
+        self.near_rtt_ns.map_or(NEAR_RTT, Duration::from_nanos)
+    }
+
+    /// TCP connections of the leg.
+    pub fn channels(&self) -> u32 {
+        self.channels.unwrap_or(1)
+    }
+
+    /// What it does beside splitting TCP.
+    pub fn prefetch(&self) -> Prefetch {
+        self.prefetch.unwrap_or(Prefetch::Depth(DEPTH))
+    }
+
+    /// The leg's TCP, at both ends, if the servers' is this: warm, as a connection is that has stood for long.
+    pub fn leg_tcp(&self, servers: &tcp::Config) -> tcp::Config {
+        let mut config = servers.clone();
+        config.initial_window = self.initial_window.unwrap_or(INITIAL_WINDOW);
+        config.slow_start_after_idle = false;
+        if let Some(name) = &self.leg_congestion {
+            config.set("cc", name).expect("a congestion control is checked when it is read");
+        }
+        config
+    }
+
+    /// What it sees of the scenario's page.
+    pub fn sight(&self, scenario: &Scenario) -> Sight {
+        let stack = &scenario.stack;
+        if stack.tls != Tls::None {
+            return Sight::Secured;
+        }
+        match self.prefetch() {
+            Prefetch::Depth(_) if stack.protocol.keeps_alive() || stack.protocol.is_h1() => {
+                Sight::Requests
+            }
+            _ => Sight::Unread,
+        }
+    }
+}
+
+impl Turn for PepSettings {
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
+        match knob {
+            "near-rtt" => self.near_rtt_ns = Some(round_trip(value)?),
+            "channels" => self.channels = Some(count(value)?),
+            "prefetch" => self.prefetch = Some(prefetch(value)?),
+            "leg-congestion" => self.leg_congestion = Some(congestion(value)?),
+            "iw" => self.initial_window = Some(count(value)?),
+            "bypass" => self.bypass = hosts(value)?,
+            _ => return Err(KnobProblem::Unknown),
+        }
+        Ok(())
+    }
+
+    fn turned(&self) -> Vec<String> {
+        let turned = [
+            self.near_rtt_ns.map(|nanos| format!("near-rtt={}", duration_text(nanos))),
+            self.channels.map(|count| format!("channels={count}")),
+            self.prefetch.map(|prefetch| match prefetch {
+                Prefetch::Off => "prefetch=off".to_owned(),
+                Prefetch::Depth(depth) => format!("prefetch={depth}"),
+            }),
+            self.leg_congestion.as_ref().map(|name| format!("leg-congestion={name}")),
+            self.initial_window.map(|segments| format!("iw={segments}")),
+            (!self.bypass.is_empty())
+                .then(|| format!("bypass={}", self.bypass.join(&AND.to_string()))),
+        ];
+        turned.into_iter().flatten().collect()
+    }
+}
+
+fn prefetch(value: &str) -> Result<Prefetch, KnobProblem> {
+    let depth = || value.parse().ok().filter(|depth| *depth <= 10);
+    match value {
+        "off" => Ok(Prefetch::Off),
+        _ => depth()
+            .map(Prefetch::Depth)
+            .ok_or(KnobProblem::Expected("off, or how many levels are fetched unasked: 0 to 10")),
+    }
+}
+
+fn congestion(value: &str) -> Result<String, KnobProblem> {
+    let known = tcp::Config::default().set("cc", value);
+    known.map_err(|_| KnobProblem::Expected("a congestion control of TCP: cubic, reno, bbr"))?;
+    Ok(value.to_owned())
+}
+
+fn hosts(value: &str) -> Result<Vec<String>, KnobProblem> {
+    let hosts: Vec<String> =
+        value.split(AND).map(|host| host.trim().to_ascii_lowercase()).collect();
+    if hosts.iter().any(String::is_empty) {
+        return Err(KnobProblem::Expected("hosts of the page: a.test+b.test"));
+    }
+    Ok(hosts)
+}

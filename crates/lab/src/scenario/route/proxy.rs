@@ -1,0 +1,143 @@
+//! What is turned in a proxy of HTTP, and the proxies that studies measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use units::parse;
+
+use super::super::knobs::{name_of, on_or_off, one_of, switch};
+use super::{KnobProblem, Turn};
+
+/// What is turned in a proxy; what is not said is as the proxy has it that it is like, or as farlink's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProxySettings {
+    /// What clients ask it for.
+    pub via: Via,
+    /// Connections to one origin at a time.
+    pub upstream: Option<u32>,
+    /// Connections to origins in all.
+    pub upstream_total: Option<u32>,
+    /// Whether connections to origins carry more than one request.
+    pub keep_alive: Option<bool>,
+    /// Requests that are worked on at once.
+    pub workers: Option<u32>,
+    /// What a cache holds when the journey begins.
+    pub cache: CacheState,
+}
+
+/// What clients ask a proxy for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Via {
+    /// Resources: it sees requests, and may answer them.
+    #[default]
+    Get,
+    /// Tunnels (`CONNECT`): it passes bytes on, and client and origin have TLS between them.
+    Connect,
+}
+
+/// What a proxy's cache holds when the journey begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum CacheState {
+    /// Nothing.
+    #[default]
+    Cold,
+    /// Whatever an earlier load of the page left in it: each object that may be stored.
+    Primed,
+    /// Of those, each with this probability, drawn for the journey.
+    Share(f64),
+}
+
+/// A proxy that a study measured: `data/proxies.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProxyPreset {
+    /// One line for people.
+    pub summary: String,
+    /// As in [`ProxySettings`].
+    #[serde(default)]
+    pub upstream: Option<u32>,
+    /// As in [`ProxySettings`].
+    #[serde(default)]
+    pub upstream_total: Option<u32>,
+    /// As in [`ProxySettings`].
+    #[serde(default)]
+    pub keep_alive: Option<bool>,
+    /// Requests of a protocol that multiplexes that are worked on at once.
+    #[serde(default)]
+    pub threads: Option<u32>,
+    /// The most payload of a DATA frame, if [`Serving`](super::Serving) does not say it.
+    #[serde(default)]
+    pub frame_bytes: Option<u32>,
+}
+
+static PRESETS: LazyLock<BTreeMap<String, ProxyPreset>> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../data/proxies.toml"))
+        .expect("an embedded table is checked by its test")
+});
+
+const VIAS: [(&str, Via); 2] = [("get", Via::Get), ("connect", Via::Connect)];
+
+impl ProxyPreset {
+    /// All of them, by name.
+    pub fn all() -> &'static BTreeMap<String, ProxyPreset> {
+        &PRESETS
+    }
+}
+
+impl Turn for ProxySettings {
+    fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
+        match knob {
+            "via" => self.via = one_of(value, &VIAS, "get or connect")?,
+            "upstream" => self.upstream = Some(count(value)?),
+            "upstream-total" => self.upstream_total = Some(count(value)?),
+            "keep-alive" => self.keep_alive = Some(on_or_off(value)?),
+            "workers" => self.workers = Some(count(value)?),
+            "cache" => self.cache = cache(value)?,
+            _ => return Err(KnobProblem::Unknown),
+        }
+        Ok(())
+    }
+
+    fn turned(&self) -> Vec<String> {
+        let usual = ProxySettings::default();
+        let count = |knob: &str, count: Option<u32>| count.map(|count| format!("{knob}={count}"));
+        let turned = [
+            (self.via != usual.via).then(|| format!("via={}", name_of(&VIAS, &self.via))),
+            count("upstream", self.upstream),
+            count("upstream-total", self.upstream_total),
+            self.keep_alive.map(|on| format!("keep-alive={}", switch(on))),
+            count("workers", self.workers),
+            (self.cache != usual.cache).then(|| format!("cache={}", self.cache)),
+        ];
+        turned.into_iter().flatten().collect()
+    }
+}
+
+/// A number as the value of a knob.
+pub(super) fn count(value: &str) -> Result<u32, KnobProblem> {
+    let number = value.parse().ok().filter(|number| (1..=10_000).contains(number));
+    number.ok_or(KnobProblem::Expected("a number from 1 to 10000"))
+}
+
+fn cache(value: &str) -> Result<CacheState, KnobProblem> {
+    let share = || parse::ratio(value).ok().filter(|share| (0.0..=1.0).contains(share));
+    match value {
+        "cold" => Ok(CacheState::Cold),
+        "primed" => Ok(CacheState::Primed),
+        _ => share()
+            .map(CacheState::Share)
+            .ok_or(KnobProblem::Expected("cold, primed, or the share that it holds: 60%")),
+    }
+}
+
+impl fmt::Display for CacheState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CacheState::Cold => f.write_str("cold"),
+            CacheState::Primed => f.write_str("primed"),
+            CacheState::Share(share) => write!(f, "{share}"),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a route cannot be, and what it cannot be with.
+
+use super::super::{Program, Protocol, Scenario, Tls};
+use super::{PepSettings, ProxySettings, Route, RouteKind, Via};
+
+/// A combination that cannot be, and why.
+type Rule = (bool, &'static str);
+
+impl Route {
+    /// A setting that the kind of route has no use for.
+    pub(super) fn useless(&self) -> Option<&'static str> {
+        let usual = ProxySettings::default();
+        let turns_proxy = self.settings != usual;
+        match self.kind {
+            kind if kind != RouteKind::Pep && self.pep != PepSettings::default() => Some(
+                "near-rtt, channels, prefetch, leg-congestion, iw and bypass are a PEP's: use the route `pep`",
+            ),
+            RouteKind::Direct if turns_proxy => Some(
+                "the direct route has no proxy to be set: leave rtt and rate alone, or use `proxy`",
+            ),
+            RouteKind::Pep if turns_proxy => Some(
+                "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
+            ),
+            RouteKind::Proxy if self.settings.cache != usual.cache => {
+                Some("this proxy has no cache: use `caching-proxy`")
+            }
+            _ => None,
+        }
+    }
+
+    /// Why this cannot be with the rest of the scenario.
+    pub(in super::super) fn contradiction(&self, scenario: &Scenario) -> Option<&'static str> {
+        match self.kind {
+            RouteKind::Direct => None,
+            RouteKind::Proxy | RouteKind::CachingProxy => first(&self.proxy_rules(scenario)),
+            RouteKind::Pep => first(&pep_rules(scenario)),
+        }
+    }
+
+    fn proxy_rules(&self, scenario: &Scenario) -> [Rule; 7] {
+        let stack = &scenario.stack;
+        let (is_tunnel, workers) = (self.settings.via == Via::Connect, self.settings.workers);
+        [
+            (
+                stack.protocol.is_quic(),
+                "a proxy of HTTP carries no QUIC: use h1, h2 or spdy through it, or route `direct`",
+            ),
+            (
+                is_tunnel && stack.tls == Tls::None,
+                "browsers ask for tunnels to speak TLS in them: use via=connect with tls12 or tls13, or via=get",
+            ),
+            (
+                is_tunnel && self.kind == RouteKind::CachingProxy,
+                "what passes a tunnel is hidden from the proxy's cache: use via=get, or route `proxy`",
+            ),
+            (
+                is_tunnel && (workers.is_some() || self.settings.upstream.is_some()),
+                "a tunnel is no request that could wait for a worker or an upstream connection: leave workers and upstream out, or use via=get",
+            ),
+            (
+                stack.protocol == Protocol::Recorded && !is_tunnel,
+                "a proxy speaks one protocol with its clients: name it instead of `recorded`",
+            ),
+            (
+                !scenario.resolution.is_by_hosts(),
+                "the proxy finds the hosts' addresses, and clients were told its own: use dns `off` with it",
+            ),
+            (
+                scenario.serving.push.is_some(),
+                "the proxy pushes nothing: leave push out, or use route `direct`",
+            ),
+        ]
+    }
+}
+
+fn pep_rules(scenario: &Scenario) -> [Rule; 5] {
+    [
+        (
+            scenario.stack.protocol.is_quic(),
+            "a PEP splits TCP and lets QUIC pass as it is: use h1, h2 or spdy with it, or route `direct`",
+        ),
+        (
+            !scenario.clients.is_one_alone(),
+            "whose packet is whose cannot be told on a leg that several clients share: use one client with a PEP",
+        ),
+        (
+            !scenario.resolution.is_by_hosts(),
+            "names are not resolved beside a PEP here: use dns `off` with it",
+        ),
+        (
+            !scenario.traffic.is_none(),
+            "background traffic beside a PEP is not modelled: leave it out, or use route `direct`",
+        ),
+        (
+            scenario.client.program == Program::Chromium,
+            "a real Chromium is led through no PEP here: use the client `loader`, or another route",
+        ),
+    ]
+}
+
+fn first(rules: &[Rule]) -> Option<&'static str> {
+    rules.iter().find(|(holds, _)| *holds).map(|(_, why)| *why)
+}

@@ -1,0 +1,179 @@
+//! One claim of a study.
+
+use serde::Deserialize;
+
+use super::{Check, StudyError};
+use crate::scenario::choice;
+
+choice! {
+    /// How far the source supports a claim.
+    pub enum Strength, "strength" {
+        /// Measured, and shown by a table or stated without reservation.
+        Strong = "strong",
+        /// Measured, but read off a graph, or in a condition that is not described in full.
+        Medium = "medium",
+        /// A visual impression, a side remark, or contradicted elsewhere.
+        Weak = "weak",
+        /// The document does not say enough for a test.
+        Untestable = "untestable",
+    }
+    not_yet {}
+}
+
+choice! {
+    /// What kind of statement a claim is.
+    pub enum Kind, "kind" {
+        /// From where on one arm is ahead.
+        Crossover = "crossover",
+        /// How two quantities relate.
+        Ratio = "ratio",
+        /// Which is ahead.
+        Ordering = "ordering",
+        /// How large something is.
+        Magnitude = "magnitude",
+        /// How something is spread.
+        Distribution = "distribution",
+        /// What goes with what.
+        Correlation = "correlation",
+        /// Where a curve goes.
+        Trend = "trend",
+        /// That there is no effect.
+        Absence = "absence",
+        /// Why.
+        Mechanism = "mechanism",
+        /// Of what something is made.
+        Composition = "composition",
+    }
+    not_yet {}
+}
+
+/// A claim that a re-run can confirm or refute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// The fact that it is about; claims of one fact stand or fall together.
+    pub fact: String,
+    /// Whether it says again what went into the laboratory.
+    pub restates_inputs: bool,
+    /// Where it stands: section, and figure or table.
+    pub place: String,
+    /// What kind of statement it is.
+    pub kind: Kind,
+    /// What is claimed, in our words.
+    pub statement: String,
+    /// Under which conditions: network, page, protocols, TLS, cache, as far as they matter.
+    pub conditions: Vec<(&'static str, String)>,
+    /// What is measured.
+    pub metric: String,
+    /// The document's value.
+    pub published: String,
+    /// What a fair re-run must show: the claim is confirmed if every clause holds.
+    pub criterion: String,
+    /// The criterion's machine-readable core.
+    pub check: Check,
+    /// How far the source supports it.
+    pub strength: Strength,
+    /// Where the source contradicts itself, or another.
+    pub conflict: Option<String>,
+    /// What else a reader should know.
+    pub note: Option<String>,
+}
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaims {
+    format: u32,
+    claim: Vec<RawClaim>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaim {
+    id: String,
+    fact: String,
+    #[serde(default)]
+    restates_inputs: bool,
+    section: String,
+    figure: Option<String>,
+    table: Option<String>,
+    kind: Kind,
+    statement: String,
+    network: Option<String>,
+    page: Option<String>,
+    protocols: Option<Vec<String>>,
+    tls: Option<String>,
+    cache: Option<String>,
+    metric: String,
+    published: String,
+    criterion: String,
+    check: toml::Table,
+    strength: Strength,
+    conflict: Option<String>,
+    note: Option<String>,
+}
+
+/// The name of the file.
+pub(super) const FILE: &str = "claims.toml";
+
+/// The claims of `study`, read from the text of their file.
+pub(super) fn read(study: &str, text: &str) -> Result<Vec<Claim>, StudyError> {
+    let raw: RawClaims = super::whole::typed(study, FILE, text)?;
+    super::whole::known_format(study, FILE, raw.format)?;
+    let mut claims: Vec<Claim> = Vec::with_capacity(raw.claim.len());
+    for raw in raw.claim {
+        let id = raw.id.clone();
+        let wrong = |field: &str, why: String| StudyError::Field {
+            study: study.to_owned(),
+            file: FILE.to_owned(),
+            entry: id.clone(),
+            field: field.to_owned(),
+            why,
+        };
+        if claims.iter().any(|known| known.id == id) {
+            return Err(wrong("id", "a second claim of this name".to_owned()));
+        }
+        let check = toml::Value::Table(raw.check.clone())
+            .try_into::<Check>()
+            .map_err(|error| wrong("check", error.message().to_owned()))?;
+        if let Some((field, why)) = check.mistake() {
+            return Err(wrong(field, why));
+        }
+        claims.push(raw.into_claim(check));
+    }
+    Ok(claims)
+}
+
+impl RawClaim {
+    fn into_claim(self, check: Check) -> Claim {
+        let place = [
+            Some(format!("section {}", self.section)),
+            self.figure.map(|figure| format!("figure {figure}")),
+            self.table.map(|table| format!("table {table}")),
+        ];
+        let conditions = [
+            ("network", self.network),
+            ("page", self.page),
+            ("protocols", self.protocols.map(|names| names.join(", "))),
+            ("TLS", self.tls),
+            ("cache", self.cache),
+        ];
+        Claim {
+            id: self.id,
+            fact: self.fact,
+            restates_inputs: self.restates_inputs,
+            place: place.into_iter().flatten().collect::<Vec<_>>().join(", "),
+            kind: self.kind,
+            statement: self.statement,
+            conditions: conditions.into_iter().filter_map(|(key, v)| Some((key, v?))).collect(),
+            metric: self.metric,
+            published: self.published,
+            criterion: self.criterion,
+            check,
+            strength: self.strength,
+            conflict: self.conflict,
+            note: self.note,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Published studies: what they did, what they claim.
+//!
+//! A study is a folder under `studies/`: `study.toml` (its experiments, and what was chosen where it does
+//! not say) and `claims.toml`. They are read here into types; what is wrong is named by file and field.
+//! Nothing here judges a claim: [`judge`](crate::judge) does.
+
+mod check;
+mod claim;
+mod error;
+mod manner;
+mod setup;
+mod shipped;
+mod whole;
+
+pub use check::{Band, Check, Direction};
+pub use claim::{Claim, Kind, Strength};
+pub use error::StudyError;
+pub use manner::{Depth, Manner};
+pub use setup::{Assumption, Role, Setup, StudyExperiment};
+pub use shipped::{NAMES, shipped};
+pub use whole::Study;
+pub(crate) use whole::{known_format, typed};

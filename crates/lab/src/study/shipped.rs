@@ -1,0 +1,141 @@
+//! The studies that come with farlink.
+
+use super::{Study, StudyError};
+use crate::scenario::nearest;
+
+/// A folder: its name, and its files with their texts.
+type Folder = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// A folder of `studies/` with the files named.
+macro_rules! folder {
+    ($name:literal: $($file:literal),+ $(,)?) => {
+        ($name, &[
+            $(($file, include_str!(concat!("../../../../studies/", $name, "/", $file))),)+
+        ])
+    };
+}
+
+static FOLDERS: [Folder; 5] = [
+    folder!(
+        "kallio2016": "study.toml", "claims.toml",
+        "delay-http.toml", "prb-http.toml", "s1-http.toml",
+        "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
+        "clauses.toml",
+    ),
+    folder!(
+        "bth2013": "study.toml", "claims.toml",
+        "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
+        "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
+        "clauses.toml",
+        "published/table_c1_spdy_ssl_bw10mbps.csv", "published/table_c2_spdy_nossl_bw10mbps.csv",
+        "published/table_c3_http_ssl_bw10mbps.csv", "published/table_c4_http_nossl_bw10mbps.csv",
+        "published/table_c5_spdy_ssl_rtt150ms.csv", "published/table_c6_spdy_nossl_rtt150ms.csv",
+        "published/table_c7_http_ssl_rtt150ms.csv",
+    ),
+    folder!(
+        "cardaci2015": "study.toml", "claims.toml", "sites.toml",
+        "wikipedia-http.toml", "wikipedia-spdy.toml",
+        "clauses.toml",
+    ),
+    folder!(
+        "petuchowski2015": "study.toml", "claims.toml",
+        "page.toml", "uplink.toml", "tiles.toml",
+        "clauses.toml",
+    ),
+    folder!(
+        "erman2013": "study.toml", "claims.toml", "sites.toml",
+        "images-http.toml", "images-spdy.toml",
+        "clauses.toml",
+    ),
+];
+
+/// Their names.
+pub const NAMES: [&str; 5] =
+    ["kallio2016", "bth2013", "cardaci2015", "petuchowski2015", "erman2013"];
+
+/// The study of that name.
+pub fn shipped(name: &str) -> Result<Study, StudyError> {
+    let Some((name, files)) = FOLDERS.iter().find(|(known, _)| *known == name) else {
+        return Err(StudyError::Unknown {
+            name: name.to_owned(),
+            known: NAMES.join(", "),
+            nearest: nearest(name, NAMES),
+        });
+    };
+    Study::read(name, files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::resolve;
+    use crate::study::Strength;
+    use crate::tour::Library;
+
+    #[test]
+    fn all_claims_are_read() {
+        assert_eq!(NAMES.map(|name| shipped(name).unwrap().claims.len()), [126, 39, 34, 17, 59]);
+        let strong: usize = NAMES
+            .iter()
+            .flat_map(|name| shipped(name).unwrap().claims)
+            .filter(|claim| claim.strength == Strength::Strong)
+            .count();
+        assert_eq!(strong, 85);
+    }
+
+    #[test]
+    fn claims_are_named_once_in_all_studies() {
+        let mut ids: Vec<String> = NAMES
+            .iter()
+            .flat_map(|name| shipped(name).unwrap().claims.into_iter().map(|claim| claim.id))
+            .collect();
+        let all = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+
+    #[test]
+    fn every_experiment_is_one() {
+        let mut cells = Vec::new();
+        for folder in NAMES {
+            let study = shipped(folder).unwrap();
+            for (experiment, source) in study.experiments() {
+                let plan =
+                    resolve(&source, &Library::default()).unwrap_or_else(|error| panic!("{error}"));
+                cells.push((experiment.id.clone(), plan.cells().len()));
+            }
+        }
+        let cells: Vec<(&str, usize)> = cells.iter().map(|(id, n)| (id.as_str(), *n)).collect();
+        assert_eq!(
+            cells,
+            [
+                ("delay-http", 360),
+                ("prb-http", 240),
+                ("s1-http", 240),
+                ("delay-spdy", 360),
+                ("prb-spdy", 240),
+                ("s1-spdy", 240),
+                ("rtt-http", 80),
+                ("rtt-spdy-ssl", 20),
+                ("rtt-spdy-clear", 20),
+                ("bandwidth-http", 124),
+                ("bandwidth-spdy-ssl", 31),
+                ("bandwidth-spdy-clear", 31),
+                ("wikipedia-http", 4),
+                ("wikipedia-spdy", 4),
+                ("page", 4),
+                ("uplink", 8),
+                ("tiles", 6),
+                ("images-http", 2),
+                ("images-spdy", 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_answered_with_the_nearest() {
+        let error = shipped("bth2012").unwrap_err();
+        assert_eq!(error.hint().unwrap(), "did you mean `bth2013`?");
+    }
+}

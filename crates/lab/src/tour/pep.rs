@@ -1,0 +1,263 @@
+//! The scenario's performance enhancing proxy: farlink's own, set as the route says, its two halves at the two ends of the scenario's network.
+//!
+//! ```text
+//!   client --- near link --- near end === network (the leg) === far end --- stretch --- hosts
+//! ```
+//!
+//! The near end takes over the connections that clients open to the page's hosts: it listens at the hosts' own addresses. Whatever else clients send
+//! passes it. The leg stands before the journey begins.
+//!
+//! Left out: compression on the leg, since the bodies of a page have the size in which they crossed some wire already.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use browser::Arm;
+use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
+use page::Page;
+use pep::http::{Compression, Settings as Fetching};
+use pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use record::{Carried, Event, EventKind};
+use units::{BitsPerSec, Time};
+use world::TcpListener;
+use world::report::Endpoint;
+
+use super::visitor;
+use crate::scenario::{Nuisance, Prefetch, Scenario, Sight};
+
+/// The links between clients and the near end, by the names that key their random streams.
+pub(crate) const NEAR_LINK: [&str; 2] = ["near/up", "near/down"];
+
+/// A local network: fast beside any satellite, and with a rate, so that a burst takes its time.
+const NEAR_RATE: BitsPerSec = BitsPerSec::mbit(100);
+const NEAR_QUEUE: QueueLimit = QueueLimit::Packets(1000);
+
+/// Where the far end listens for the near one.
+const PORT: u16 = 9400;
+
+/// Nobody attacks a scenario's leg; its keys must be the same each time.
+const NEAR_SEED: [u8; 32] = [1; 32];
+const FAR_SEED: [u8; 32] = [2; 32];
+
+/// How long a leg may take to stand: its handshakes are lost as other packets are.
+const STANDING: Duration = Duration::from_secs(300);
+
+/// Where a scenario's PEP is, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PepPlace {
+    /// The address behind the last client's.
+    pub(crate) near: IpAddr,
+    /// The next one.
+    pub(crate) far: IpAddr,
+}
+
+impl PepPlace {
+    /// That of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Option<PepPlace> {
+        let users = scenario.clients.users();
+        let place = PepPlace { near: visitor::address(users), far: visitor::address(users + 1) };
+        scenario.route.has_pep().then_some(place)
+    }
+
+    fn far_port(self) -> SocketAddr {
+        SocketAddr::new(self.far, PORT)
+    }
+}
+
+/// Each direction between clients and the near end.
+pub(crate) fn near_link(scenario: &Scenario) -> LinkConfig {
+    let mut link = LinkConfig::new(NEAR_RATE, scenario.route.pep.near_rtt() / 2, NEAR_QUEUE);
+    if scenario.nuisance == Nuisance::On {
+        link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
+    }
+    link
+}
+
+/// The TCP of both halves.
+pub(crate) fn leg_tcp(scenario: &Scenario) -> tcp::Config {
+    scenario.route.pep.leg_tcp(scenario.transport.server.config())
+}
+
+/// Checks that a scenario's PEP can stand where it is to: that its network has two ends, and the page those hosts that it is to pass by.
+///
+/// # Errors
+/// One sentence.
+pub(super) fn check(scenario: &Scenario, page: &Page, network: &Network) -> Result<(), String> {
+    if network.radio.is_some() {
+        let why = "a radio is a client's own, and a PEP's near end stands between clients and the network: use a network without one";
+        return Err(why.to_owned());
+    }
+    let is_known = |host: &String| page.hosts.iter().any(|its| its.name.eq_ignore_ascii_case(host));
+    let unknown = scenario.route.pep.bypass.iter().find(|host| !is_known(host));
+    unknown.map_or(Ok(()), |host| {
+        Err(format!("the page has no host `{host}` that a PEP could pass by (bypass)"))
+    })
+}
+
+/// The half where clients are, before it begins.
+pub(crate) struct NearEnd {
+    settings: local::Settings,
+    hosts: BTreeSet<SocketAddr>,
+}
+
+impl NearEnd {
+    /// That of a scenario whose page's hosts are spoken to so.
+    pub(crate) fn of(scenario: &Scenario, page: &Page, arms: &[Arm]) -> Option<NearEnd> {
+        let place = PepPlace::of(scenario)?;
+        let names = || super::hosts(page, scenario.hosting);
+        let hosts = names().zip(arms).map(|((_, address), arm)| SocketAddr::new(address, arm.port));
+        let turned = &scenario.route.pep;
+        let bypass = names().filter(|(name, _)| turned.bypass.contains(&name.to_ascii_lowercase()));
+        let mut settings = local::Settings::new(place.far_port());
+        settings.channels = turned.channels() as usize;
+        settings.bypass = bypass.map(|(_, address)| address.into()).collect();
+        if turned.prefetch() == Prefetch::Off {
+            settings.http_ports.clear();
+        }
+        Some(NearEnd { settings, hosts: hosts.collect() })
+    }
+
+    /// Serves, and tells `log` of it; comes back when the leg stands.
+    ///
+    /// # Errors
+    /// If it cannot listen, or the leg does not come to stand.
+    pub(crate) async fn start(self, log: &PepLog) -> io::Result<()> {
+        let (near, far) = keys();
+        let local = Local::start(self.settings, &Connector::new(&near, far.public()));
+        for host in self.hosts {
+            let listener = TcpListener::bind_transparent(host)?;
+            drop(world::spawn(Rc::clone(&local).serve(listener, Target::Fixed(host))));
+        }
+        world::timeout(STANDING, local.stood()).await.map_err(|_| {
+            let message = format!("the PEP's leg did not come to stand in {STANDING:?}");
+            io::Error::new(io::ErrorKind::TimedOut, message)
+        })?;
+        *log.0.borrow_mut() = Some(local);
+        Ok(())
+    }
+}
+
+/// The half beyond the network, before it begins.
+pub(crate) struct FarEnd {
+    settings: remote::Settings,
+    listen: SocketAddr,
+}
+
+impl FarEnd {
+    /// That of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Option<FarEnd> {
+        let place = PepPlace::of(scenario)?;
+        let depth = match scenario.route.pep.prefetch() {
+            Prefetch::Off => 0,
+            Prefetch::Depth(depth) => depth,
+        };
+        let http = Fetching { depth, compression: Compression::None, ..Fetching::default() };
+        let settings = remote::Settings { http, ..remote::Settings::default() };
+        Some(FarEnd { settings, listen: place.far_port() })
+    }
+
+    /// Serves from then on.
+    ///
+    /// # Errors
+    /// If it cannot listen.
+    pub(crate) fn start(self) -> io::Result<Rc<Remote>> {
+        let (near, far) = keys();
+        let remote = Remote::new(self.settings, Acceptor::new(&far, near.public()));
+        let listener = TcpListener::bind(self.listen)?;
+        drop(world::spawn(Rc::clone(&remote).serve(listener)));
+        Ok(remote)
+    }
+}
+
+fn keys() -> (PrivateKey, PrivateKey) {
+    (PrivateKey::from_seed(NEAR_SEED), PrivateKey::from_seed(FAR_SEED))
+}
+
+/// What the near end has done so far, once its leg stands.
+#[derive(Clone, Default)]
+pub(crate) struct PepLog(Rc<RefCell<Option<Rc<Local>>>>);
+
+impl PepLog {
+    /// What was done so far; nothing where there is no PEP.
+    pub(crate) fn carried(&self) -> Option<Carried> {
+        let local = self.0.borrow();
+        let counters = local.as_ref()?.counters();
+        Some(Carried {
+            split: counters.split.get(),
+            bypassed: counters.bypassed.get(),
+            failed_open: counters.failed_open.get(),
+            broken: counters.broken.get(),
+            sent_bytes: counters.sent_bytes.get(),
+            received_bytes: counters.received_bytes.get(),
+            fetched: counters.fetched.get(),
+            answered_early: counters.answered_early.get(),
+            promised: counters.promised.get(),
+            wasted: counters.wasted.get(),
+            saved_ms: counters.saved_ms.get(),
+        })
+    }
+}
+
+/// What a PEP there was carried by since then: its leg's connections, and those to hosts that either half has opened.
+pub(crate) fn events(place: PepPlace, endpoints: &[Endpoint], since: Time) -> Vec<Event> {
+    let event = |at: Time, kind, detail| Event {
+        at_ns: at.as_nanos(),
+        kind,
+        object: None,
+        connection: None,
+        detail,
+    };
+    let own = endpoints.iter().filter(|end| end.active);
+    let own = own.filter(|end| [place.near, place.far].contains(&end.local.ip()));
+    own.filter_map(|end| {
+        let detail = super::proxied::connection(end);
+        if end.peer == place.far_port() {
+            let back =
+                endpoints.iter().find(|other| (other.local, other.peer) == (end.peer, end.local));
+            return Some(event(
+                since.max(end.opened_at),
+                EventKind::Leg,
+                detail + &sent_again(end, back),
+            ));
+        }
+        (end.opened_at >= since).then(|| event(end.opened_at, EventKind::Upstream, detail))
+    })
+    .collect()
+}
+
+/// How many segments each half sent again.
+fn sent_again(near: &Endpoint, far: Option<&Endpoint>) -> String {
+    let count = |end: &Endpoint| end.stats.as_ref().map(|stats| stats.retransmitted_segments);
+    match (count(near), far.and_then(count)) {
+        (Some(up), Some(down)) => format!(", sent again {up} up, {down} down"),
+        _ => String::new(),
+    }
+}
+
+/// What a reader of results must know.
+pub(super) fn note(scenario: &Scenario) -> Option<String> {
+    let turned = &scenario.route.pep;
+    let sees = match (turned.sight(scenario), turned.prefetch()) {
+        (Sight::Secured, _) => "all is under TLS: it sees bytes, and splits TCP alone".to_owned(),
+        (Sight::Requests, Prefetch::Depth(0)) => {
+            "it sees requests in clear text, and fetches at its far end what is asked for"
+                .to_owned()
+        }
+        (Sight::Requests, Prefetch::Depth(depth)) => format!(
+            "it sees requests in clear text, and fetches at its far end what is asked for and unasked what that embeds, levels: {depth}; floors are those of a client that knows all objects"
+        ),
+        (Sight::Unread | Sight::Requests, _) => {
+            "it does not look into what passes in clear text, and splits TCP alone".to_owned()
+        }
+    };
+    let tcp = tcp::Config::to_string(&leg_tcp(scenario));
+    scenario.route.has_pep().then(|| {
+        format!(
+            "a PEP stands at the network's two ends, its leg before the journey begins, TCP of both halves: {tcp}; {sees}"
+        )
+    })
+}

@@ -1,0 +1,132 @@
+//! What names an object: the document, a sheet, a script, and where.
+
+use chance::Stream;
+
+use super::counts::Counts;
+use super::priors::Discovery;
+use super::sizes::Bytes;
+use crate::{After, Kind, ObjectId};
+
+/// The document's part in which sheets and scripts of its head are referred to.
+const HEAD: f64 = 0.1;
+
+/// An object, and what names it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    pub kind: Kind,
+    pub bytes: u64,
+    pub by: ObjectId,
+    pub after: After,
+}
+
+/// Everything but the document, each after what names it: first what the document refers to in its order, then scripts of scripts, then images of
+/// sheets and scripts.
+pub(super) fn draw(
+    priors: &Discovery,
+    counts: &Counts,
+    sizes: &Bytes,
+    stream: &mut Stream,
+) -> Vec<Found> {
+    let mut sorted = Sorted::draw(priors, sizes, stream);
+    let mut graph = Graph::with_capacity(counts.objects() as usize);
+    graph.refer(&mut sorted, sizes.document, stream);
+    for bytes in sorted.scripts_by_script {
+        let parent = graph.any(Kind::Script, priors.most_depth, stream);
+        graph.push(Kind::Script, bytes, parent);
+    }
+    for (by, bytes) in sorted.images {
+        let parent = graph.any(by, priors.most_depth, stream);
+        graph.push(Kind::Image, bytes, parent);
+    }
+    graph.found
+}
+
+/// Objects by who is to name them.
+#[derive(Default)]
+struct Sorted {
+    /// Referred to in the document's head.
+    head: Vec<(Kind, u64)>,
+    /// Referred to in the rest of it.
+    body: Vec<(Kind, u64)>,
+    scripts_by_script: Vec<u64>,
+    /// With the kind of what names them.
+    images: Vec<(Kind, u64)>,
+}
+
+impl Sorted {
+    fn draw(priors: &Discovery, sizes: &Bytes, stream: &mut Stream) -> Sorted {
+        let mut sorted = Sorted::default();
+        for &bytes in &sizes.js_css {
+            let is_sheet = stream.happens(priors.sheets_of_js_css);
+            let is_in_head = stream.happens(priors.in_head_of_js_css);
+            let is_late = stream.happens(priors.scripts_by_script);
+            let kind = if is_sheet { Kind::Stylesheet } else { Kind::Script };
+            match (is_in_head, is_sheet, is_late) {
+                (true, ..) => sorted.head.push((kind, bytes)),
+                (false, false, true) => sorted.scripts_by_script.push(bytes),
+                (false, ..) => sorted.body.push((kind, bytes)),
+            }
+        }
+        sorted.body.extend(sizes.text.iter().map(|bytes| (Kind::Document, *bytes)));
+        for &bytes in &sizes.images_other {
+            let by = stream.unit();
+            match by - priors.images_by_document {
+                by if by < 0.0 => sorted.body.push((Kind::Image, bytes)),
+                by if by < priors.images_by_sheet => {
+                    sorted.images.push((Kind::Stylesheet, bytes));
+                }
+                _ => sorted.images.push((Kind::Script, bytes)),
+            }
+        }
+        sorted
+    }
+}
+
+/// What is found so far, and how many steps from the document.
+struct Graph {
+    found: Vec<Found>,
+    depth: Vec<u32>,
+}
+
+impl Graph {
+    fn with_capacity(objects: usize) -> Graph {
+        Graph { found: Vec::with_capacity(objects), depth: Vec::with_capacity(objects) }
+    }
+
+    /// The document's references: those of its head evenly over its first tenth, the others in any order evenly over the rest.
+    fn refer(&mut self, sorted: &mut Sorted, document: u64, stream: &mut Stream) {
+        let head = (document as f64 * HEAD) as u64;
+        self.spread(&sorted.head, 0, head);
+        for last in (1..sorted.body.len()).rev() {
+            sorted.body.swap(last, stream.below(last as u64 + 1) as usize);
+        }
+        self.spread(&sorted.body, head, document);
+    }
+
+    fn spread(&mut self, references: &[(Kind, u64)], from: u64, to: u64) {
+        let count = references.len() as u64;
+        for (index, &(kind, bytes)) in (1..).zip(references) {
+            let at = from + (to - from) * index / count.max(1);
+            let after = After::Bytes(at.max(1));
+            self.found.push(Found { kind, bytes, by: ObjectId(0), after });
+            self.depth.push(1);
+        }
+    }
+
+    /// Any object of `kind` that may name another: none, where there is none.
+    fn any(&self, kind: Kind, most_depth: u32, stream: &mut Stream) -> Option<usize> {
+        let may =
+            |index: &usize| self.found[*index].kind == kind && self.depth[*index] < most_depth;
+        let candidates: Vec<usize> = (0..self.found.len()).filter(may).collect();
+        let drawn = stream.next_u64();
+        let chosen = (u128::from(drawn) * candidates.len() as u128) >> 64;
+        candidates.get(chosen as usize).copied()
+    }
+
+    /// An object that `parent` names once it has come whole; the document at its end, if nothing else can.
+    fn push(&mut self, kind: Kind, bytes: u64, parent: Option<usize>) {
+        let by = ObjectId(parent.map_or(0, |index| index as u32 + 1));
+        self.depth.push(parent.map_or(0, |index| self.depth[index]) + 1);
+        self.found.push(Found { kind, bytes, by, after: After::End });
+    }
+}

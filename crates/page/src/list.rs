@@ -1,0 +1,159 @@
+//! Lists of pages: what a journey goes through, in a TOML file with a format number.
+//!
+//! ```toml
+//! format = "farlink-page-list"
+//! version = 1
+//! pages = ["site-01.json", "sites.toml#7/3", "bth2013"]   # relative to this file, or names
+//! ```
+//!
+//! A newer version is refused and so is an unknown key: a list that is half understood is another journey.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::{Error, generate, load, transform};
+
+/// The version that is read.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "farlink-page-list";
+
+/// The most pages of one list. Each page's hosts are servers of the journey's.
+const MOST: usize = 1000;
+
+/// A list of pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// In the order of the file; at least one.
+    pub pages: Vec<Listed>,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// As it is written there.
+    pub name: String,
+    /// What [`open`](crate::open()) takes.
+    pub spec: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    #[serde(rename = "format")]
+    _format: String,
+    #[serde(rename = "version")]
+    _version: u32,
+    pages: Vec<String>,
+}
+
+/// What tells a list from other files, and its age.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<toml::Value>,
+    version: Option<toml::Value>,
+}
+
+/// What tells a list from pages, and from the priors that pages are drawn from.
+const ENDING: &str = ".pages.toml";
+
+/// Whether `spec` names a list rather than a page.
+pub fn is_list(spec: &str) -> bool {
+    spec.ends_with(ENDING)
+}
+
+impl List {
+    /// Reads the list at `path`. Its pages are not opened.
+    ///
+    /// # Errors
+    /// If there is none, or it is not as the format says.
+    pub fn open(path: &str) -> Result<List, Error> {
+        let path = Path::new(path);
+        let name = load::name_of(path);
+        let text = load::load(path, &name)?;
+        let wrong = |problem: &str| Error::PageList { name: name.clone(), problem: problem.into() };
+        let text = String::from_utf8(text).map_err(|_| wrong("it is not text (UTF-8)"))?;
+        List::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of a list; files are looked for in `folder`. `name` begins the messages.
+    ///
+    /// # Errors
+    /// If it is not as the format says.
+    pub fn parse(name: &str, text: &str, folder: &Path) -> Result<List, Error> {
+        let wrong = |problem: String| Error::PageList { name: name.to_owned(), problem };
+        let head: Head = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if head.format.as_ref().and_then(toml::Value::as_str) != Some(FORMAT) {
+            return Err(wrong(format!("its first line is to be format = \"{FORMAT}\"")));
+        }
+        match head.version.as_ref().and_then(toml::Value::as_integer) {
+            Some(version) if version == i64::from(VERSION) => {}
+            Some(version) if version > i64::from(VERSION) => {
+                return Err(wrong(format!(
+                    "version {version} is newer than this farlink reads ({VERSION}); use a newer farlink"
+                )));
+            }
+            _ => return Err(wrong(format!("`version` is to be {VERSION}"))),
+        }
+        let read: Read = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if !(1..=MOST).contains(&read.pages.len()) {
+            return Err(wrong(format!("`pages` is to name 1 to {MOST} pages")));
+        }
+        let pages = read.pages.into_iter().map(|name| Listed::in_folder(name, folder));
+        Ok(List { pages: pages.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Listed {
+    /// A generated page goes by its name, whatever is done to it; anything else is a file.
+    fn in_folder(name: String, folder: &Path) -> Result<Listed, Error> {
+        let plain = transform::untransformed(&name).unwrap_or(&name);
+        let spec = match generate::from_name(plain)? {
+            Some(_) => name.clone(),
+            None => folder.join(&name).to_string_lossy().into_owned(),
+        };
+        Ok(Listed { name, spec })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<List, String> {
+        List::parse("sites", text, Path::new("there")).map_err(|error| error.to_string())
+    }
+
+    fn with(rest: &str) -> String {
+        format!("format = \"farlink-page-list\"\n{rest}")
+    }
+
+    #[test]
+    fn names_and_files_are_told_apart() {
+        let text = with("version = 1\npages = [\"a.json\", \"bth2013~sprite\", \"b.har#page_2\"]");
+        let list = parse(&text).unwrap();
+        let specs: Vec<&str> = list.pages.iter().map(|page| page.spec.as_str()).collect();
+        assert_eq!(specs, ["there/a.json", "bth2013~sprite", "there/b.har#page_2"]);
+        assert_eq!(list.pages[0].name, "a.json");
+    }
+
+    #[test]
+    fn what_is_no_list_says_why() {
+        for (text, says) in [
+            ("pages = [\"a\"]".to_owned(), "its first line"),
+            ("format = 1".to_owned(), "its first line"),
+            (with("pages = [\"a\"]"), "`version` is to be 1"),
+            (with("version = 2\nsites = 3"), "newer than this farlink reads"),
+            (with("version = 1\npages = []"), "1 to 1000 pages"),
+            (with("version = 1\npages = [\"a\"]\norder = 1"), "unknown field `order`"),
+            (with("version = 1\npages = [\"synthetic:0\"]"), "synthetic:0"),
+            (with("version = 1\npages = [\"a"), "TOML parse error"),
+        ] {
+            let error = parse(&text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(is_list("sites.pages.toml") && !is_list("sites.toml") && !is_list("a.har#x"));
+        assert!(matches!(List::open("nowhere.pages.toml"), Err(Error::Io { .. })));
+    }
+}

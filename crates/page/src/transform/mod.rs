@@ -1,0 +1,98 @@
+//! What authors do to pages so that they load faster: inlining, sprites, sharding, compression. `bth2013~sprite~shard=4`.
+//!
+//! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes all four. Each takes a page's graph and leaves one
+//! that loads the same things; what it costs or saves the client to work them off is its device's affair.
+
+mod gzip;
+mod inline;
+mod removal;
+mod shard;
+mod sprite;
+
+use crate::{Error, Page};
+
+/// What stands between a page's name and what is done to it.
+const MARK: char = '~';
+
+const EXAMPLE: &str = "`bth2013~inline=2KB`, `~sprite=10KB`, `~shard=4` or `~gzip=30%`";
+
+/// What [`inline`] and [`sprite`] take where no size is said.
+const SMALL_BYTES: u64 = 2_000;
+const SPRITE_BYTES: u64 = 10_000;
+
+const MOST_SHARDS: u64 = 64;
+
+/// One thing that is done to a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Transform {
+    /// Objects of at most so many bytes stand in what names them.
+    Inline(u64),
+    /// Images of at most so many bytes, of one host and named by one object, become one.
+    Sprite(u64),
+    /// The document's host becomes so many.
+    Shard(u64),
+    /// Text is compressed to this share of its bytes.
+    Gzip(f64),
+}
+
+/// A page's name without what is to be done to it; `None` if nothing is.
+pub(crate) fn untransformed(spec: &str) -> Option<&str> {
+    spec.split_once(MARK).map(|(page, _)| page)
+}
+
+/// Does to `page` what its name `spec` says, from left to right.
+pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
+    for text in spec.split(MARK).skip(1) {
+        let bad = |problem| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
+        let done = match Transform::parse(text).map_err(bad)? {
+            Transform::Inline(most) => inline::inline(&mut page, most),
+            Transform::Sprite(most) => sprite::sprite(&mut page, most),
+            Transform::Shard(hosts) => shard::shard(&mut page, hosts),
+            Transform::Gzip(share) => gzip::gzip(&mut page, share),
+        };
+        page.origin = format!("{}; {done}", page.origin);
+        page.name = format!("{}{MARK}{text}", page.name);
+    }
+    Ok(page)
+}
+
+impl Transform {
+    fn parse(text: &str) -> Result<Transform, String> {
+        let (what, value) = match text.split_once('=') {
+            Some((what, value)) => (what, Some(value)),
+            None => (text, None),
+        };
+        let bytes = |default| match value {
+            Some(value) => units::parse::size_bytes(value).map_err(|error| error.to_string()),
+            None => Ok(default),
+        };
+        match what {
+            "inline" => bytes(SMALL_BYTES).map(Transform::Inline),
+            "sprite" => bytes(SPRITE_BYTES).map(Transform::Sprite),
+            "shard" => read_hosts(value).map(Transform::Shard),
+            "gzip" => read_share(value).map(Transform::Gzip),
+            _ => Err(format!("`{what}` is nothing that is done to a page")),
+        }
+    }
+}
+
+fn read_hosts(value: Option<&str>) -> Result<u64, String> {
+    let hosts = value.and_then(|value| value.parse().ok());
+    hosts
+        .filter(|hosts| (2..=MOST_SHARDS).contains(hosts))
+        .ok_or_else(|| format!("`shard` needs a number of hosts from 2 to {MOST_SHARDS}"))
+}
+
+/// What compression leaves depends on the text, so nothing is assumed.
+fn read_share(value: Option<&str>) -> Result<f64, String> {
+    let percent = value.and_then(|value| value.strip_suffix('%')?.parse().ok());
+    percent
+        .filter(|percent| 0.0 < *percent && *percent <= 100.0)
+        .map(|percent: f64| percent / 100.0)
+        .ok_or_else(|| {
+            "`gzip` needs what it leaves of a text in per cent, above 0 % to 100 %".to_owned()
+        })
+}
+
+#[cfg(test)]
+mod tests;

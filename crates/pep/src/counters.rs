@@ -1,0 +1,89 @@
+//! What an end has done, for its metrics.
+
+use std::cell::Cell;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Count(Cell<u64>);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.set(self.0.get() + more);
+    }
+
+    /// So much.
+    pub fn get(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// What one end has done. The far end counts its part of the same: what it does not do stays 0.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Connections that were split.
+    pub split: Count,
+    /// Connections that went past the proxy because a rule says so.
+    pub bypassed: Count,
+    /// Connections that went past it because the far end was gone or full.
+    pub failed_open: Count,
+    /// Split connections that did not come to an orderly end.
+    pub broken: Count,
+    /// What was refused: addresses out of reach, malformed requests.
+    pub refused: Count,
+    /// Payload handed to the leg.
+    pub sent_bytes: Count,
+    /// Payload that came by the leg.
+    pub received_bytes: Count,
+    /// Requests of clear-text HTTP that were answered by way of the far end.
+    pub fetched: Count,
+    /// Those of them whose answer was there, or on its way, before they were asked.
+    pub answered_early: Count,
+    /// What the far end sent unasked.
+    pub promised: Count,
+    /// What of that nobody asked for in time.
+    pub wasted: Count,
+    /// Body bytes that compression kept off the leg.
+    pub saved_bytes: Count,
+    /// Round trips over the leg that clients did not wait for, times what one takes: a handshake answered here, a response that was
+    /// there already. An estimate, and a sum over connections: pages overlap them.
+    pub saved_ms: Count,
+}
+
+impl Counters {
+    /// `trips` round trips of `rtt` were not waited for.
+    pub(crate) fn save_trips(&self, trips: u32, rtt: Duration) {
+        self.saved_ms.add((trips * rtt).as_millis() as u64);
+    }
+
+    fn all(&self) -> [(&'static str, &'static str, &Count); 13] {
+        [
+            ("connections_split_total", "Connections that were split.", &self.split),
+            ("connections_bypassed_total", "Connections past the proxy by rule.", &self.bypassed),
+            ("connections_failed_open_total", "Past it for want of a far end.", &self.failed_open),
+            ("connections_broken_total", "Split connections that broke.", &self.broken),
+            ("refused_total", "Streams that were refused.", &self.refused),
+            ("leg_sent_bytes_total", "Payload handed to the leg.", &self.sent_bytes),
+            ("leg_received_bytes_total", "Payload that came by the leg.", &self.received_bytes),
+            ("http_fetched_total", "Requests answered by the far end.", &self.fetched),
+            ("http_answered_early_total", "Answers sent unasked and used.", &self.answered_early),
+            ("http_promised_total", "Answers sent unasked.", &self.promised),
+            ("http_wasted_total", "Answers sent unasked and not used.", &self.wasted),
+            ("http_saved_bytes_total", "Bytes that compression saved.", &self.saved_bytes),
+            ("saved_milliseconds_total", "Round trips not waited for (estimate).", &self.saved_ms),
+        ]
+    }
+
+    /// As text for Prometheus (exposition format 0.0.4).
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, help, count) in self.all() {
+            let name = format!("farlink_pep_{name}");
+            let value = count.get();
+            writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}")
+                .expect("a String takes any write");
+        }
+        text
+    }
+}

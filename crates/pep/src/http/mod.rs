@@ -1,0 +1,23 @@
+//! Split HTTP: a page in clear text is fetched and parsed at the far end, and what it embeds is sent across unasked.
+//!
+//! The steps are those of Cardaci et al., "Using SPDY to Improve Web 2.0 over Satellite Links" (2015), section 3:
+//!
+//! 1. the client's `GET` comes to the near end,
+//! 2. which traps it and passes it on ([`near`]),
+//! 3. the far end fetches the page, and what the page embeds, with the cookies that it keeps ([`far`]),
+//! 4. all of it is compressed where that helps ([`coding`]), and sent in the order of its urgency,
+//! 5. the near end answers the client's later requests from what has come.
+//!
+//! What is not a plain `GET` in clear text - TLS, uploads, upgrades, anything malformed - passes unread: it is split TCP.
+
+mod coding;
+mod discover;
+mod far;
+mod message;
+mod near;
+mod styles;
+
+pub use self::discover::{Embedded, Kind, discover};
+pub(crate) use self::far::Fetcher;
+pub use self::far::{Compression, Settings};
+pub(crate) use self::near::{Answered, Asking, Front, Next, Store, answer};

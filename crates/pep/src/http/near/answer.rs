@@ -1,0 +1,131 @@
+//! Answering one GET.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+
+use super::front::{Front, Trapped};
+use super::store::{Store, Whole};
+use crate::counters::Counters;
+use crate::http::coding::Inflater;
+use crate::http::message;
+use crate::leg::{Lease, Leg};
+use crate::split::Ask;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// It is answered; the next may come.
+    Kept,
+    /// It is answered, and the connection ends with it.
+    Last,
+    /// It is not, and nothing was sent: somebody else may.
+    Not,
+    /// It is in part: the connection must break off.
+    Broken,
+}
+
+/// What a client's GETs are answered with.
+pub(crate) struct Asking<'a> {
+    pub(crate) client: IpAddr,
+    /// Where the client connected to.
+    pub(crate) target: SocketAddr,
+    pub(crate) store: &'a Rc<Store>,
+    pub(crate) leg: &'a Leg,
+    pub(crate) counters: &'a Counters,
+    /// How long the far end may be silent, and the client take nothing.
+    pub(crate) idle: Duration,
+}
+
+/// Answers `trapped` from the store, or by the far end.
+pub(crate) async fn answer(
+    front: &mut Front,
+    mut trapped: Trapped,
+    asking: &Asking<'_>,
+) -> Answered {
+    let Asking { client, store, leg, counters, idle, .. } = *asking;
+    let claimed = world::timeout(idle, store.claim(client, &trapped.request)).await;
+    if let Ok(Some(whole)) = claimed {
+        counters.fetched.add(1);
+        counters.answered_early.add(1);
+        counters.save_trips(1, leg.rtt());
+        let sent = world::timeout(idle, send(front, whole, &mut trapped)).await;
+        return ended(sent.map_err(io::Error::other).flatten(), &trapped);
+    }
+    let Some(lease) = leg.lease() else { return Answered::Not };
+    let Some((response, promises)) = ask(lease, &trapped, asking) else { return Answered::Not };
+    let usual = trapped.request.headers().clone();
+    drop(world::spawn(Rc::clone(store).gather(promises, client, usual)));
+    let (response, _lease) = response;
+    let response = match world::timeout(idle, response).await {
+        Ok(Ok(response)) if !response.headers().contains_key(message::FAILED) => response,
+        Ok(_) => return Answered::Not,
+        Err(_) => return Answered::Broken,
+    };
+    counters.fetched.add(1);
+    let sent = pass(front, response, &mut trapped, asking).await;
+    ended(sent, &trapped)
+}
+
+async fn send(front: &mut Front, whole: Whole, trapped: &mut Trapped) -> io::Result<()> {
+    let length = Some(whole.body.len() as u64);
+    let mut body = front.head(&whole.head, length, trapped).await?;
+    body.piece(whole.body).await?;
+    body.end().await
+}
+
+fn ended(sent: io::Result<()>, trapped: &Trapped) -> Answered {
+    match sent {
+        Ok(()) if trapped.persistent => Answered::Kept,
+        Ok(()) => Answered::Last,
+        Err(_) => Answered::Broken,
+    }
+}
+
+type Asked = ((h2::client::ResponseFuture, Lease), h2::client::PushPromises);
+
+/// Sends the request over the leg.
+fn ask(mut lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Asked> {
+    let Asking { client, target, .. } = *asking;
+    let mut request = trapped.request.clone();
+    message::strip_hop(request.headers_mut());
+    // The URL says it.
+    request.headers_mut().remove(http::header::HOST);
+    *request.version_mut() = http::Version::HTTP_2;
+    let request = Ask::Fetch { target, client, request }.into_request().ok()?;
+    let (mut response, _) = lease.sender.send_request(request, true).ok()?;
+    let promises = response.push_promises();
+    Some(((response, lease), promises))
+}
+
+/// Passes a response on to the client.
+async fn pass(
+    front: &mut Front,
+    response: Response<h2::RecvStream>,
+    trapped: &mut Trapped,
+    asking: &Asking<'_>,
+) -> io::Result<()> {
+    let Asking { counters, idle, .. } = *asking;
+    let (mut head, mut coming) = response.into_parts();
+    let length = message::text(&head.headers, message::LENGTH).and_then(|text| text.parse().ok());
+    let mut inflater = Inflater::of(&head.headers);
+    message::strip_hop(&mut head.headers);
+    let mut body = front.head(&Response::from_parts(head, ()), length, trapped).await?;
+    // The stream may stay open behind the body: see the far end's `page`.
+    while body.left() != Some(0) {
+        let piece = world::timeout(idle, coming.data()).await;
+        let Some(piece) = piece.map_err(io::Error::other)? else { break };
+        let piece: Bytes = piece.map_err(io::Error::other)?;
+        counters.received_bytes.add(piece.len() as u64);
+        let coded_bytes = piece.len();
+        let plain = inflater.piece(piece)?;
+        counters.saved_bytes.add((plain.len() as u64).saturating_sub(coded_bytes as u64));
+        world::timeout(idle, body.piece(plain)).await.map_err(io::Error::other)??;
+        coming.flow_control().release_capacity(coded_bytes).map_err(io::Error::other)?;
+    }
+    body.end().await
+}

@@ -1,0 +1,106 @@
+//! The leg between the two ends: HTTP/2 (RFC 9113) over TLS 1.3 over one TCP connection, or several.
+//!
+//! A connection that is carried is a `CONNECT` (section 8.5) to the address that its client asked for: HTTP/2 gives it a stream with a
+//! window of its own, half-close and reset. A page that is fetched at the far end is a `GET`, and what the far end fetches
+//! unasked are promises (section 8.4). The near end is the client.
+
+mod channel;
+mod keys;
+mod pulse;
+mod settings;
+mod tls;
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use world::TcpStream;
+
+use self::channel::Channel;
+pub(crate) use self::channel::Lease;
+pub use self::keys::{KeyError, PrivateKey, PublicKey};
+pub(crate) use self::settings::PIECE_BYTES;
+pub use self::settings::Settings;
+pub use self::tls::{Acceptor, Connector};
+
+/// The near end's leg: its channels.
+pub(crate) struct Leg {
+    channels: Vec<Rc<Channel>>,
+    next: Cell<usize>,
+}
+
+impl Leg {
+    /// A leg of `channels` TCP connections to `far`, kept up from now on.
+    pub(crate) fn start(
+        far: SocketAddr,
+        channels: usize,
+        connector: &Connector,
+        settings: &Settings,
+    ) -> Leg {
+        let start = |_| Channel::start(far, connector.clone(), settings.clone());
+        Leg { channels: (0..channels.max(1)).map(start).collect(), next: Cell::new(0) }
+    }
+
+    /// A place for the next stream: the channels take turns. `None` if the far end is gone or takes no more streams now: who
+    /// waited would wait for somebody else's connection to end.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        let first = self.next.get();
+        self.next.set((first + 1) % self.channels.len());
+        let (before, from) = self.channels.split_at(first);
+        from.iter().chain(before).find_map(|channel| channel.lease())
+    }
+
+    /// Whether the far end is there.
+    pub(crate) fn is_up(&self) -> bool {
+        self.channels.iter().any(|channel| channel.is_up())
+    }
+
+    /// Waits until all channels have come to stand.
+    pub(crate) async fn stood(&self) {
+        for channel in &self.channels {
+            channel.stood().await;
+        }
+    }
+
+    /// The shortest round trip to the far end and back; zero before the first was measured.
+    pub(crate) fn rtt(&self) -> Duration {
+        let measured = self.channels.iter().map(|channel| channel.rtt.least());
+        measured.filter(|rtt| !rtt.is_zero()).min().unwrap_or_default()
+    }
+}
+
+/// Sets a socket of the leg as `settings` say.
+fn tune(tcp: &TcpStream, settings: &Settings) -> io::Result<()> {
+    tcp.set_notsent_lowat(settings.notsent_lowat_bytes)?;
+    settings.congestion.as_deref().map_or(Ok(()), |name| tcp.set_congestion(name))
+}
+
+/// The far end of one channel.
+pub(crate) type Accepted = h2::server::Connection<tokio_rustls::TlsStream<TcpStream>, Bytes>;
+
+/// Shakes hands as the far end.
+///
+/// # Errors
+/// If the near end fails to, in time or at all.
+pub(crate) async fn accept(
+    tcp: TcpStream,
+    acceptor: &Acceptor,
+    settings: &Settings,
+) -> io::Result<Accepted> {
+    let accepting = async {
+        tune(&tcp, settings)?;
+        let tls = acceptor.accept(tcp).await?;
+        settings.server().handshake::<_, Bytes>(tls).await.map_err(io::Error::other)
+    };
+    world::timeout(settings.patience, accepting)
+        .await
+        .map_err(|elapsed| io::Error::new(io::ErrorKind::TimedOut, elapsed))?
+}
+
+/// Is done when the near end answers no more.
+pub(crate) async fn until_gone(pings: h2::PingPong, settings: &Settings) {
+    pulse::watch(pings, settings, &pulse::Rtt::default(), || {}).await;
+}

@@ -1,0 +1,226 @@
+//! TLS 1.3 between the two ends: raw public keys (RFC 7250), each end's pinned at the other.
+//!
+//! Client and server both prove to have the key that the other was told. Sessions are not resumed: a leg stands for hours, and what is not
+//! kept cannot be stolen. The protocol's name in ALPN carries its version: ends of different versions do not get beyond the handshake.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_stack::tls::PLAN_START;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::ring::{default_provider, sign::any_eddsa_type};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::{
+    CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::time_provider::TimeProvider;
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
+    SignatureScheme,
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use units::Time;
+use world::TcpStream;
+
+use super::keys::{PrivateKey, PublicKey};
+
+/// The protocol and its version.
+const ALPN: &[u8] = b"farlink-pep/1";
+
+/// As much plaintext is taken before TCP has taken what was encrypted earlier: what waits here can no longer be overtaken.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// The client's end: the near half of the proxy.
+#[derive(Clone)]
+pub struct Connector(TlsConnector);
+
+/// The server's end: the far half.
+#[derive(Clone)]
+pub struct Acceptor(TlsAcceptor);
+
+impl Connector {
+    /// An end that has `own` and talks to nobody but who has `peer`.
+    ///
+    /// # Panics
+    /// Never: ring has suites of TLS 1.3 and takes every key of Ed25519.
+    pub fn new(own: &PrivateKey, peer: PublicKey) -> Connector {
+        let mut config = ClientConfig::builder_with_details(Arc::new(default_provider()), clock())
+            .with_protocol_versions(&[&TLS13])
+            .expect("ring has suites of TLS 1.3")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(peer)))
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(raw(own))));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.resumption = Resumption::disabled();
+        // The far end is known by its key: a name would tell others who it is.
+        config.enable_sni = false;
+        Connector(TlsConnector::from(Arc::new(config)))
+    }
+
+    /// Shakes hands on `tcp`.
+    ///
+    /// # Errors
+    /// If the transport fails, or the far end lacks the key or the version.
+    pub async fn connect(&self, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let name = ServerName::try_from("far.farlink.invalid").expect("a DNS name");
+        let limit = |session: &mut rustls::ClientConnection| {
+            session.set_buffer_limit(Some(BUFFER_BYTES));
+        };
+        Ok(self.0.connect_with(name, tcp, limit).await?.into())
+    }
+}
+
+impl Acceptor {
+    /// An end that has `own` and lets nobody in but who has `peer`.
+    ///
+    /// # Panics
+    /// Never, as [`Connector::new`].
+    pub fn new(own: &PrivateKey, peer: PublicKey) -> Acceptor {
+        let mut config = ServerConfig::builder_with_details(Arc::new(default_provider()), clock())
+            .with_protocol_versions(&[&TLS13])
+            .expect("ring has suites of TLS 1.3")
+            .with_client_cert_verifier(Arc::new(Pinned::new(peer)))
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(raw(own))));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.send_tls13_tickets = 0;
+        Acceptor(TlsAcceptor::from(Arc::new(config)))
+    }
+
+    /// Shakes hands on `tcp`.
+    ///
+    /// # Errors
+    /// If the transport fails, or the near end lacks the key or the version.
+    pub async fn accept(&self, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let limit = |session: &mut rustls::ServerConnection| {
+            session.set_buffer_limit(Some(BUFFER_BYTES));
+        };
+        let stream = self.0.accept_with(tcp, limit).await?;
+        // Who offers no protocol at all would pass the handshake.
+        if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
+            let message = "the near end does not say which version of the protocol it speaks";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(stream.into())
+    }
+}
+
+fn raw(own: &PrivateKey) -> Arc<CertifiedKey> {
+    let key = any_eddsa_type(&PrivatePkcs8KeyDer::from(own.pkcs8()));
+    let spki = CertificateDer::from(own.public().spki());
+    Arc::new(CertifiedKey::new(vec![spki], key.expect("ring takes every key of Ed25519")))
+}
+
+/// Verifies that the peer has one key.
+#[derive(Debug)]
+struct Pinned {
+    spki: Vec<u8>,
+    provider: CryptoProvider,
+}
+
+impl Pinned {
+    fn new(peer: PublicKey) -> Pinned {
+        Pinned { spki: peer.spki(), provider: default_provider() }
+    }
+
+    fn check(&self, presented: &CertificateDer<'_>) -> Result<(), Error> {
+        if presented.as_ref() == self.spki {
+            return Ok(());
+        }
+        Err(CertificateError::ApplicationVerificationFailure.into())
+    }
+
+    fn verify(
+        &self,
+        message: &[u8],
+        presented: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let key = SubjectPublicKeyInfoDer::from(presented.as_ref());
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)
+    }
+}
+
+/// What both ends verify alike, as the verifiers of a server and of a client name it. Raw keys exist in TLS 1.3 alone, here.
+macro_rules! signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _message: &[u8],
+            _cert: &CertificateDer<'_>,
+            _dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Err(Error::General("the leg speaks TLS 1.3 and no other".to_owned()))
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.verify(message, cert, dss)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    signatures!();
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(end_entity).map(|()| ClientCertVerified::assertion())
+    }
+
+    signatures!();
+}
+
+/// Nothing here depends on the date; rustls asks for it all the same, and in a simulated world it must not come from outside.
+#[derive(Debug)]
+struct WorldClock;
+
+impl TimeProvider for WorldClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let since: Duration = world::now().since(Time::ZERO);
+        Some(UnixTime::since_unix_epoch(PLAN_START + since))
+    }
+}
+
+fn clock() -> Arc<WorldClock> {
+    Arc::new(WorldClock)
+}

@@ -1,0 +1,30 @@
+//! A performance enhancing proxy for satellite links, in two halves (RFC 3135: distributed, at the transport and the application layer).
+//!
+//! The near end, [`Local`], stands where the clients are; the far end, [`Remote`], beyond the satellite. Between them lies the [`leg`]:
+//! TLS 1.3 with each end's key pinned at the other, and in it HTTP/2.
+//!
+//! TCP connections are split: acknowledged at the near end, carried by the leg, opened again at the far end to the address that the client
+//! asked for. Plain GETs in clear text are trapped, and their pages fetched at the far end with what they embed ([`http`]). What is secured
+//! passes as it is. `docs/pep.md` says what splitting breaks.
+
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod config;
+mod counters;
+mod ending;
+pub mod http;
+pub mod leg;
+pub mod local;
+mod race;
+pub mod remote;
+mod rules;
+mod split;
+
+pub use counters::{Count, Counters};
+pub use ending::Ending;
+pub use leg::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
+pub use local::{Local, Target};
+pub use remote::Remote;
+pub use rules::Reach;
+pub use split::{Ask, Refused};

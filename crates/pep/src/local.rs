@@ -1,0 +1,273 @@
+//! The near end: where clients are, before the satellite.
+//!
+//! Connections to certain ports are looked into: a plain GET in clear text is answered by [split HTTP](crate::http). All else is split TCP.
+//!
+//! It accepts a connection at once, in the server's stead, and carries it by the leg. If the far end is gone or full, or a rule says so, it
+//! connects directly: then the connection crosses the satellite as if there were no proxy.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ipnet::IpNet;
+use world::{JoinHandle, TcpListener, TcpStream};
+
+use crate::counters::Counters;
+use crate::ending::{Ending, Stage};
+use crate::http::{self, Answered, Asking, Front, Next, Store};
+use crate::leg::{self, Connector, Lease, Leg};
+use crate::race::{First, race};
+use crate::rules::within;
+use crate::split::{self, Ask, Ended, Splice};
+
+/// How a near end is set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The far end's address.
+    pub far: SocketAddr,
+    /// How many TCP connections the leg has: more lose less to one lost packet, and take more than one connection's share.
+    pub channels: usize,
+    /// The leg.
+    pub leg: leg::Settings,
+    /// Connections to these go past the proxy.
+    pub bypass: Vec<IpNet>,
+    /// Connections to these ports are looked into. None: TCP alone is split.
+    pub http_ports: Vec<u16>,
+    /// How long a connection may be silent.
+    pub idle: Duration,
+}
+
+/// How long a client may be silent at first before it counts as one whose server speaks first.
+const FIRST_WORD: Duration = Duration::from_secs(3);
+
+impl Settings {
+    /// As usual, with the far end at `far`: one channel, nothing bypassed, HTTP on port 80, silence of a quarter of an hour.
+    pub fn new(far: SocketAddr) -> Settings {
+        Settings {
+            far,
+            channels: 1,
+            leg: leg::Settings::default(),
+            bypass: Vec::new(),
+            http_ports: vec![80],
+            idle: Duration::from_secs(900),
+        }
+    }
+}
+
+/// Where a listener's connections are to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To this address: a port forward.
+    Fixed(SocketAddr),
+    /// To where their clients wanted: the kernel leads them here (`REDIRECT`, `TPROXY`).
+    Asked,
+}
+
+/// The near end.
+pub struct Local {
+    settings: Settings,
+    leg: Leg,
+    store: Rc<Store>,
+    counters: Rc<Counters>,
+    ending: Ending,
+}
+
+/// How a connection is carried, and why so.
+enum Way {
+    Split(Lease),
+    Direct(Past),
+}
+
+/// Why a connection goes past the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Past {
+    /// A rule says so.
+    Bypassed,
+    /// The far end is gone or full.
+    NoFarEnd,
+}
+
+impl Local {
+    /// Starts the leg. Connections that come before it stands go directly.
+    pub fn start(settings: Settings, connector: &Connector) -> Rc<Local> {
+        let leg = Leg::start(settings.far, settings.channels, connector, &settings.leg);
+        let counters = Rc::<Counters>::default();
+        let store = Store::new(Rc::clone(&counters));
+        Rc::new(Local { settings, leg, store, counters, ending: Ending::default() })
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> &Rc<Counters> {
+        &self.counters
+    }
+
+    /// Whether the far end is there.
+    pub fn is_up(&self) -> bool {
+        self.leg.is_up()
+    }
+
+    /// Waits until the leg stands with all its channels, for the first time.
+    pub async fn stood(&self) {
+        self.leg.stood().await;
+    }
+
+    /// The shortest round trip to the far end that was seen; zero before the first.
+    pub fn rtt(&self) -> Duration {
+        self.leg.rtt()
+    }
+
+    /// Tells it to end.
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// Carries what `listener` accepts, until it is told to end and what is there has ended.
+    pub async fn serve(self: Rc<Local>, listener: TcpListener, target: Target) {
+        let mut carried: Vec<JoinHandle<()>> = Vec::new();
+        loop {
+            match race(listener.accept(), self.ending.reached(Stage::Draining)).await {
+                First::One(Ok((tcp, _))) => {
+                    let (local, listening_at) = (Rc::clone(&self), listener.local_addr());
+                    carried.retain(|connection| !connection.is_finished());
+                    carried.push(world::spawn(async move {
+                        match local.target(&tcp, target, listening_at) {
+                            Some(target) => {
+                                let over = local.ending.reached(Stage::Over);
+                                race(local.carry(tcp, target), over).await;
+                            }
+                            None => local.counters.refused.add(1),
+                        }
+                    }));
+                }
+                // Out of descriptors, most likely: what ends in the meantime gives some back.
+                First::One(Err(_)) => world::sleep(Duration::from_millis(100)).await,
+                First::Other(()) => break,
+            }
+        }
+        drop(listener);
+        for connection in carried {
+            connection.await;
+        }
+    }
+
+    /// Where `tcp` is to go; nowhere if the kernel did not lead it here: then it would come back for ever.
+    fn target(
+        &self,
+        tcp: &TcpStream,
+        target: Target,
+        listening_at: io::Result<SocketAddr>,
+    ) -> Option<SocketAddr> {
+        match target {
+            Target::Fixed(target) => Some(target),
+            Target::Asked => {
+                let asked = tcp.original_destination().ok()?;
+                let here = listening_at.ok()?;
+                let is_here = asked.port() == here.port()
+                    && (here.ip().is_unspecified() || here.ip() == asked.ip());
+                (!is_here || tcp.local_addr().ok()? != asked).then_some(asked)
+            }
+        }
+    }
+
+    async fn carry(&self, tcp: TcpStream, target: SocketAddr) {
+        if self.settings.http_ports.contains(&target.port()) && !self.is_bypassed(target) {
+            self.trap(Front::new(tcp), target).await;
+        } else {
+            self.pass_unread(tcp, target, Bytes::new()).await;
+        }
+    }
+
+    /// Answers what can be, and passes on the rest.
+    async fn trap(&self, mut front: Front, target: SocketAddr) {
+        let Some(client) = front.peer().map(|peer| peer.ip()) else { return };
+        let asking = Asking {
+            client,
+            target,
+            store: &self.store,
+            leg: &self.leg,
+            counters: &self.counters,
+            idle: self.settings.idle,
+        };
+        let mut patience = FIRST_WORD;
+        loop {
+            let next = match world::timeout(patience, front.next()).await {
+                Ok(Ok(next)) => next,
+                Ok(Err(_)) => return,
+                Err(_) if patience == FIRST_WORD => Next::Foreign,
+                Err(_) => return front.close().await,
+            };
+            patience = self.settings.idle;
+            let Next::Get(trapped) = next else {
+                if let Next::Foreign = next {
+                    let (tcp, unread) = front.into_unread();
+                    return self.pass_unread(tcp, target, unread).await;
+                }
+                return front.close().await;
+            };
+            match http::answer(&mut front, trapped, &asking).await {
+                Answered::Kept => front.done(),
+                Answered::Last => {
+                    front.done();
+                    return front.close().await;
+                }
+                Answered::Not => {
+                    let (tcp, unread) = front.into_unread();
+                    return self.pass_unread(tcp, target, unread).await;
+                }
+                // Dropped, the connection is reset.
+                Answered::Broken => return self.counters.broken.add(1),
+            }
+        }
+    }
+
+    /// Carries `tcp`, of which `first` was read already.
+    async fn pass_unread(&self, tcp: TcpStream, target: SocketAddr, first: Bytes) {
+        match self.way(target) {
+            Way::Split(lease) => self.split(tcp, target, lease, first).await,
+            Way::Direct(why) => self.pass(tcp, target, first, why).await,
+        }
+    }
+
+    fn is_bypassed(&self, target: SocketAddr) -> bool {
+        within(&self.settings.bypass, target.ip())
+    }
+
+    fn way(&self, target: SocketAddr) -> Way {
+        if self.is_bypassed(target) {
+            return Way::Direct(Past::Bypassed);
+        }
+        self.leg.lease().map_or(Way::Direct(Past::NoFarEnd), Way::Split)
+    }
+
+    /// Carries `tcp` by the leg, behind what was read of it already.
+    async fn split(&self, tcp: TcpStream, target: SocketAddr, mut lease: Lease, first: Bytes) {
+        let request = Ask::Tunnel(target).into_request().expect("an address can be asked for");
+        let Ok((answer, stream)) = lease.sender.send_request(request, false) else {
+            // The leg broke in this very moment; nothing was sent.
+            tcp.abort();
+            return self.counters.broken.add(1);
+        };
+        self.counters.split.add(1);
+        // The client's handshake did not cross the leg.
+        self.counters.save_trips(1, self.leg.rtt());
+        let idle = self.settings.idle;
+        let splice = Splice::opening(tcp, stream, answer, first, idle, &self.counters);
+        if splice.run().await != Ended::Orderly {
+            self.counters.broken.add(1);
+        }
+    }
+
+    /// Connects directly.
+    async fn pass(&self, tcp: TcpStream, target: SocketAddr, first: Bytes, why: Past) {
+        match why {
+            Past::Bypassed => self.counters.bypassed.add(1),
+            Past::NoFarEnd => self.counters.failed_open.add(1),
+        }
+        match split::connect(target, self.settings.leg.patience).await {
+            Ok(server) => drop(split::join(tcp, server, first).await),
+            Err(_) => tcp.abort(),
+        }
+    }
+}

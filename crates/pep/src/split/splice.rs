@@ -1,0 +1,258 @@
+//! A TCP connection joined to a stream of the leg. The same at both ends.
+//!
+//! ```text
+//!   TCP read -> piece -> (stream's window has room) -> DATA        at its end: END_STREAM
+//!   DATA -> TCP write -> (taken by TCP) -> WINDOW_UPDATE           at its end: FIN
+//! ```
+//!
+//! Each direction holds one piece, and beyond that what the stream's window allows: a reader who is slow stops the writer, across the leg.
+//! A direction ends by itself (half-close). A reset, on either side, becomes a reset on the other
+//! (RFC 9113 section 8.5: `CONNECT_ERROR`), so that nobody takes a connection that broke for one that ended.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::{Reason, RecvStream, SendStream};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use units::Time;
+use world::TcpStream;
+
+use super::Fragile;
+use crate::counters::Counters;
+use crate::leg::PIECE_BYTES;
+
+/// How a spliced connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Both directions came to their ends.
+    Orderly,
+    /// The TCP connection broke.
+    TcpBroke,
+    /// The stream was reset or its leg was lost.
+    StreamBroke,
+    /// Nothing passed for too long.
+    Idle,
+}
+
+/// What has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Passed {
+    /// From TCP to the leg.
+    sent: u64,
+    /// From the leg to TCP.
+    received: u64,
+}
+
+/// A TCP connection and a stream, being joined.
+pub(crate) struct Splice {
+    tcp: Fragile,
+    stream: SendStream<Bytes>,
+    out: Out,
+    back: Back,
+    idle: Duration,
+    active_at: Time,
+    timer: world::Sleep,
+    passed: Passed,
+    counters: Rc<Counters>,
+}
+
+/// From TCP to the stream.
+enum Out {
+    Reading,
+    Sending(Bytes),
+    Done,
+}
+
+/// From the stream to TCP.
+enum Back {
+    /// The far end has yet to say that it is connected.
+    Opening(h2::client::ResponseFuture),
+    Receiving(RecvStream),
+    Writing(RecvStream, Bytes),
+    Done,
+}
+
+impl Splice {
+    /// The near end's: what the client sends leaves at once (`first` before all else), what comes back after the far end's answer.
+    pub(crate) fn opening(
+        tcp: TcpStream,
+        stream: SendStream<Bytes>,
+        answer: h2::client::ResponseFuture,
+        first: Bytes,
+        idle: Duration,
+        counters: &Rc<Counters>,
+    ) -> Splice {
+        let mut splice = Splice::new(tcp, stream, Back::Opening(answer), idle, counters);
+        if !first.is_empty() {
+            splice.out = Out::Sending(first);
+        }
+        splice
+    }
+
+    /// The far end's.
+    pub(crate) fn accepted(
+        tcp: TcpStream,
+        stream: SendStream<Bytes>,
+        body: RecvStream,
+        idle: Duration,
+        counters: &Rc<Counters>,
+    ) -> Splice {
+        Splice::new(tcp, stream, Back::Receiving(body), idle, counters)
+    }
+
+    fn new(
+        tcp: TcpStream,
+        stream: SendStream<Bytes>,
+        back: Back,
+        idle: Duration,
+        counters: &Rc<Counters>,
+    ) -> Splice {
+        let (active_at, timer) = (world::now(), world::sleep(idle));
+        let passed = Passed::default();
+        let tcp = Fragile::new(tcp);
+        let (out, counters) = (Out::Reading, Rc::clone(counters));
+        Splice { tcp, stream, out, back, idle, active_at, timer, passed, counters }
+    }
+
+    /// Joins them until both directions have ended or something breaks. What passes is counted as it does.
+    pub(crate) async fn run(mut self) -> Ended {
+        let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
+        match ended {
+            Ended::Orderly => drop(self.tcp.let_go()),
+            Ended::TcpBroke | Ended::Idle => self.stream.send_reset(Reason::CONNECT_ERROR),
+            Ended::StreamBroke => self.stream.send_reset(Reason::CANCEL),
+        }
+        ended
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        let before = self.passed;
+        let (out, back) = (self.poll_out(cx), self.poll_back(cx));
+        self.counters.sent_bytes.add(self.passed.sent - before.sent);
+        self.counters.received_bytes.add(self.passed.received - before.received);
+        if let Poll::Ready(Err(ended)) = back {
+            return Poll::Ready(ended);
+        }
+        if let Poll::Ready(Err(ended)) = out {
+            return Poll::Ready(ended);
+        }
+        if out.is_ready() && back.is_ready() {
+            return Poll::Ready(Ended::Orderly);
+        }
+        if self.passed != before {
+            self.active_at = world::now();
+        }
+        self.poll_idle(cx)
+    }
+
+    /// The timer is set anew only when it runs out: most of the time, nothing has to be done.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            ready!(Pin::new(&mut self.timer).poll(cx));
+            let due = self.active_at + self.idle;
+            if due <= world::now() {
+                return Poll::Ready(Ended::Idle);
+            }
+            self.timer = world::sleep_until(due);
+        }
+    }
+
+    fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        loop {
+            match &mut self.out {
+                Out::Reading => {
+                    if self.stream.poll_reset(cx).is_ready() {
+                        return Poll::Ready(Err(Ended::StreamBroke));
+                    }
+                    let piece = ready!(read(&mut self.tcp, cx)).map_err(|_| Ended::TcpBroke)?;
+                    if piece.is_empty() {
+                        let sent = self.stream.send_data(piece, true);
+                        sent.map_err(|_| Ended::StreamBroke)?;
+                        self.out = Out::Done;
+                    } else {
+                        self.out = Out::Sending(piece);
+                    }
+                }
+                Out::Sending(piece) => {
+                    // Asked for when there is something to send: a reservation takes room from the other streams.
+                    self.stream.reserve_capacity(piece.len());
+                    let room = ready!(room(&mut self.stream, cx)).ok_or(Ended::StreamBroke)?;
+                    let part = piece.split_to(room.min(piece.len()));
+                    self.passed.sent += part.len() as u64;
+                    self.stream.send_data(part, false).map_err(|_| Ended::StreamBroke)?;
+                    if piece.is_empty() {
+                        self.out = Out::Reading;
+                    }
+                }
+                Out::Done => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    fn poll_back(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        loop {
+            match std::mem::replace(&mut self.back, Back::Done) {
+                Back::Opening(mut answer) => match Pin::new(&mut answer).poll(cx) {
+                    Poll::Pending => {
+                        self.back = Back::Opening(answer);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(Ok(answer)) if answer.status() == http::StatusCode::OK => {
+                        self.back = Back::Receiving(answer.into_body());
+                    }
+                    Poll::Ready(_) => return Poll::Ready(Err(Ended::StreamBroke)),
+                },
+                Back::Receiving(mut body) => match body.poll_data(cx) {
+                    Poll::Pending => {
+                        self.back = Back::Receiving(body);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(None) => {
+                        let closed = Pin::new(&mut *self.tcp).poll_shutdown(cx);
+                        ready!(closed).map_err(|_| Ended::TcpBroke)?;
+                    }
+                    Poll::Ready(Some(Ok(piece))) => self.back = Back::Writing(body, piece),
+                    Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Ended::StreamBroke)),
+                },
+                Back::Writing(mut body, mut piece) => {
+                    let Poll::Ready(written) = self.tcp.poll_write_bytes(cx, &mut piece) else {
+                        self.back = Back::Writing(body, piece);
+                        return Poll::Pending;
+                    };
+                    let written = written.map_err(|_| Ended::TcpBroke)?;
+                    self.passed.received += written as u64;
+                    // Only what TCP has taken makes room: the window bounds what lies here.
+                    let released = body.flow_control().release_capacity(written);
+                    released.map_err(|_| Ended::StreamBroke)?;
+                    self.back = if piece.is_empty() {
+                        Back::Receiving(body)
+                    } else {
+                        Back::Writing(body, piece)
+                    };
+                }
+                Back::Done => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+/// How much the stream takes now, of what was reserved; nothing if it broke.
+pub(crate) fn room(stream: &mut SendStream<Bytes>, cx: &mut Context<'_>) -> Poll<Option<usize>> {
+    // h2 tells of room but once: what is left of it must be asked for.
+    match stream.capacity() {
+        0 => stream.poll_capacity(cx).map(|room| room.and_then(Result::ok)),
+        room => Poll::Ready(Some(room)),
+    }
+}
+
+/// The next piece, as large as one frame; nothing at the end.
+fn read(tcp: &mut TcpStream, cx: &mut Context<'_>) -> Poll<std::io::Result<Bytes>> {
+    let mut room = [0; PIECE_BYTES];
+    let mut buffer = ReadBuf::new(&mut room);
+    ready!(Pin::new(tcp).poll_read(cx, &mut buffer))?;
+    Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
+}

@@ -1,0 +1,158 @@
+//! A client behind a satellite: `client - near end - satellite - far end - server`, simulated. 620 ms from client to server and back, of which
+//! the satellite takes 600; 1 Mbit/s down, 128 kbit/s up.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chance::Source;
+use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use net::Network;
+use world::TcpListener;
+use world::sim::{LinkId, NodeId, Plan};
+
+/// From client to server and back.
+pub const RTT: Duration = Duration::from_millis(620);
+/// How long the leg may take to stand: three round trips and a little.
+pub const WARM_UP: Duration = Duration::from_secs(5);
+
+const CLIENT: &str = "10.0.0.1";
+const NEAR: &str = "10.0.0.2";
+const FAR: &str = "10.1.0.1";
+pub const SERVER: &str = "10.2.0.1";
+
+/// Where the near end's clients connect to, for the server's port 7.
+pub fn near() -> SocketAddr {
+    at(NEAR, 7)
+}
+
+/// The server itself.
+pub fn server() -> SocketAddr {
+    at(SERVER, 7)
+}
+
+pub fn at(address: &str, port: u16) -> SocketAddr {
+    SocketAddr::new(address.parse().unwrap(), port)
+}
+
+/// The two ends' keys.
+pub fn keys() -> [PrivateKey; 2] {
+    [PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32])]
+}
+
+pub fn connector() -> Connector {
+    let [near, far] = keys();
+    Connector::new(&near, far.public())
+}
+
+pub fn acceptor() -> Acceptor {
+    let [near, far] = keys();
+    Acceptor::new(&far, near.public())
+}
+
+/// The simulated world before it begins.
+pub struct Sky {
+    pub plan: Plan,
+    pub client: NodeId,
+    pub near: NodeId,
+    pub far: NodeId,
+    pub server: NodeId,
+}
+
+impl Sky {
+    /// With what is added to the satellite's description (`,loss=1%`).
+    pub fn new(seed: u64, satellite: &str) -> Sky {
+        let satellite = format!("rtt=600ms,down=1mbit,up=128kbit,queue=64pkt{satellite}");
+        let mut plan = Plan::new(Source::new(seed, 0));
+        plan.limit(Duration::from_secs(1800));
+        let lan = links(&mut plan, "lan", "rtt=2ms,down=100mbit,up=100mbit,queue=1000pkt");
+        let sky = links(&mut plan, "satellite", &satellite);
+        let wire = links(&mut plan, "wire", "rtt=18ms,down=1gbit,up=1gbit,queue=1000pkt");
+        let usual = Arc::new(tcp::Config::default());
+        // 64 segments: what the satellite holds in a round trip.
+        let tuned = tcp::Config {
+            initial_window: 64,
+            slow_start_after_idle: false,
+            ..tcp::Config::default()
+        };
+        let tuned = Arc::new(tuned);
+        let mut node = |address: &str, tcp: &Arc<tcp::Config>| {
+            plan.node(address.parse::<IpAddr>().unwrap(), Arc::clone(tcp))
+        };
+        let client = node(CLIENT, &usual);
+        let near = node(NEAR, &tuned);
+        let far = node(FAR, &tuned);
+        let server = node(SERVER, &usual);
+        let nodes = [client, near, far, server];
+        let hops = [lan, sky, wire];
+        for from in 0..4 {
+            for to in from + 1..4 {
+                let up: Vec<LinkId> = hops[from..to].iter().map(|hop| hop.0).collect();
+                let down: Vec<LinkId> = hops[from..to].iter().rev().map(|hop| hop.1).collect();
+                plan.route(nodes[from], nodes[to], &up);
+                plan.route(nodes[to], nodes[from], &down);
+            }
+        }
+        Sky { plan, client, near, far, server }
+    }
+
+    /// Both ends of the proxy, with usual settings.
+    pub fn with_pep(self) -> Sky {
+        self.with_far_end(|remote, listener| remote.serve(listener)).with_near_end(|_| {})
+    }
+
+    /// A far end that `serve`s as told.
+    pub fn with_far_end<F: Future<Output = ()> + 'static>(
+        mut self,
+        serve: impl FnOnce(Rc<Remote>, TcpListener) -> F + 'static,
+    ) -> Sky {
+        self.plan.spawn(self.far, async move {
+            let remote = Remote::new(remote::Settings::default(), acceptor());
+            serve(remote, TcpListener::bind(at(FAR, 9400)).unwrap()).await;
+        });
+        self
+    }
+
+    /// A near end that is set as usual but for what `change` does.
+    pub fn with_near_end(mut self, change: impl FnOnce(&mut local::Settings) + 'static) -> Sky {
+        self.plan.spawn(self.near, async move {
+            let mut settings = local::Settings::new(at(FAR, 9400));
+            change(&mut settings);
+            let local = Local::start(settings, &connector());
+            for port in [7, 80, 443] {
+                let listener = TcpListener::bind(at(NEAR, port)).unwrap();
+                let target = Target::Fixed(at(SERVER, port));
+                drop(world::spawn(Rc::clone(&local).serve(listener, target)));
+            }
+        });
+        self
+    }
+
+    /// What runs on the server.
+    pub fn with_server(mut self, server: impl Future<Output = ()> + 'static) -> Sky {
+        self.plan.spawn(self.server, server);
+        self
+    }
+
+    /// Runs `main` on the client's host, when the leg stands.
+    pub fn run<F: Future + 'static>(self, main: F) -> F::Output {
+        let main = async move {
+            world::sleep(WARM_UP).await;
+            main.await
+        };
+        self.plan.run(self.client, main).unwrap()
+    }
+}
+
+fn links(plan: &mut Plan, name: &str, network: &str) -> (LinkId, LinkId) {
+    let network = Network::parse(network).unwrap();
+    (plan.link(&format!("{name}/up"), network.up), plan.link(&format!("{name}/down"), network.down))
+}
+
+/// So many bytes that repeat in no short period.
+pub fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|i| (i * 7 + i / 251 + i / 65_521) as u8).collect()
+}

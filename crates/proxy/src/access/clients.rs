@@ -1,0 +1,34 @@
+//! Which clients may use the proxy.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+/// The clients that are served, by their addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// Their networks; none means that addresses are not looked at.
+    pub networks: Vec<IpNet>,
+}
+
+impl Clients {
+    /// Whether a client at `address` is served. An IPv4 client that came over an IPv6 socket counts as what it is.
+    pub fn permit(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(&address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_outside_the_networks_are_not_served() {
+        let clients = Clients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
+        assert!(clients.permit("10.9.8.7".parse().unwrap()));
+        assert!(clients.permit("::ffff:10.9.8.7".parse().unwrap()));
+        assert!(!clients.permit("11.0.0.1".parse().unwrap()));
+        assert!(Clients::default().permit("11.0.0.1".parse().unwrap()));
+    }
+}

@@ -1,0 +1,280 @@
+//! The disk tier at work: one thread does all that is to be done with the disk, in the order in which it was asked to.
+//!
+//! Requests ask it after the memory's miss, on their way to the origin, and wait [`PATIENCE`] at most: a disk that is slow costs hits, not
+//! time. What is stored goes there as well, unless too much waits to be written already. A removal is waited for until it can no longer be
+//! undone, whatever that takes.
+//!
+//! Order keeps what was invalidated from coming back. A response is written only if its ticket is still current when its turn comes; an
+//! invalidation makes tickets void first and has its turn after. What a reader may have taken from the disk between the two goes when memory is
+//! told a second time ([`Store::forget`](super::Store::forget)).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+use std::{io, thread};
+
+use cache::{
+    Date, Directory, Disk, DiskError, DiskLimits, Entry, OwnedKey, Policy, Purge, Recovery,
+    Section, Stored, Ticket, Value,
+};
+use http::Method;
+use tokio::sync::oneshot;
+
+use super::prepared::Prepared;
+use super::store::Store;
+
+/// How long a request waits for the disk before it goes to its origin.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// As many questions may wait for the disk, those included whose askers have gone on: of a disk that hangs nothing more is asked.
+const WAITING_QUESTIONS: u64 = 1_000;
+
+/// As many bytes of bodies may wait to be written: they are in memory twice if their entries leave meanwhile.
+const WAITING_BYTES: u64 = 16 << 20;
+
+/// Where the disk tier is, and what it may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskSettings {
+    /// A directory of its own.
+    pub path: PathBuf,
+    /// Its bounds.
+    pub limits: DiskLimits,
+}
+
+/// The disk tier. It comes to its end when it is dropped.
+#[derive(Debug)]
+pub struct DiskTier {
+    orders: Sender<Order>,
+    counters: Arc<Counters>,
+}
+
+/// What is to be done with the disk.
+enum Order {
+    Find {
+        key: OwnedKey,
+        asked: Section,
+        policy: Policy,
+        answer: oneshot::Sender<Option<Entry<Stored>>>,
+    },
+    Put(Put),
+    Remove {
+        what: Removal,
+        now: Date,
+        answer: oneshot::Sender<Result<u64, DiskError>>,
+    },
+    Finish(oneshot::Sender<()>),
+}
+
+/// A response to be written.
+pub(super) struct Put {
+    pub(super) store: Arc<Store>,
+    pub(super) ticket: Ticket,
+    pub(super) now: Date,
+    pub(super) entry: Arc<Entry<Prepared>>,
+}
+
+/// What is to be removed.
+#[derive(Clone, Debug)]
+pub(super) enum Removal {
+    Key(OwnedKey),
+    Prefix(cache::Partition, String),
+    All,
+}
+
+/// What the disk tier did so far, and what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskTally {
+    /// Requests that found an entry there.
+    pub found: u64,
+    /// Requests that found none.
+    pub missed: u64,
+    /// Requests that did not wait for the disk any longer.
+    pub late: u64,
+    /// Responses written.
+    pub written: u64,
+    /// Responses not written: too many waited already, or storing was suspended.
+    pub skipped: u64,
+    /// Writes that failed.
+    pub failed: u64,
+    /// Responses held.
+    pub entries: u64,
+    /// Bytes in files.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    found: AtomicU64,
+    missed: AtomicU64,
+    late: AtomicU64,
+    written: AtomicU64,
+    skipped: AtomicU64,
+    failed: AtomicU64,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    /// Bytes of bodies that wait to be written.
+    waiting: AtomicU64,
+    /// Questions that wait for their turn.
+    questions: AtomicU64,
+}
+
+impl DiskTier {
+    /// Reads what is there and begins to serve it. The secret keys the index. `warn` is told of writes that fail; once one has, storing
+    /// pauses for a minute.
+    ///
+    /// # Errors
+    /// If the directory cannot be had.
+    pub fn open(
+        settings: &DiskSettings,
+        secret: (u64, u64),
+        warn: impl Fn(&DiskError) + Send + 'static,
+    ) -> io::Result<(DiskTier, Recovery)> {
+        let (disk, recovery) =
+            Disk::open(Directory::open(&settings.path)?, settings.limits, secret)?;
+        let (orders, taken) = channel();
+        let counters = Arc::<Counters>::default();
+        let mut keeper = Keeper { disk, counters: Arc::clone(&counters), warn };
+        keeper.tell();
+        thread::Builder::new().name("disk-cache".to_owned()).spawn(move || keeper.work(&taken))?;
+        Ok((DiskTier { orders, counters }, recovery))
+    }
+
+    /// What it did so far.
+    pub fn tally(&self) -> DiskTally {
+        let Counters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
+            &*self.counters;
+        let [found, missed, late, written, skipped, failed, entries, bytes] =
+            [found, missed, late, written, skipped, failed, entries, bytes]
+                .map(|counter| counter.load(Ordering::Relaxed));
+        DiskTally { found, missed, late, written, skipped, failed, entries, bytes }
+    }
+
+    /// Waits, on a thread that serves nobody, until all is written that waits for it.
+    pub fn finish(&self) {
+        let (answer, finished) = oneshot::channel();
+        self.order(Order::Finish(answer));
+        let _ = finished.blocking_recv();
+    }
+
+    /// What it has for a request with the fields `asked`, if it can say so soon.
+    pub(super) async fn find(
+        &self,
+        key: OwnedKey,
+        asked: Section,
+        policy: Policy,
+    ) -> Option<Entry<Stored>> {
+        let questions = &self.counters.questions;
+        if questions.fetch_add(1, Ordering::Relaxed) >= WAITING_QUESTIONS {
+            questions.fetch_sub(1, Ordering::Relaxed);
+            add(&self.counters.late);
+            return None;
+        }
+        let (answer, found) = oneshot::channel();
+        self.order(Order::Find { key, asked, policy, answer });
+        let Ok(found) = world::timeout(PATIENCE, found).await else {
+            add(&self.counters.late);
+            return None;
+        };
+        let found = found.ok().flatten();
+        add(if found.is_some() { &self.counters.found } else { &self.counters.missed });
+        found
+    }
+
+    /// Has a response written, unless too many wait for that.
+    pub(super) fn put(&self, put: Put) {
+        let length = put.entry.value().body_length();
+        let waiting = self.counters.waiting.fetch_add(length, Ordering::Relaxed);
+        if waiting + length > WAITING_BYTES {
+            self.counters.waiting.fetch_sub(length, Ordering::Relaxed);
+            add(&self.counters.skipped);
+            return;
+        }
+        self.order(Order::Put(put));
+    }
+
+    /// Removes, and waits until that can no longer be undone. Gives how many responses there were.
+    pub(super) async fn remove(&self, what: Removal, now: Date) -> Result<u64, DiskError> {
+        let (answer, removed) = oneshot::channel();
+        self.order(Order::Remove { what, now, answer });
+        removed.await.unwrap_or(Err(DiskError::Io(io::Error::other("the disk's thread has ended"))))
+    }
+
+    fn order(&self, order: Order) {
+        // Without its thread the tier is empty: whoever waits for an answer sees that there is none.
+        let _ = self.orders.send(order);
+    }
+}
+
+fn add(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Removal {
+    fn purge(&self) -> Purge<'_> {
+        match self {
+            Removal::Key(key) => Purge::Key(key.borrow()),
+            Removal::Prefix(partition, prefix) => Purge::Prefix(*partition, prefix),
+            Removal::All => Purge::All,
+        }
+    }
+}
+
+/// The disk's own thread.
+struct Keeper<W> {
+    disk: Disk<Directory>,
+    counters: Arc<Counters>,
+    warn: W,
+}
+
+impl<W: Fn(&DiskError)> Keeper<W> {
+    fn work(&mut self, orders: &Receiver<Order>) {
+        while let Ok(order) = orders.recv() {
+            match order {
+                Order::Find { key, asked, policy, answer } => {
+                    self.counters.questions.fetch_sub(1, Ordering::Relaxed);
+                    // Where nobody waits any longer the disk is spared.
+                    if !answer.is_closed() {
+                        let request = cache::Request::new(&Method::GET, &asked);
+                        let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));
+                    }
+                }
+                Order::Put(put) => self.put(&put),
+                Order::Remove { what, now, answer } => {
+                    let removed = self.disk.purge(&what.purge(), now);
+                    self.tell_failure(removed.as_ref().err());
+                    let _ = answer.send(removed);
+                }
+                Order::Finish(answer) => drop(answer.send(())),
+            }
+            self.tell();
+        }
+    }
+
+    fn put(&mut self, Put { store, ticket, now, entry }: &Put) {
+        self.counters.waiting.fetch_sub(entry.value().body_length(), Ordering::Relaxed);
+        if !store.memory().is_current(*ticket) {
+            return;
+        }
+        match self.disk.put(&entry.converted(Prepared::stored), *now) {
+            Ok(()) => add(&self.counters.written),
+            Err(error) => {
+                add(&self.counters.skipped);
+                self.tell_failure(Some(&error));
+            }
+        }
+    }
+
+    fn tell_failure(&self, error: Option<&DiskError>) {
+        if let Some(error @ DiskError::Io(_)) = error {
+            add(&self.counters.failed);
+            (self.warn)(error);
+        }
+    }
+
+    fn tell(&self) {
+        self.counters.entries.store(self.disk.entries(), Ordering::Relaxed);
+        self.counters.bytes.store(self.disk.bytes(), Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,18 @@
+//! The proxy's cache: what `cache` decides and holds, as answers of a server.
+//!
+//! The memory is shared by all cores, and so are the disk behind it, if there is one, and the knowledge of what is under way: several requests for one object go to
+//! its origin as one.
+
+mod disk;
+mod filling;
+mod flights;
+mod prepared;
+mod shown;
+mod store;
+
+pub use disk::{DiskSettings, DiskTally, DiskTier};
+pub use filling::Filling;
+pub use flights::{Flight, Flights, Turn};
+pub use prepared::{CACHE_STATUS, NAME as CACHE_NAME, Prepared};
+pub use shown::{Asked, Shown};
+pub use store::{Forgotten, Settings, Store};

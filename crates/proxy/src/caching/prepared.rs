@@ -1,0 +1,133 @@
+//! A stored response as answers are made of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use cache::{CacheStatus, Hit, Seconds, Section, Shape, Stored, Value};
+use http::header::{AGE, CONTENT_RANGE, HeaderName, HeaderValue};
+use http::{HeaderMap, StatusCode};
+use http_stack::Reply;
+use http_stack::server::Head;
+
+/// This cache's name in `Cache-Status`.
+pub const NAME: &str = "farlink";
+
+/// The field that says what a cache did (RFC 9211).
+pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// A stored response, with the head of its latest answer: as long as its age is the same whole second, answers share it.
+#[derive(Debug)]
+pub struct Prepared {
+    status: StatusCode,
+    /// Its fields, without `Age`.
+    fields: HeaderMap,
+    body: Bytes,
+    weight: usize,
+    latest: Mutex<Option<(Told, Arc<Head>)>>,
+}
+
+/// What an answer's head tells beside what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    age: Seconds,
+    status: CacheStatus,
+}
+
+impl Prepared {
+    /// The response with these fields and this body.
+    pub fn new(status: StatusCode, fields: HeaderMap, body: Bytes) -> Prepared {
+        /// Of an entry in a map, beside its text.
+        const FIELD_BYTES: usize = 80;
+        let text: usize =
+            fields.iter().map(|(n, v)| n.as_str().len() + v.len() + FIELD_BYTES).sum();
+        // The fields lie in the latest head as well, twice: as a map and as text.
+        let weight = 3 * text + body.len();
+        Prepared { status, fields, body, weight, latest: Mutex::default() }
+    }
+
+    /// The stored body.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The stored fields.
+    pub fn fields(&self) -> &HeaderMap {
+        &self.fields
+    }
+
+    /// The stored status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The same without anything prepared, as it goes to disk.
+    pub fn stored(&self) -> Stored {
+        let Prepared { status, fields, body, .. } = self;
+        Stored { status: *status, fields: Section::of(fields), body: body.clone() }
+    }
+
+    /// What is prepared of a response that comes from disk.
+    pub fn of_stored(stored: &Stored) -> Prepared {
+        Prepared::new(stored.status, stored.fields.to_map(), stored.body.clone())
+    }
+
+    /// The answer that `hit` is, with what the cache `did`. Nothing is allocated if the same was told in this second.
+    pub fn reply(hit: &Hit<Prepared>, did: &CacheStatus, ttl: i64) -> Reply {
+        let prepared = hit.entry.value();
+        let told = Told { age: hit.age, status: CacheStatus { ttl: Some(ttl), ..*did } };
+        if hit.shape == Shape::Whole {
+            let head = prepared.whole_head(told);
+            return Reply { head, body: prepared.body.clone() };
+        }
+        let mut fields = prepared.fields_telling(told);
+        let (status, body) = match &hit.shape {
+            Shape::Whole => (prepared.status, prepared.body.clone()),
+            Shape::NotModified => (StatusCode::NOT_MODIFIED, Bytes::new()),
+            Shape::Part { from, range } => {
+                fields.insert(CONTENT_RANGE, value(range));
+                let from = usize::try_from(*from).unwrap_or(usize::MAX);
+                let length = usize::try_from(range.last - range.first + 1).unwrap_or(usize::MAX);
+                (StatusCode::PARTIAL_CONTENT, prepared.body.slice(from..from + length))
+            }
+            Shape::Unsatisfiable { whole } => {
+                fields.insert(CONTENT_RANGE, value(&format_args!("bytes */{whole}")));
+                (StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new())
+            }
+        };
+        Reply::new(status, fields, body)
+    }
+
+    fn whole_head(&self, told: Told) -> Arc<Head> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*latest {
+            Some((same, head)) if *same == told => Arc::clone(head),
+            _ => {
+                let fields = self.fields_telling(told);
+                let head = Arc::new(Head::new(self.status, fields, self.body.len() as u64));
+                *latest = Some((told, Arc::clone(&head)));
+                head
+            }
+        }
+    }
+
+    fn fields_telling(&self, told: Told) -> HeaderMap {
+        let mut fields = self.fields.clone();
+        fields.insert(AGE, value(&told.age));
+        fields.append(CACHE_STATUS, value(&told.status.of(NAME)));
+        fields
+    }
+}
+
+fn value(text: &impl ToString) -> HeaderValue {
+    HeaderValue::from_str(&text.to_string()).expect("numbers and tokens are ASCII")
+}
+
+impl Value for Prepared {
+    fn body_length(&self) -> u64 {
+        self.body.len() as u64
+    }
+
+    fn weight(&self) -> usize {
+        self.weight
+    }
+}

@@ -1,0 +1,257 @@
+//! Stored responses, shared by all cores.
+
+use std::ops::AddAssign;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cache::{
+    Date, DiskError, Entry, Exchange, Key, Limits, Memory, NotStored, OwnedKey, Partition, Policy,
+    Purge, Request, Section, Storable, Ticket,
+};
+use http::{HeaderMap, Method, StatusCode};
+use ring::rand::{SecureRandom, SystemRandom};
+use units::Time;
+
+use super::disk::{DiskTally, DiskTier, Put, Removal};
+use super::flights::Flights;
+use super::prepared::Prepared;
+use super::shown::Asked;
+
+/// How much is stored, and what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes in memory, bookkeeping included.
+    pub limits: Limits,
+    /// What is stored, as far as RFC 9111 leaves it open.
+    pub policy: Policy,
+}
+
+/// Stored responses, and by which rules they come to be stored.
+#[derive(Debug)]
+pub struct Store {
+    settings: Settings,
+    memory: Memory<Prepared>,
+    disk: Option<Arc<DiskTier>>,
+    /// What is under way to be stored.
+    flights: Flights,
+    /// The date, since 1970, at which the world's clock began.
+    start: Duration,
+}
+
+impl Store {
+    /// An empty one in memory. Nobody outside should know the secret. `start` is the date, since 1970, at which the world's clock began.
+    pub fn new(settings: Settings, secret: (u64, u64), start: Duration) -> Arc<Store> {
+        let memory = Memory::new(settings.limits, secret);
+        Arc::new(Store { settings, memory, disk: None, flights: Flights::default(), start })
+    }
+
+    /// One with an empty memory before a disk tier.
+    pub fn with_disk(
+        settings: Settings,
+        secret: (u64, u64),
+        disk: Arc<DiskTier>,
+        start: Duration,
+    ) -> Arc<Store> {
+        let memory = Memory::new(settings.limits, secret);
+        let flights = Flights::default();
+        Arc::new(Store { settings, memory, disk: Some(disk), flights, start })
+    }
+
+    /// A secret of the system's.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub fn secret() -> Result<(u64, u64), ring::error::Unspecified> {
+        let (mut first, mut second) = ([0; 8], [0; 8]);
+        SystemRandom::new().fill(&mut first)?;
+        SystemRandom::new().fill(&mut second)?;
+        Ok((u64::from_le_bytes(first), u64::from_le_bytes(second)))
+    }
+
+    /// By which rules it stores.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is in memory.
+    pub fn memory(&self) -> &Memory<Prepared> {
+        &self.memory
+    }
+
+    /// What is under way to be stored.
+    pub fn flights(&self) -> &Flights {
+        &self.flights
+    }
+
+    /// What the disk tier did and holds, if there is one.
+    pub fn disk_tally(&self) -> Option<DiskTally> {
+        self.disk.as_ref().map(|disk| disk.tally())
+    }
+
+    /// Whether there is a disk tier.
+    pub fn has_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    /// The date at an instant of the world.
+    pub fn date(&self, at: Time) -> Date {
+        Date::after_epoch(self.start + at.since(Time::ZERO))
+    }
+
+    /// The date now.
+    pub fn now(&self) -> Date {
+        self.date(world::now())
+    }
+
+    /// What may be stored of a response to `request`, which was sent at `sent` and answered now.
+    ///
+    /// # Errors
+    /// Why nothing.
+    pub fn storable(
+        &self,
+        request: &Asked<'_>,
+        status: StatusCode,
+        response: &HeaderMap,
+        sent: Time,
+    ) -> Result<Storable, NotStored> {
+        let exchange = Exchange { sent: self.date(sent), received: self.now() };
+        let request = Request::new(&Method::GET, request);
+        cache::storable(&request, status, response, exchange, &self.settings.policy)
+    }
+
+    /// Whether a body of this length, if it is known, may fit.
+    pub fn has_room(&self, length: Option<u64>) -> bool {
+        length.is_none_or(|length| length <= self.settings.limits.entry_bytes)
+    }
+
+    /// Takes in a response. One that does not fit, or was invalidated meanwhile, is not kept, which only costs its being fetched
+    /// again.
+    pub fn insert(
+        self: &Arc<Store>,
+        key: &Key<'_>,
+        ticket: Ticket,
+        status: StatusCode,
+        storable: Storable,
+        body: Bytes,
+    ) -> Option<Arc<Entry<Prepared>>> {
+        let entry = self.insert_in_memory(key, ticket, status, storable, body)?;
+        self.write(ticket, &entry);
+        Some(entry)
+    }
+
+    /// Takes in a response that an origin has confirmed. It is not written to disk anew if it needs to be confirmed before each use:
+    /// the one that lies there needs that as well.
+    pub fn insert_confirmed(
+        self: &Arc<Store>,
+        before: &Entry<Prepared>,
+        ticket: Ticket,
+        status: StatusCode,
+        storable: Storable,
+    ) -> Option<Arc<Entry<Prepared>>> {
+        let body = before.value().body().clone();
+        let key = before.key().borrow();
+        let entry = self.insert_in_memory(&key, ticket, status, storable, body)?;
+        if [before.terms(), entry.terms()].iter().any(|terms| terms.is_ever_fresh()) {
+            self.write(ticket, &entry);
+        }
+        Some(entry)
+    }
+
+    fn insert_in_memory(
+        &self,
+        key: &Key<'_>,
+        ticket: Ticket,
+        status: StatusCode,
+        storable: Storable,
+        body: Bytes,
+    ) -> Option<Arc<Entry<Prepared>>> {
+        let prepared = Prepared::new(status, storable.fields.to_map(), body);
+        self.memory.insert(ticket, Entry::new(key, storable, prepared)).ok()
+    }
+
+    fn write(self: &Arc<Store>, ticket: Ticket, entry: &Arc<Entry<Prepared>>) {
+        if let Some(disk) = &self.disk {
+            let (store, entry, now) = (Arc::clone(self), Arc::clone(entry), self.now());
+            disk.put(Put { store, ticket, now, entry });
+        }
+    }
+
+    /// Brings what the disk has for a request for `key` with the fields `asked` into memory.
+    pub async fn recall(&self, key: &OwnedKey, asked: &Asked<'_>) {
+        let Some(disk) = &self.disk else { return };
+        let ticket = self.memory.ticket(&key.borrow());
+        let found = disk.find(key.clone(), Section::of(asked), self.settings.policy.clone()).await;
+        if let Some(entry) = found {
+            // One that was invalidated meanwhile is not kept, and not found.
+            let _ = self.memory.insert(ticket, entry.converted(Prepared::of_stored));
+        }
+    }
+
+    /// Removes everything under a key (RFC 9111 section 4.4).
+    pub async fn forget(&self, key: &Key<'_>) {
+        // A disk that fails is told of by the tier itself; what it cannot remove it no longer finds either.
+        let _ = self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await;
+    }
+
+    /// Removes everything under a key in a partition.
+    ///
+    /// # Errors
+    /// If the disk fails: after a restart it may be there again.
+    pub async fn purge_key(&self, key: &Key<'_>) -> Result<Forgotten, DiskError> {
+        self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await
+    }
+
+    /// Removes everything in a partition whose URI begins so.
+    ///
+    /// # Errors
+    /// As for a key.
+    pub async fn purge_prefix(
+        &self,
+        part: Partition,
+        prefix: &str,
+    ) -> Result<Forgotten, DiskError> {
+        let removal = || Removal::Prefix(part, prefix.to_owned());
+        self.remove(&Purge::Prefix(part, prefix), removal).await
+    }
+
+    /// Removes everything.
+    ///
+    /// # Errors
+    /// As for a key.
+    pub async fn purge_all(&self) -> Result<Forgotten, DiskError> {
+        self.remove(&Purge::All, || Removal::All).await
+    }
+
+    async fn remove(
+        &self,
+        purge: &Purge<'_>,
+        removal: impl FnOnce() -> Removal,
+    ) -> Result<Forgotten, DiskError> {
+        let memory = self.memory.purge(purge) as u64;
+        let Some(disk) = &self.disk else { return Ok(Forgotten { memory, disk: None }) };
+        let removed = disk.remove(removal(), self.now()).await;
+        // What was brought from the disk while the removal waited for its turn.
+        self.memory.purge(purge);
+        Ok(Forgotten { memory, disk: Some(removed?) })
+    }
+}
+
+/// How many responses were removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// From memory.
+    pub memory: u64,
+    /// From disk, if there is one.
+    pub disk: Option<u64>,
+}
+
+impl AddAssign for Forgotten {
+    fn add_assign(&mut self, other: Forgotten) {
+        self.memory += other.memory;
+        self.disk = match (self.disk, other.disk) {
+            (Some(one), Some(more)) => Some(one + more),
+            (one, more) => one.or(more),
+        };
+    }
+}

@@ -1,0 +1,427 @@
+//! From what was typed to settings.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cache::{DiskLimits, Limits, Policy, Seconds, SetCookie};
+use http_stack::tls;
+use ipnet::IpNet;
+use toml::Spanned;
+
+use super::error::{ConfigError, Place, Source};
+use super::file::{self, File};
+use super::settings::{
+    Access, Forward, HostField, Listener, Log, LogFormat, LogPlace, PacFile, Reverse, Settings,
+    Trust,
+};
+use super::values::{Address, HostPattern, Network, PortRange, Span};
+use crate::access::{Clients, Destinations, Ports, Users};
+use crate::caching::{self, DiskSettings};
+use crate::fields::{Disclosure, Via};
+use crate::pac::{Pac, Rule, Spread};
+use crate::upstream;
+
+/// Where a proxy listens that was not told where: Squid's port, on this machine only.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
+
+/// Objects up to this are stored unless told otherwise: small ones profit most.
+const OBJECT_BYTES: u64 = 1 << 20;
+const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// A disk tier forgets its oldest eighth at once: each has room for the largest object.
+const DISK_OBJECTS: u64 = 8;
+
+/// As long may requests take to their end after SIGTERM unless told otherwise: what Kubernetes and systemd wait is longer.
+const DRAIN: Duration = Duration::from_secs(25);
+
+/// Reads a configuration file. `pseudonym` is the proxy's name in `Via` if the file gives none.
+///
+/// # Errors
+/// If it cannot be read or is refused.
+pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        ConfigError::new(Place::File(path.to_owned()), format!("cannot be read: {error}"))
+    })?;
+    let source = Source::File { path, text: &text };
+    let file: File = toml::from_str(&text).map_err(|error| source.explain(&error))?;
+    Resolver { source, folder: path.parent().unwrap_or(Path::new("")) }.settings(file, pseudonym)
+}
+
+/// Takes arguments for a configuration.
+///
+/// # Errors
+/// If it is refused.
+pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
+    Resolver { source: Source::Arguments, folder: Path::new("") }.settings(file, pseudonym)
+}
+
+struct Resolver<'a> {
+    source: Source<'a>,
+    /// What relative paths begin at.
+    folder: &'a Path,
+}
+
+impl Resolver<'_> {
+    fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
+        let listeners = self.listeners(&file)?;
+        let reverse =
+            file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
+        // What stands before origins and was not told to be a forward proxy as well is none.
+        let is_forward = file.forward.enabled.unwrap_or(reverse.is_empty());
+        if !is_forward && reverse.is_empty() {
+            return Err(ConfigError::new(self.source.place(0..0), "this proxy would do nothing")
+                .remedy("set forward.enabled = true, or add a [[reverse]] table"));
+        }
+        if is_forward {
+            self.refuse_open_proxy(&file)?;
+        }
+        let (forward, tell) = (&file.forward, disclosure(file.forward.tell));
+        let forward =
+            is_forward.then(|| Forward { destinations: destinations(forward), disclosure: tell });
+        let via = file.via.as_ref().map_or(pseudonym, |name| name.0.as_str());
+        Ok(Settings {
+            listeners,
+            workers: file.workers,
+            access: self.access(&file.clients)?,
+            forward,
+            reverse,
+            upstream: self.upstream(&file.upstream)?,
+            trust: file
+                .upstream
+                .trust
+                .as_ref()
+                .map_or(Trust::System, |path| Trust::File(self.path(path))),
+            via: Via::new(via),
+            cache: file.cache.as_ref().map(|cache| self.cache(cache)).transpose()?,
+            disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
+            pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,
+            log: file.log.as_ref().map(|log| self.log(log)),
+            admin: file.admin.as_ref().map(|admin| self.single(&admin.address)).transpose()?,
+            drain: file.drain.map_or(DRAIN, |Span(span)| span),
+            server_timing: file.server_timing,
+        })
+    }
+
+    fn listeners(&self, file: &File) -> Result<Vec<Listener>, ConfigError> {
+        if file.listen.is_empty() {
+            return Ok(vec![Listener { address: USUAL, tls: None }]);
+        }
+        let mut listeners: Vec<Listener> = Vec::new();
+        for listen in &file.listen {
+            let tls = self.tls(listen)?;
+            let Address { ip, ports } = listen.address.get_ref();
+            for port in ports.clone() {
+                let address = SocketAddr::new(*ip, port);
+                if port != 0 && listeners.iter().any(|listener| listener.address == address) {
+                    let place = self.source.place(listen.address.span());
+                    return Err(ConfigError::new(place, format!("{address} is listened on twice"))
+                        .remedy("remove one of them"));
+                }
+                listeners.push(Listener { address, tls: tls.clone() });
+            }
+        }
+        Ok(listeners)
+    }
+
+    fn tls(&self, listen: &file::Listen) -> Result<Option<tls::Server>, ConfigError> {
+        let Some(certificate) = &listen.tls else {
+            return match &listen.protocols {
+                None => Ok(None),
+                Some(protocols) => Err(ConfigError::new(
+                    self.source.place(protocols.span()),
+                    "`protocols` are what TLS agrees on; in clear text all of them are recognised",
+                )
+                .remedy("remove `protocols`, or add `tls`")),
+            };
+        };
+        let file::Certificate { certificate, key } = certificate.get_ref();
+        let (chain, private) = (self.read(certificate)?, self.read(key)?);
+        let protocols: Vec<tls::Protocol> = match &listen.protocols {
+            None => vec![tls::Protocol::H2, tls::Protocol::H1],
+            Some(protocols) => protocols.get_ref().iter().flat_map(alpn).collect(),
+        };
+        tls::Server::of_operator(&chain, &private, &protocols).map(Some).map_err(|error| {
+            ConfigError::new(self.source.place(certificate.span()), error).remedy(
+                "give a PEM file with the certificate first and its issuers after it, and its key",
+            )
+        })
+    }
+
+    /// A forward proxy that anybody can reach is misused within hours.
+    fn refuse_open_proxy(&self, file: &File) -> Result<(), ConfigError> {
+        let is_restricted = !file.clients.networks.is_empty() || file.clients.users.is_some();
+        let open = file.listen.iter().find(|listen| !listen.address.get_ref().ip.is_loopback());
+        match open {
+            Some(listen) if !is_restricted => Err(ConfigError::new(
+                self.source.place(listen.address.span()),
+                "a forward proxy that listens beyond this machine would serve anybody",
+            )
+            .remedy(
+                "name its clients (clients.networks = [\"10.0.0.0/8\"], or --allow 10.0.0.0/8), or their passwords \
+                 (clients.users), or listen on 127.0.0.1",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn access(&self, clients: &file::Clients) -> Result<Access, ConfigError> {
+        let mut users = None;
+        if let Some(path) = &clients.users {
+            let text = self.read(path)?;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let read = Users::parse(&text);
+            let read = read.map_err(|(line, error)| {
+                ConfigError::new(Place::At(self.path(path.get_ref()), line, 1), error)
+            })?;
+            users = Some(Arc::new(read));
+        }
+        Ok(Access { clients: Clients { networks: networks(&clients.networks) }, users })
+    }
+
+    fn reverse(&self, site: &file::Reverse) -> Result<Reverse, ConfigError> {
+        let origins = site.origins.get_ref();
+        if origins.is_empty() {
+            return Err(ConfigError::new(
+                self.source.place(site.origins.span()),
+                "no origin is named",
+            )
+            .remedy("origins = [\"http://127.0.0.1:8000\"]"));
+        }
+        let hosts = hosts(&site.hosts);
+        let origins: Vec<_> = origins.iter().map(|origin| origin.0.clone()).collect();
+        let host_field = match site.host {
+            file::Host::Client => HostField::Client,
+            file::Host::Origin => HostField::Origin,
+        };
+        Ok(Reverse {
+            partition: Reverse::partition_of(&hosts, &origins, host_field),
+            hosts,
+            origins,
+            host_field,
+            disclosure: site.tell.map_or(Disclosure::XForwarded, disclosure),
+            trusted: networks(&site.trusted),
+        })
+    }
+
+    fn upstream(&self, typed: &file::Upstream) -> Result<upstream::Settings, ConfigError> {
+        let mut settings = upstream::Settings::default();
+        let set = |place: &mut Duration, typed: Option<Span>| {
+            if let Some(Span(span)) = typed {
+                *place = span;
+            }
+        };
+        set(&mut settings.queue_timeout, typed.queue_timeout);
+        set(&mut settings.keep_alive, typed.keep_alive);
+        set(&mut settings.connect_timeout, typed.connect_timeout);
+        set(&mut settings.first_byte_timeout, typed.first_byte_timeout);
+        set(&mut settings.idle_timeout, typed.idle_timeout);
+        if let Some(most) = typed.connections_per_origin {
+            settings.connections_per_origin = most.get() as usize;
+        }
+        if let Some(most) = &typed.connections {
+            settings.connections = most.get_ref().get() as usize;
+            if settings.connections < settings.connections_per_origin {
+                let (all, each) = (settings.connections, settings.connections_per_origin);
+                let place = self.source.place(most.span());
+                return Err(ConfigError::new(
+                    place,
+                    format!("{all} connections in all are less than {each} for each origin"),
+                )
+                .remedy(format!("connections = {each}, or more")));
+            }
+        }
+        if let Some(waiting) = typed.waiting {
+            settings.waiting = waiting as usize;
+        }
+        if typed.protocol == Some(file::UpstreamProtocol::H2) {
+            settings.protocol = tls::Protocol::H2;
+        }
+        Ok(settings)
+    }
+
+    fn cache(&self, typed: &file::Cache) -> Result<caching::Settings, ConfigError> {
+        let memory = &typed.memory;
+        let bytes = memory.get_ref().0;
+        if bytes < LEAST_CACHE_BYTES {
+            return Err(ConfigError::new(
+                self.source.place(memory.span()),
+                "a cache of less than 1MiB holds nothing",
+            )
+            .remedy("memory = \"256MiB\""));
+        }
+        let object = typed.object.as_ref().map_or(OBJECT_BYTES, |object| object.get_ref().0);
+        if let Some(object) = typed.object.as_ref().filter(|object| object.get_ref().0 > bytes) {
+            return Err(ConfigError::new(
+                self.source.place(object.span()),
+                "one object would not fit into the memory",
+            )
+            .remedy("make `object` smaller, or `memory` larger"));
+        }
+        let mut policy = Policy::default();
+        if let Some(percent) = typed.heuristic_percent {
+            policy.heuristic.percent = percent;
+        }
+        if let Some(Span(span)) = typed.heuristic_at_most {
+            policy.heuristic.at_most = Seconds::new(span.as_secs());
+        }
+        policy.set_cookie = match typed.set_cookie {
+            file::SetCookie::Refuse => SetCookie::Refuse,
+            file::SetCookie::Strip => SetCookie::Strip,
+            file::SetCookie::Keep => SetCookie::Keep,
+        };
+        // The index of what is on disk lies in memory, too.
+        let bytes = bytes - typed.disk.as_ref().map_or(0, |_| index_bytes(bytes));
+        Ok(caching::Settings { limits: Limits { bytes, entry_bytes: object.min(bytes) }, policy })
+    }
+
+    fn disk(&self, cache: &file::Cache) -> Result<Option<DiskSettings>, ConfigError> {
+        let Some(typed) = &cache.disk else { return Ok(None) };
+        let bytes = typed.size.get_ref().0;
+        let entry_bytes = cache.object.as_ref().map_or(OBJECT_BYTES, |object| object.get_ref().0);
+        if bytes / DISK_OBJECTS < entry_bytes {
+            return Err(ConfigError::new(
+                self.source.place(typed.size.span()),
+                format!("the disk tier has no room for {DISK_OBJECTS} of the largest objects"),
+            )
+            .remedy("make `size` larger, or `cache.object` smaller (by default 1MiB)"));
+        }
+        let index_bytes = index_bytes(cache.memory.get_ref().0);
+        let limits = DiskLimits { bytes, entry_bytes, index_bytes };
+        Ok(Some(DiskSettings { path: self.path(&typed.path), limits }))
+    }
+
+    fn pac(&self, typed: &file::Pac) -> Result<PacFile, ConfigError> {
+        let path = typed.path.get_ref();
+        if !path.starts_with('/') {
+            return Err(ConfigError::new(
+                self.source.place(typed.path.span()),
+                format!("`{path}` is not a path"),
+            )
+            .remedy(format!("path = \"/{path}\"")));
+        }
+        let rules = typed.rule.iter().map(|rule| {
+            let types =
+                rule.types.iter().map(|text| text.trim_start_matches('.').to_owned()).collect();
+            Ok(Rule { hosts: hosts(&rule.hosts), types, proxies: self.proxies(&rule.proxies)? })
+        });
+        let pac = Pac {
+            direct_hosts: hosts(&typed.direct_hosts),
+            direct_plain_names: typed.direct_plain_names,
+            rules: rules.collect::<Result<Vec<Rule>, ConfigError>>()?,
+            proxies: self.proxies(&typed.proxies)?,
+            spread: match typed.spread {
+                file::Spread::InTurn => Spread::InTurn,
+                file::Spread::ByUrl => Spread::ByUrl,
+            },
+            direct_fallback: typed.direct_fallback,
+        };
+        Ok(PacFile { path: path.clone(), pac })
+    }
+
+    /// Proxies as PAC names them; `PROXY host:8001-8020` are twenty.
+    fn proxies(&self, typed: &[Spanned<String>]) -> Result<Vec<String>, ConfigError> {
+        let mut proxies = Vec::new();
+        for text in typed {
+            let named = unrolled(text.get_ref()).ok_or_else(|| {
+                let place = self.source.place(text.span());
+                ConfigError::new(place, format!("`{}` is not a proxy as PAC names it", text.get_ref()))
+                    .remedy("write PROXY HOST:PORT or HTTPS HOST:PORT; several ports as PROXY HOST:8001-8020")
+            })?;
+            proxies.extend(named);
+        }
+        Ok(proxies)
+    }
+
+    fn log(&self, typed: &file::Log) -> Log {
+        let place =
+            typed.file.as_ref().map_or(LogPlace::Output, |path| LogPlace::File(self.path(path)));
+        let format = match typed.format {
+            file::LogFormat::Json => LogFormat::Json,
+            file::LogFormat::Common => LogFormat::Common,
+        };
+        Log { place, format }
+    }
+
+    fn single(&self, address: &Spanned<Address>) -> Result<SocketAddr, ConfigError> {
+        let Address { ip, ports } = address.get_ref();
+        match ports.start() == ports.end() {
+            true => Ok(SocketAddr::new(*ip, *ports.start())),
+            false => Err(ConfigError::new(
+                self.source.place(address.span()),
+                "only one port is listened on here",
+            )
+            .remedy("name one port")),
+        }
+    }
+
+    /// A path of the configuration, which is relative to it.
+    fn path(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    fn read(&self, path: &Spanned<PathBuf>) -> Result<Vec<u8>, ConfigError> {
+        let file = self.path(path.get_ref());
+        fs::read(&file).map_err(|error| {
+            let place = self.source.place(path.span());
+            ConfigError::new(place, format!("{} cannot be read: {error}", file.display()))
+        })
+    }
+}
+
+/// The part of a cache's memory that indexes its disk.
+fn index_bytes(memory: u64) -> u64 {
+    memory / 4
+}
+
+fn alpn(protocol: &file::Protocol) -> Vec<tls::Protocol> {
+    match protocol {
+        file::Protocol::H1 => vec![tls::Protocol::H1],
+        file::Protocol::H2 => vec![tls::Protocol::H2],
+        file::Protocol::Spdy => tls::Protocol::OVER_TCP
+            .into_iter()
+            .filter(|p| matches!(p, tls::Protocol::Spdy(_)))
+            .collect(),
+    }
+}
+
+fn destinations(typed: &file::Forward) -> Destinations {
+    let ports =
+        |typed: &[PortRange]| Ports::of(typed.iter().map(|range| range.0.clone()).collect());
+    let usual = Destinations::default();
+    Destinations {
+        ports: typed.ports.as_deref().map_or(usual.ports, ports),
+        tunnel_ports: typed.tunnel_ports.as_deref().map_or(usual.tunnel_ports, ports),
+        networks: networks(&typed.networks),
+        only_hosts: hosts(&typed.only_hosts),
+        never_hosts: hosts(&typed.never_hosts),
+    }
+}
+
+fn disclosure(typed: file::Tell) -> Disclosure {
+    match typed {
+        file::Tell::Nothing => Disclosure::Nothing,
+        file::Tell::XForwarded => Disclosure::XForwarded,
+        file::Tell::Forwarded => Disclosure::Forwarded,
+    }
+}
+
+fn networks(typed: &[Network]) -> Vec<IpNet> {
+    typed.iter().map(|network| network.0).collect()
+}
+
+fn hosts(typed: &[HostPattern]) -> Vec<String> {
+    typed.iter().map(|host| host.0.clone()).collect()
+}
+
+/// The proxies of `PROXY host:8001-8020`.
+fn unrolled(text: &str) -> Option<Vec<String>> {
+    let (kind, place) = text.split_once(' ')?;
+    let (host, ports) = place.trim().rsplit_once(':')?;
+    let is_known =
+        ["PROXY", "HTTPS", "HTTP"].contains(&kind) && !host.is_empty() && !host.contains(' ');
+    let range: PortRange = ports.parse().ok()?;
+    is_known.then(|| range.0.map(|port| format!("{kind} {host}:{port}")).collect())
+}

@@ -1,0 +1,278 @@
+//! Answering by way of the cache (RFC 9111): from it, after asking the origin whether what is stored still holds, or with a new answer
+//! that goes into it while it passes.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::{
+    CacheStatus, Entry, Forward, Handling, Hit, Lookup, OwnedKey, Seconds, Section, Tolerance,
+    replaced_in_validation,
+};
+use http::{HeaderValue, Method, Request, StatusCode};
+use http_stack::Response;
+use http_stack::server::Reply;
+
+use super::entrance::{Proxy, refuse, whole};
+use super::job::Fetch;
+use super::pass::{fail, note_fetched};
+use super::refusal::Refused;
+use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Flight, Prepared, Store, Turn};
+use crate::journal::{Entry as Record, Journal, Note, Outcome};
+use crate::upstream::Fetched;
+
+/// A request that cannot be answered from the cache alone.
+struct Asking {
+    key: OwnedKey,
+    fetch: Fetch,
+    /// Why the origin is asked.
+    why: Forward,
+    /// Whether it waited for another's answer before.
+    collapsed: bool,
+    /// Others wait for this one's.
+    flight: Option<Flight>,
+}
+
+/// A stored response, to be confirmed.
+type Stored = Arc<Entry<Prepared>>;
+
+impl Proxy {
+    /// Answers a GET or HEAD.
+    pub(super) async fn answer_by_cache(
+        self: &Rc<Proxy>,
+        store: &Arc<Store>,
+        fetch: Fetch,
+        mut note: Note,
+    ) -> Response {
+        let Some(key) = fetch.key.clone() else {
+            unreachable!("where there is a cache, what goes through it has a key")
+        };
+        let mut collapsed = false;
+        let mut flight = None;
+        let mut recalled = !store.has_disk();
+        let (why, stored) = loop {
+            let asked = fetch.asked();
+            let request = cache::Request::new(fetch.request.method(), &asked);
+            let found = store.memory().lookup(&key.borrow(), &request, store.now());
+            let (why, stored) = match found {
+                Lookup::Hit(hit) => {
+                    drop(flight);
+                    if hit.stale == Some(Tolerance::WhileRevalidate) {
+                        self.revalidate(store, key, fetch, Arc::clone(&hit.entry));
+                    }
+                    return hit_reply(store, &hit, &mut note).into();
+                }
+                Lookup::Unavailable if recalled => return unavailable(&mut note).into(),
+                Lookup::Unavailable => (Forward::UriMiss, None),
+                Lookup::Miss(why) => (why, None),
+                Lookup::Validate { entry, reason } => (reason.into(), Some(entry)),
+            };
+            let has_turn = collapsed || flight.is_some() || *fetch.request.method() != Method::GET;
+            if !has_turn {
+                match store.flights().turn(&key).await {
+                    Turn::First(first) => flight = Some(first),
+                    // The first has asked the disk, too.
+                    Turn::Waited => {
+                        (collapsed, recalled) = (true, true);
+                        continue;
+                    }
+                }
+            }
+            if stored.is_some() || std::mem::replace(&mut recalled, true) {
+                break (why, stored);
+            }
+            store.recall(&key, &fetch.asked()).await;
+        };
+        let asking = Asking { key, fetch, why, collapsed, flight };
+        match stored {
+            None => self.ask(store, asking, note).await,
+            Some(stored) => self.validate(store, asking, &stored, note).await,
+        }
+    }
+
+    /// Asks the origin, and stores what it answers.
+    async fn ask(self: &Rc<Proxy>, store: &Arc<Store>, asking: Asking, mut note: Note) -> Response {
+        let ticket = store.memory().ticket(&asking.key.borrow());
+        let sent = world::now();
+        let Fetch { destination, is_operators, request, .. } = &asking.fetch;
+        match self.fetch(destination, *is_operators, request.clone(), None).await {
+            Err(error) => fail(&mut note, &error),
+            Ok(fetched) => self.take(store, asking, fetched, (ticket, sent), note),
+        }
+    }
+
+    /// Passes a new answer back; what may be stored of it is.
+    fn take(
+        &self,
+        store: &Arc<Store>,
+        asking: Asking,
+        mut fetched: Fetched,
+        (ticket, sent): (cache::Ticket, units::Time),
+        note: Note,
+    ) -> Response {
+        self.make_ours(&mut fetched.head);
+        let request = &asking.fetch.request;
+        let status = fetched.head.status();
+        let judged = match *request.method() == Method::GET {
+            true => store.storable(&asking.fetch.asked(), status, fetched.head.headers(), sent),
+            false => Err(cache::NotStored::Method),
+        };
+        let told = CacheStatus::new(Handling::Forwarded(asking.why));
+        let mut told = CacheStatus { collapsed: asking.collapsed, ..told };
+        let filling = match judged {
+            Err(why) => {
+                told.detail = Some(why.token());
+                Filling::nothing()
+            }
+            Ok(_) if !store.has_room(fetched.length) => {
+                told.detail = Some("too-large");
+                Filling::nothing()
+            }
+            Ok(storable) => {
+                told.stored = true;
+                Filling::new(store, asking.key, ticket, status, storable, asking.flight)
+            }
+        };
+        self.pass_back(fetched, note, filling, Some(told), Rc::default())
+    }
+
+    /// Asks the origin whether a stored response still holds (RFC 9111 section 4.3).
+    async fn validate(
+        self: &Rc<Proxy>,
+        store: &Arc<Store>,
+        asking: Asking,
+        stored: &Stored,
+        mut note: Note,
+    ) -> Response {
+        let ticket = store.memory().ticket(&asking.key.borrow());
+        let sent = world::now();
+        let Fetch { destination, is_operators, request, .. } = &asking.fetch;
+        let conditional = conditional(request, stored);
+        let answered = self.fetch(destination, *is_operators, conditional, None).await;
+        let is_error = match &answered {
+            Err(_) => true,
+            Ok(fetched) => matches!(fetched.head.status().as_u16(), 500 | 502 | 503 | 504),
+        };
+        if is_error {
+            let asked = asking.fetch.asked();
+            let asked = cache::Request::new(request.method(), &asked);
+            // RFC 5861 section 4.
+            if stored.terms().serves_on_error(&asked, Seconds::ZERO, store.now())
+                && let Some(hit) = hit(store, stored, &asking.fetch)
+            {
+                return hit_reply(store, &hit, &mut note).into();
+            }
+        }
+        let mut fetched = match answered {
+            Err(error) => return fail(&mut note, &error),
+            Ok(fetched) => fetched,
+        };
+        if fetched.head.status() != StatusCode::NOT_MODIFIED {
+            return self.take(store, asking, fetched, (ticket, sent), note);
+        }
+        self.make_ours(&mut fetched.head);
+        if !stored.terms().confirmed_by(fetched.head.headers()) {
+            drop(fetched);
+            return self.ask(store, asking, note).await;
+        }
+        note_fetched(&mut note, &fetched);
+        let fields =
+            cache::updated(&Section::of(stored.value().fields()), fetched.head.headers()).to_map();
+        let status = stored.value().status();
+        let judged = store.storable(&asking.fetch.asked(), status, &fields, sent);
+        let confirmed = match judged {
+            Ok(storable) => store.insert_confirmed(stored, ticket, status, storable),
+            Err(_) => {
+                store.forget(&asking.key.borrow()).await;
+                None
+            }
+        };
+        let told = CacheStatus {
+            forwarded_status: Some(StatusCode::NOT_MODIFIED),
+            stored: confirmed.is_some(),
+            ..CacheStatus::new(Handling::Forwarded(asking.why))
+        };
+        let reply = match confirmed.and_then(|entry| hit(store, &entry, &asking.fetch)) {
+            Some(hit) => Prepared::reply(&hit, &told, hit.entry.terms().ttl(store.now())),
+            None => {
+                let mut fields = fields;
+                fields.append(CACHE_STATUS, header(&told));
+                Reply::new(status, fields, stored.value().body().clone())
+            }
+        };
+        note.entry.outcome = Outcome::Validated;
+        whole(&mut note, reply).into()
+    }
+
+    /// Validates behind the client's back (RFC 5861 section 3), unless that is under way.
+    fn revalidate(
+        self: &Rc<Proxy>,
+        store: &Arc<Store>,
+        key: OwnedKey,
+        fetch: Fetch,
+        stored: Stored,
+    ) {
+        if store.flights().is_under_way(&key) {
+            return;
+        }
+        let (proxy, store) = (Rc::clone(self), Arc::clone(store));
+        drop(world::spawn(async move {
+            let Turn::First(flight) = store.flights().turn(&key).await else { return };
+            let url = key.uri().to_owned();
+            let asking =
+                Asking { key, fetch, why: Forward::Stale, collapsed: false, flight: Some(flight) };
+            let journal: Rc<dyn Journal> = Rc::new(());
+            let record = Record::new(None, "GET", url, http_stack::tls::Protocol::H1);
+            let note = Note::new(record, &journal);
+            if let Response::Streamed { mut body, .. } =
+                proxy.validate(&store, asking, &stored, note).await
+            {
+                // What is not read is not stored.
+                while let Some(Ok(_)) = std::future::poll_fn(|cx| body.poll_next(cx)).await {}
+            }
+        }));
+    }
+}
+
+/// A request that asks whether `stored` still holds.
+fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
+    let mut request = request.clone();
+    let names: Vec<_> =
+        request.headers().keys().filter(|n| replaced_in_validation(n.as_str())).cloned().collect();
+    for name in names {
+        request.headers_mut().remove(name);
+    }
+    for (name, value) in stored.terms().validators() {
+        request.headers_mut().insert(name, value.clone());
+    }
+    request
+}
+
+/// What of `entry` answers `fetch`, whether it is fresh or not.
+fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
+    let asked = fetch.asked();
+    let asked = cache::Request::new(fetch.request.method(), &asked);
+    let shape = entry.terms().shape(&asked, entry.value().body().len() as u64)?;
+    Some(Hit { entry: Arc::clone(entry), shape, age: entry.terms().age(store.now()), stale: None })
+}
+
+/// The answer that a hit is, noted.
+pub(super) fn hit_reply(store: &Store, hit: &Hit<Prepared>, note: &mut Note) -> Reply {
+    note.entry.outcome = Outcome::Hit;
+    whole(note, hit_answer(store, hit))
+}
+
+/// The answer that a hit is.
+pub(super) fn hit_answer(store: &Store, hit: &Hit<Prepared>) -> Reply {
+    let ttl = hit.entry.terms().ttl(store.now());
+    Prepared::reply(hit, &CacheStatus::new(Handling::Hit), ttl)
+}
+
+fn header(status: &CacheStatus) -> HeaderValue {
+    HeaderValue::from_str(&status.of(CACHE_NAME).to_string()).expect("tokens are ASCII")
+}
+
+/// RFC 9111 section 5.2.1.7.
+fn unavailable(note: &mut Note) -> Reply {
+    let message = "nothing is stored for this request, and it wants the origin not to be asked";
+    refuse(note, &Refused::new(StatusCode::GATEWAY_TIMEOUT, "proxy_internal_response", message))
+}

@@ -1,0 +1,227 @@
+//! A request made ready to be passed on: all that is needed of its head, which does not outlive its connection's buffer.
+
+use cache::OwnedKey;
+use http::header::HeaderName;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
+use http_stack::RequestHead;
+use http_stack::tls::Protocol;
+
+use super::refusal::Refused;
+use super::route::Route;
+use crate::caching::Asked;
+use crate::config::{HostField, Settings};
+use crate::fields::{self, Client, Disclosure};
+use crate::target::{Authority, Scheme};
+use crate::upstream::Destination;
+
+const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
+
+/// What is to be done for a request.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// To ask an origin.
+    Fetch(Box<Fetch>),
+    /// To open a tunnel.
+    Tunnel(Destination),
+    /// To say what can be asked for.
+    Options,
+}
+
+/// A request for an origin.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    pub(super) destination: Destination,
+    /// Whether the operator chose the origin.
+    pub(super) is_operators: bool,
+    /// What its response is stored by, where there is a cache.
+    pub(super) key: Option<OwnedKey>,
+    /// Whether what it tells of its client is this proxy's own word.
+    pub(super) tells_own: bool,
+    pub(super) request: Request<()>,
+}
+
+impl Fetch {
+    /// Its fields as far as its client chose them.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked { fields: self.request.headers(), tells_own: self.tells_own }
+    }
+}
+
+impl Job {
+    /// Makes `head`, which goes along `route`, ready. `key` is what its response is stored by; `turn` chooses among an origin's several servers.
+    pub(super) fn new(
+        settings: &Settings,
+        route: Route<'_, '_>,
+        head: &RequestHead<'_>,
+        scheme: Scheme,
+        key: Option<OwnedKey>,
+        turn: usize,
+    ) -> Result<Job, Refused> {
+        let (destination, is_operators, asked, path, disclosure, trusted) = match route {
+            Route::Pac | Route::Itself => return Ok(Job::Options),
+            Route::Tunnel { authority, .. } => {
+                return Ok(Job::Tunnel(Destination::new(Scheme::Https, &authority)));
+            }
+            Route::Forward { forward, scheme, authority, path } => {
+                let destination = Destination::new(scheme, &authority);
+                (destination, false, None, path, forward.disclosure, &[][..])
+            }
+            Route::Reverse { site, authority, path, .. } => {
+                let destination = site.origins[turn % site.origins.len()].clone();
+                let asked = authority.filter(|_| site.host_field == HostField::Client);
+                (destination, true, asked, path, site.disclosure, &site.trusted[..])
+            }
+        };
+        let method = method(head.method)?;
+        // The target says which host is asked for (RFC 9112 section 3.2.2).
+        let but_host = head.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host"));
+        let mut fields = fields::gather(but_host)?;
+        fields::strip(&mut fields);
+        if settings.via.has_passed(&fields) {
+            let message = "this request has been here before: it goes round in a loop";
+            return Err(Refused::new(StatusCode::LOOP_DETECTED, "proxy_loop_detected", message));
+        }
+        if method == Method::OPTIONS && is_last_hop(&mut fields)? {
+            return Ok(Job::Options);
+        }
+        settings.via.add(&mut fields, version(head.protocol));
+        let tells_own = tell(disclosure, &mut fields, head, scheme, trusted)?;
+        let uri = uri(&destination, asked, path)?;
+        let mut request = Request::new(());
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
+        Ok(Job::Fetch(Box::new(Fetch { destination, is_operators, key, tells_own, request })))
+    }
+}
+
+fn method(name: &str) -> Result<Method, Refused> {
+    let refused = |status, message| Err(Refused::new(status, "http_request_error", message));
+    match Method::from_bytes(name.as_bytes()) {
+        // Its answer would hold what others put into the request (RFC 9110 section 9.3.8).
+        Ok(Method::TRACE) => refused(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not passed on"),
+        Ok(method) => Ok(method),
+        Err(_) => refused(StatusCode::BAD_REQUEST, "the method is malformed"),
+    }
+}
+
+/// The URI that the origin is asked for: by the host that the client asked for, where that is `asked`.
+fn uri(
+    destination: &Destination,
+    asked: Option<Authority<'_>>,
+    path: &str,
+) -> Result<Uri, Refused> {
+    let malformed =
+        || Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "the target is malformed");
+    let authority = match asked {
+        None => destination.authority(),
+        Some(asked) => asked.text.to_owned(),
+    };
+    let path: PathAndQuery = match path.starts_with('/') {
+        true => path.parse(),
+        false => format!("/{path}").parse(),
+    }
+    .map_err(|_| malformed())?;
+    let uri =
+        Uri::builder().scheme(destination.scheme.name()).authority(authority).path_and_query(path);
+    uri.build().map_err(|_| malformed())
+}
+
+/// Whether `Max-Forwards` ends here; else it is one less (RFC 9110 section 7.6.2).
+fn is_last_hop(fields: &mut HeaderMap) -> Result<bool, Refused> {
+    let Some(left) = fields.get(MAX_FORWARDS) else { return Ok(false) };
+    let left = left.to_str().ok().and_then(|left| left.parse::<u32>().ok());
+    let left = left.ok_or_else(|| {
+        Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "Max-Forwards is no number")
+    })?;
+    if let Some(less) = left.checked_sub(1) {
+        fields.insert(MAX_FORWARDS, HeaderValue::from(less));
+    }
+    Ok(left == 0)
+}
+
+fn tell(
+    disclosure: Disclosure,
+    fields: &mut HeaderMap,
+    head: &RequestHead<'_>,
+    scheme: Scheme,
+    trusted: &[ipnet::IpNet],
+) -> Result<bool, Refused> {
+    let Some(peer) = head.peer else { return Ok(false) };
+    let client = Client { address: peer.ip(), scheme, host: head.authority };
+    let told = disclosure.tell(fields, client, trusted);
+    told.map_err(|_| {
+        Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "the host is malformed")
+    })
+}
+
+/// The version that a message came in, for `Via`.
+pub(super) fn version(protocol: Protocol) -> Version {
+    match protocol {
+        Protocol::H10 => Version::HTTP_10,
+        Protocol::H2 => Version::HTTP_2,
+        Protocol::H3 => Version::HTTP_3,
+        Protocol::H1 | Protocol::Spdy(_) => Version::HTTP_11,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{File, resolve};
+    use crate::forward::route::route;
+    use crate::target::Target;
+
+    fn job(method: &str, target: &str, fields: &[(&'static str, &str)]) -> Result<Job, Refused> {
+        let settings = resolve(File::default(), "farlink-test").expect("settings");
+        let mut map = HeaderMap::new();
+        for (name, value) in fields {
+            map.append(*name, value.parse().expect("a value"));
+        }
+        let head =
+            RequestHead { fields: (&map).into(), ..RequestHead::new(method, "p.test", target) };
+        let target = Target::of(method, target, "p.test", None).expect("a target");
+        let route = route(&settings, target, Scheme::Http, false)?;
+        route.judge()?;
+        Job::new(&settings, route, &head, Scheme::Http, None, 0)
+    }
+
+    fn fetched(job: Result<Job, Refused>) -> (Destination, Request<()>) {
+        match job {
+            Ok(Job::Fetch(fetch)) => (fetch.destination, fetch.request),
+            other => panic!("not to be fetched: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn origins_are_asked_for_what_the_target_names() {
+        let fields =
+            [("host", "lie.test"), ("connection", "x-hop"), ("x-hop", "1"), ("accept", "*/*")];
+        let (destination, request) = fetched(job("GET", "http://A.test:8080?q", &fields));
+        assert_eq!(destination.to_string(), "http://a.test:8080");
+        assert_eq!(request.uri(), "http://a.test:8080/?q");
+        let names: Vec<_> = request.headers().keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["accept", "via"]);
+        assert_eq!(request.headers()["via"], "1.1 farlink-test");
+    }
+
+    #[test]
+    fn what_must_not_pass_is_refused() {
+        let status = |job: Result<Job, Refused>| job.expect_err("a refusal").status.as_u16();
+        assert_eq!(status(job("GET", "http://a.test/", &[("via", "1.1 farlink-test")])), 508);
+        assert_eq!(status(job("TRACE", "http://a.test/", &[])), 405);
+        assert_eq!(status(job("GET", "http://a.test:25/", &[])), 403);
+        assert_eq!(status(job("CONNECT", "a.test:22", &[])), 403);
+        assert_eq!(status(job("OPTIONS", "http://a.test/", &[("max-forwards", "x")])), 400);
+    }
+
+    #[test]
+    fn the_number_of_hops_is_counted_down() {
+        let options = |hops| job("OPTIONS", "http://a.test/", &[("max-forwards", hops)]);
+        assert!(matches!(options("0"), Ok(Job::Options)));
+        assert_eq!(fetched(options("3")).1.headers()["max-forwards"], "2");
+        assert_eq!(
+            fetched(job("GET", "http://a.test/", &[("max-forwards", "0")])).1.method(),
+            "GET"
+        );
+    }
+}

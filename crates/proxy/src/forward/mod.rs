@@ -1,0 +1,14 @@
+//! The proxy itself: takes requests, asks origins, passes answers back.
+
+mod body;
+mod cached;
+mod entrance;
+mod job;
+mod pass;
+mod refusal;
+mod replies;
+mod route;
+
+pub use entrance::{Entrance, Proxy, ProxyParts};
+pub use refusal::Refused;
+pub use route::{Route, route};

@@ -1,0 +1,187 @@
+//! Asking an origin and passing its answer back.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use cache::{CacheStatus, Key, OwnedKey};
+use http::header::{DATE, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request};
+use http_stack::Response;
+use http_stack::server::RequestBody;
+use units::Time;
+use url::Url;
+
+use super::body::{Counted, CountedTunnel, Passing};
+use super::entrance::{Proxy, refuse, whole};
+use super::job::{Fetch, Job};
+use super::refusal::Refused;
+use super::replies;
+use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling};
+use crate::fields;
+use crate::journal::{Note, Outcome, Times};
+use crate::upstream::{Destination, FetchError, Fetched, Order, Reach};
+
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+impl Proxy {
+    /// Does `job` and gives the answer.
+    pub(super) async fn carry_out(
+        self: &Rc<Proxy>,
+        job: Job,
+        body: Option<RequestBody>,
+        mut note: Note,
+    ) -> Response {
+        match job {
+            Job::Options => {
+                note.entry.outcome = Outcome::Own;
+                whole(&mut note, replies::options()).into()
+            }
+            Job::Tunnel(destination) => self.tunnel(destination, note).await,
+            Job::Fetch(fetch) => {
+                let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
+                match self.store.clone() {
+                    Some(store) if is_safe && body.is_none() => {
+                        self.answer_by_cache(&store, *fetch, note).await
+                    }
+                    _ => self.pass(*fetch, body, note).await,
+                }
+            }
+        }
+    }
+
+    /// Passes a request on that the cache has nothing to do with, but what becomes invalid by it.
+    async fn pass(&self, fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
+        let received = Rc::new(Cell::new(0));
+        let body = body.map(|body| counted(body, &received));
+        let (key, method) = (fetch.key.clone(), fetch.request.method().clone());
+        match self.fetch(&fetch.destination, fetch.is_operators, fetch.request, body).await {
+            Err(error) => fail(&mut note, &error),
+            Ok(fetched) => {
+                if let Some(key) = key {
+                    self.invalidate(&key, &method, &fetched.head).await;
+                }
+                self.pass_back(fetched, note, Filling::nothing(), None, received)
+            }
+        }
+    }
+
+    /// Asks an origin.
+    pub(super) async fn fetch(
+        &self,
+        destination: &Destination,
+        is_operators: bool,
+        request: Request<()>,
+        body: Option<RequestBody>,
+    ) -> Result<Fetched, FetchError> {
+        let reach = self.reach(is_operators);
+        self.upstream.fetch(Order { destination: destination.clone(), reach, request, body }).await
+    }
+
+    /// Passes an answer back. `status` is what the cache did.
+    pub(super) fn pass_back(
+        &self,
+        fetched: Fetched,
+        mut note: Note,
+        filling: Filling,
+        status: Option<CacheStatus>,
+        received: Rc<Cell<u64>>,
+    ) -> Response {
+        note_fetched(&mut note, &fetched);
+        let Fetched { mut head, length, body, .. } = fetched;
+        self.make_ours(&mut head);
+        self.complete(head.headers_mut(), &note.entry.times);
+        if let Some(status) = status {
+            let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
+            head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
+        }
+        let body = Box::new(Passing::new(body, note, filling, received));
+        Response::Streamed { head, length, body }
+    }
+
+    /// Makes an origin's head that of an answer of this proxy's. Twice does no harm.
+    pub(super) fn make_ours(&self, head: &mut http::Response<()>) {
+        let version = head.version();
+        fields::strip(head.headers_mut());
+        if !self.settings.via.has_passed(head.headers()) {
+            self.settings.via.add(head.headers_mut(), version);
+        }
+        if !head.headers().contains_key(DATE) {
+            // RFC 9110 section 6.6.1: whoever has a clock says when an answer without a date came.
+            let date = self.start + world::now().since(Time::ZERO);
+            let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + date);
+            let date = HeaderValue::from_str(&date).expect("a date is ASCII");
+            head.headers_mut().insert(DATE, date);
+        }
+    }
+
+    fn reach(&self, is_operators: bool) -> Reach<'_> {
+        match &self.settings.forward {
+            Some(forward) if !is_operators => Reach::Client(&forward.destinations),
+            _ => Reach::Operator,
+        }
+    }
+
+    async fn tunnel(&self, destination: Destination, mut note: Note) -> Response {
+        let (tunnel, address) = match self.upstream.tunnel(&destination, self.reach(false)).await {
+            Ok(opened) => opened,
+            Err(error) => return fail(&mut note, &error),
+        };
+        let now = Some(world::now());
+        let times = &mut note.entry.times;
+        *times = Times { connected: now, client_first: now, ..*times };
+        (note.entry.status, note.entry.origin) = (200, Some(address));
+        note.entry.outcome = Outcome::Tunnelled;
+        Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
+    }
+
+    /// RFC 9111 section 4.4.
+    async fn invalidate(&self, key: &OwnedKey, method: &Method, head: &http::Response<()>) {
+        let (Some(store), Ok(target)) = (&self.store, Url::parse(key.uri())) else { return };
+        for url in cache::invalidated(method, &target, head.status(), head.headers()) {
+            let scheme = match url.scheme() {
+                "https" => cache::Scheme::Https,
+                _ => cache::Scheme::Http,
+            };
+            let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
+            let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+            store.forget(&Key::new(key.partition(), scheme, authority, path)).await;
+        }
+    }
+
+    /// Adds what this proxy has to say of its own time.
+    fn complete(&self, fields: &mut HeaderMap, times: &Times) {
+        if self.settings.server_timing {
+            let since = |at: Option<Time>| at.map_or(Duration::ZERO, |at| at.since(times.request));
+            let [connected, first] = [times.connected, times.origin_first].map(since);
+            let millis = |span: Duration| span.as_micros() as f64 / 1e3;
+            let (wait, origin) = (millis(connected), millis(first.saturating_sub(connected)));
+            let value = format!("proxy-connect;dur={wait}, proxy-origin;dur={origin}");
+            fields.append(SERVER_TIMING, HeaderValue::from_str(&value).expect("numbers are ASCII"));
+        }
+    }
+}
+
+/// Notes what an origin answered, and when.
+pub(super) fn note_fetched(note: &mut Note, fetched: &Fetched) {
+    let now = Some(world::now());
+    let times = &mut note.entry.times;
+    let connected = Some(fetched.connected);
+    *times = Times { connected, origin_first: now, client_first: now, ..*times };
+    note.entry.status = fetched.head.status().as_u16();
+    note.entry.origin = fetched.address;
+}
+
+fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {
+    let (length, received) = (body.length(), Rc::clone(received));
+    RequestBody::new(Box::new(Counted { body, received }), length)
+}
+
+/// Tells of an origin that gave no answer.
+pub(super) fn fail(note: &mut Note, error: &FetchError) -> Response {
+    let reply = refuse(note, &Refused::from(error));
+    if !matches!(error, FetchError::Forbidden(_)) {
+        note.entry.outcome = Outcome::Failed(error.kind());
+    }
+    reply.into()
+}

@@ -1,0 +1,245 @@
+//! Where a request goes, by what it asks for and what the proxy is set to. No IO.
+
+use cache::{Key, Partition};
+use http::StatusCode;
+
+use super::refusal::Refused;
+use crate::access::matches;
+use crate::config::{Forward, Reverse, Settings};
+use crate::target::{Authority, Scheme, Target};
+
+/// Where a request goes.
+#[derive(Clone, Debug)]
+pub enum Route<'s, 't> {
+    /// Nowhere: the auto-configuration file is asked for.
+    Pac,
+    /// Nowhere: the proxy itself is asked what it can do.
+    Itself,
+    /// To an origin behind this proxy.
+    Reverse {
+        /// Which ones.
+        site: &'s Reverse,
+        /// The host that was asked for.
+        authority: Option<Authority<'t>>,
+        /// Path and query.
+        path: &'t str,
+    },
+    /// To any origin.
+    Forward {
+        /// What may be reached.
+        forward: &'s Forward,
+        /// How the origin is spoken to.
+        scheme: Scheme,
+        /// The origin.
+        authority: Authority<'t>,
+        /// Path and query.
+        path: &'t str,
+    },
+    /// Through a tunnel.
+    Tunnel {
+        /// What may be reached.
+        forward: &'s Forward,
+        /// Its end.
+        authority: Authority<'t>,
+    },
+}
+
+impl Route<'_, '_> {
+    /// Whether a client may take it, by what it asks for; its address is judged when it is known.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn judge(&self) -> Result<(), Refused> {
+        let judged = match self {
+            Route::Forward { forward, scheme, authority, .. } => {
+                let port = authority.port.unwrap_or(scheme.default_port());
+                forward.destinations.judge_request(authority.bare_host(), port)
+            }
+            Route::Tunnel { forward, authority } => {
+                let port = authority.port.unwrap_or(Scheme::Https.default_port());
+                forward.destinations.judge_tunnel(authority.bare_host(), port)
+            }
+            Route::Pac | Route::Itself | Route::Reverse { .. } => Ok(()),
+        };
+        Ok(judged?)
+    }
+
+    /// What the response to a request along it is stored by, if it goes to an origin. `client_scheme` is how the client asked: what is
+    /// behind this proxy may answer differently by that.
+    pub fn key(&self, client_scheme: Scheme) -> Option<Key<'_>> {
+        let scheme = |scheme| match scheme {
+            Scheme::Http => cache::Scheme::Http,
+            Scheme::Https => cache::Scheme::Https,
+        };
+        match self {
+            Route::Forward { scheme: asked, authority, path, .. } => {
+                Some(Key::new(Partition::default(), scheme(*asked), authority.text, path))
+            }
+            Route::Reverse { site, authority, path, .. } => {
+                let authority = authority.map_or("", |authority| authority.text);
+                Some(Key::new(site.partition, scheme(client_scheme), authority, path))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where a request for `target` goes that came by a connection of `scheme`; `in_one_form` if the protocol writes targets in one form
+/// only (HTTP/2 and later), so that what is asked of the proxy itself and what is asked of origins through it look alike.
+///
+/// # Errors
+/// If it goes nowhere.
+pub fn route<'s, 't>(
+    settings: &'s Settings,
+    target: Target<'t>,
+    scheme: Scheme,
+    in_one_form: bool,
+) -> Result<Route<'s, 't>, Refused> {
+    match target {
+        Target::Server => Ok(Route::Itself),
+        Target::Local { authority, path } => local(settings, authority, path),
+        Target::Tunnel(authority) => {
+            let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
+            Ok(Route::Tunnel { forward, authority })
+        }
+        Target::Absolute { scheme: asked, authority, path } => {
+            // No client asks a proxy for `https` over HTTP/2 but by CONNECT: it asks the server itself.
+            let is_local = in_one_form && asked == scheme;
+            if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
+                return local(settings, Some(authority), path);
+            }
+            let counts_any = is_local && settings.forward.is_none();
+            if let Some(site) = site(settings, authority.host, counts_any) {
+                return Ok(Route::Reverse { site, authority: Some(authority), path });
+            }
+            let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
+            Ok(Route::Forward { forward, scheme: asked, authority, path })
+        }
+    }
+}
+
+fn local<'s, 't>(
+    settings: &'s Settings,
+    authority: Option<Authority<'t>>,
+    path: &'t str,
+) -> Result<Route<'s, 't>, Refused> {
+    if is_pac(settings, path) {
+        return Ok(Route::Pac);
+    }
+    match site(settings, authority.map_or("", |authority| authority.host), true) {
+        Some(site) => Ok(Route::Reverse { site, authority, path }),
+        None if settings.reverse.is_empty() => Err(Refused::new(
+            StatusCode::NOT_FOUND,
+            "http_request_denied",
+            "this is a proxy: ask it for absolute URLs",
+        )),
+        // RFC 9110 section 15.5.20.
+        None => Err(Refused::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "destination_not_found",
+            "no such host is behind this proxy",
+        )),
+    }
+}
+
+/// What is behind this proxy under the name `host`; `any` if sites without names count.
+fn site<'s>(settings: &'s Settings, host: &str, any: bool) -> Option<&'s Reverse> {
+    settings.reverse.iter().find(|site| match site.hosts.is_empty() {
+        true => any,
+        false => site.hosts.iter().any(|pattern| matches(pattern, host)),
+    })
+}
+
+fn is_pac(settings: &Settings, path: &str) -> bool {
+    settings.pac.as_ref().is_some_and(|pac| pac.path == path)
+}
+
+fn no_forward_proxy() -> Refused {
+    let message = "this is no forward proxy, and no such host is behind it";
+    Refused::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{File, resolve};
+    use crate::upstream::Destination;
+
+    fn settings(forward: bool, sites: &[(Option<&str>, &str)]) -> Settings {
+        let mut file = File::default();
+        for (host, url) in sites {
+            file.reverse(*host, url).expect("an origin");
+        }
+        file.forward.enabled = Some(forward);
+        file.pac = Some(Default::default());
+        resolve(file, "farlink-test").expect("settings")
+    }
+
+    /// The route in a word, and where to.
+    fn of(settings: &Settings, method: &str, target: &str, h2: Option<(Scheme, &str)>) -> String {
+        let (authority, scheme) = h2.map_or(("proxy.test", None), |(_, a)| (a, Some("http")));
+        let scheme = h2.map_or(scheme, |(asked, _)| Some(asked.name()));
+        let target = Target::of(method, target, authority, scheme).expect("a target");
+        let found = route(settings, target, Scheme::Https, h2.is_some());
+        match found {
+            Ok(Route::Pac) => "pac".to_owned(),
+            Ok(Route::Itself) => "itself".to_owned(),
+            Ok(Route::Reverse { site, .. }) => format!("reverse {}", site.origins[0]),
+            Ok(Route::Forward { scheme, authority, .. }) => {
+                format!("forward {}", Destination::new(scheme, &authority))
+            }
+            Ok(Route::Tunnel { authority, .. }) => {
+                format!("tunnel {}", Destination::new(Scheme::Https, &authority))
+            }
+            Err(refused) => refused.status.as_u16().to_string(),
+        }
+    }
+
+    #[test]
+    fn a_forward_proxy_goes_where_it_is_told() {
+        let proxy = settings(true, &[]);
+        assert_eq!(of(&proxy, "GET", "http://A.test/x", None), "forward http://a.test:80");
+        assert_eq!(of(&proxy, "CONNECT", "a.test:443", None), "tunnel https://a.test:443");
+        assert_eq!(of(&proxy, "GET", "/x", None), "404");
+        assert_eq!(of(&proxy, "GET", "/proxy.pac", None), "pac");
+        assert_eq!(of(&proxy, "OPTIONS", "*", None), "itself");
+        assert_eq!(
+            of(&proxy, "GET", "/x", Some((Scheme::Http, "a.test"))),
+            "forward http://a.test:80"
+        );
+        assert_eq!(of(&proxy, "GET", "/x", Some((Scheme::Https, "a.test"))), "404");
+        assert_eq!(of(&proxy, "GET", "/proxy.pac", Some((Scheme::Https, "p.test"))), "pac");
+    }
+
+    #[test]
+    fn a_reverse_proxy_goes_nowhere_else() {
+        let proxy =
+            settings(false, &[(Some("a.test"), "http://o:1"), (Some(".b.test"), "http://o:2")]);
+        let with = |host| Target::of("GET", "/", host, None).expect("a target");
+        let to = |host| match route(&proxy, with(host), Scheme::Http, false) {
+            Ok(Route::Reverse { site, .. }) => site.origins[0].to_string(),
+            Ok(_) => panic!("no other route"),
+            Err(refused) => refused.status.as_u16().to_string(),
+        };
+        assert_eq!(
+            [to("A.test:8080"), to("x.b.test"), to("c.test")],
+            ["http://o:1", "http://o:2", "421"]
+        );
+        assert_eq!(of(&proxy, "GET", "http://c.test/", None), "421");
+        assert_eq!(of(&proxy, "CONNECT", "c.test:443", None), "421");
+        assert_eq!(of(&proxy, "GET", "/x", Some((Scheme::Https, "a.test"))), "reverse http://o:1");
+        let any = settings(false, &[(None, "http://o:1")]);
+        assert_eq!(of(&any, "GET", "/x", None), "reverse http://o:1");
+    }
+
+    #[test]
+    fn a_site_without_names_is_not_asked_for_others_hosts() {
+        let both = settings(true, &[(None, "http://o:1")]);
+        assert_eq!(of(&both, "GET", "/x", None), "reverse http://o:1");
+        assert_eq!(of(&both, "GET", "http://c.test/", None), "forward http://c.test:80");
+        assert_eq!(
+            of(&both, "GET", "/x", Some((Scheme::Http, "c.test"))),
+            "forward http://c.test:80"
+        );
+    }
+}

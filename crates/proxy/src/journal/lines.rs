@@ -1,0 +1,152 @@
+//! A request as a line of a log.
+//!
+//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all there is, times in milliseconds since the request's
+//! head was there. Whatever clients sent is escaped: a line is one request's.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use http_stack::tls::Protocol;
+use serde::Serialize;
+use units::Time;
+
+use super::entry::Entry;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    client: Option<String>,
+    user: Option<&'a str>,
+    method: &'a str,
+    url: &'a str,
+    protocol: &'static str,
+    status: u16,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    sent_bytes: u64,
+    received_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    connected_ms: Option<f64>,
+    origin_first_ms: Option<f64>,
+    origin_last_ms: Option<f64>,
+    client_first_ms: Option<f64>,
+    client_last_ms: Option<f64>,
+}
+
+/// One JSON object, without the line's end. `start` is the date, since 1970, at which the world's clock began.
+pub fn json(entry: &Entry, start: Duration) -> String {
+    let times = &entry.times;
+    let since = |at: Option<Time>| at.map(|at| millis(at.since(times.request)));
+    let line = Line {
+        time: date(start + times.request.since(Time::ZERO)).0,
+        client: entry.client.map(|client| client.to_string()),
+        user: entry.user.as_deref(),
+        method: &entry.method,
+        url: &entry.url,
+        protocol: entry.protocol.name(),
+        status: entry.status,
+        outcome: entry.outcome.name(),
+        reason: entry.outcome.reason(),
+        sent_bytes: entry.sent_bytes,
+        received_bytes: entry.received_bytes,
+        origin: entry.origin.map(|origin| origin.to_string()),
+        connected_ms: since(times.connected),
+        origin_first_ms: since(times.origin_first),
+        origin_last_ms: since(times.origin_last),
+        client_first_ms: since(times.client_first),
+        client_last_ms: since(times.client_last),
+    };
+    serde_json::to_string(&line).expect("a line is plain data, so it serialises")
+}
+
+/// To the microsecond: what comes below is noise.
+fn millis(span: Duration) -> f64 {
+    span.as_micros() as f64 / 1e3
+}
+
+/// One line of the Common Log Format, without its end.
+pub fn common(entry: &Entry, start: Duration) -> String {
+    let client =
+        entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
+    let version = match entry.protocol {
+        Protocol::H10 => "HTTP/1.0",
+        Protocol::H1 => "HTTP/1.1",
+        Protocol::H2 => "HTTP/2.0",
+        Protocol::H3 => "HTTP/3.0",
+        Protocol::Spdy(_) => "SPDY/3.1",
+    };
+    let mut line = format!("{client} - ");
+    escape(&mut line, entry.user.as_deref().unwrap_or("-"));
+    let (_, date) = date(start + entry.times.request.since(Time::ZERO));
+    let _ = write!(line, " [{date}] \"");
+    escape(&mut line, &entry.method);
+    line.push(' ');
+    escape(&mut line, &entry.url);
+    let bytes = match entry.sent_bytes {
+        0 => "-".to_owned(),
+        bytes => bytes.to_string(),
+    };
+    let _ = write!(line, " {version}\" {} {bytes}", entry.status);
+    line
+}
+
+/// As Apache does: quotes, backslashes and whatever is not visible.
+fn escape(line: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => line.extend(['\\', char::from(byte)]),
+            0x21..=0x7e => line.push(char::from(byte)),
+            _ => {
+                let _ = write!(line, "\\x{byte:02x}");
+            }
+        }
+    }
+}
+
+/// A date since 1970 in UTC, as ISO 8601 and as the Common Log Format has it.
+fn date(since_1970: Duration) -> (String, String) {
+    let at = jiff::Timestamp::UNIX_EPOCH.saturating_add(since_1970).unwrap_or(jiff::Timestamp::MAX);
+    (format!("{at:.3}"), at.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::{Outcome, Times};
+    use super::*;
+
+    /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).
+    const START: Duration = Duration::from_millis(1_795_323_967_089);
+
+    fn entry() -> Entry {
+        Entry {
+            client: Some("[::ffff:10.0.0.1]:99".parse().unwrap()),
+            user: Some("an na".to_owned()),
+            method: "GET".to_owned(),
+            url: "http://a/\"\r\nx".to_owned(),
+            protocol: Protocol::H2,
+            status: 200,
+            outcome: Outcome::Failed("dns_error"),
+            sent_bytes: 1_024,
+            received_bytes: 0,
+            origin: None,
+            times: Times { origin_first: Some(Time::from_micros(2_500)), ..Times::default() },
+        }
+    }
+
+    #[test]
+    fn a_request_is_one_line() {
+        assert_eq!(
+            common(&entry(), START),
+            "10.0.0.1 - an\\x20na [22/Nov/2026:05:06:07 +0000] \"GET http://a/\\\"\\x0d\\x0ax HTTP/2.0\" 200 1024"
+        );
+        let line = json(&entry(), START);
+        assert!(!line.contains('\n'), "{line}");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["time"], "2026-11-22T05:06:07.089Z");
+        assert_eq!(value["url"], "http://a/\"\r\nx");
+        assert_eq!(value["origin_first_ms"], 2.5);
+        assert_eq!(value["reason"], "dns_error");
+    }
+}

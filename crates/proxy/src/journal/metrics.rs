@@ -1,0 +1,298 @@
+//! Counters of requests, and their text for Prometheus (exposition format 0.0.4).
+//!
+//! Each core has its own counters, so that none waits for another; they are summed when they are asked for.
+
+use std::fmt::{Display, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use cache::Tally;
+use http_stack::tls::Protocol;
+
+use super::entry::{Entry, Outcome};
+use super::note::{Brief, Journal};
+use crate::caching::DiskTally;
+
+/// Upper bounds of the latencies' classes, in seconds: the client library's usual ones.
+const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Protocols that are told apart.
+const PROTOCOLS: [&str; 5] = ["h1.0", "h1", "spdy", "h2", "h3"];
+
+/// The counters of one core.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    outcomes: [AtomicU64; Outcome::NAMES.len()],
+    statuses: [AtomicU64; 6],
+    protocols: [AtomicU64; PROTOCOLS.len()],
+    sent_bytes: AtomicU64,
+    received_bytes: AtomicU64,
+    first_byte: Histogram,
+    lost_lines: AtomicU64,
+    gauges: Gauges,
+}
+
+/// What is there now, on one core.
+#[derive(Debug, Default)]
+pub struct Gauges {
+    /// Connections of clients.
+    pub clients: AtomicU64,
+    /// Connections to origins.
+    pub origins: AtomicU64,
+    /// Of these, idle ones.
+    pub origins_idle: AtomicU64,
+    /// Requests that wait for one.
+    pub waiting: AtomicU64,
+}
+
+/// How long the first byte of answers took.
+#[derive(Debug, Default)]
+struct Histogram {
+    classes: [AtomicU64; BOUNDS.len()],
+    count: AtomicU64,
+    micros: AtomicU64,
+}
+
+fn add(counter: &AtomicU64, number: u64) {
+    counter.fetch_add(number, Ordering::Relaxed);
+}
+
+impl Metrics {
+    /// What is there now.
+    pub fn gauges(&self) -> &Gauges {
+        &self.gauges
+    }
+
+    /// A line of the log was lost: its writer was too slow.
+    pub fn lost_line(&self) {
+        add(&self.lost_lines, 1);
+    }
+}
+
+impl Metrics {
+    fn count(&self, outcome: &Outcome, Brief { protocol, status, sent_bytes }: Brief) {
+        let outcome = Outcome::NAMES.iter().position(|name| *name == outcome.name());
+        add(&self.outcomes[outcome.expect("every outcome has its name")], 1);
+        add(&self.statuses[usize::from(status / 100).min(5)], 1);
+        add(&self.protocols[place(protocol)], 1);
+        add(&self.sent_bytes, sent_bytes);
+    }
+}
+
+impl Journal for Arc<Metrics> {
+    fn wants_hits(&self) -> bool {
+        false
+    }
+
+    /// What comes from memory takes no time worth a look at the clock.
+    fn hit(&self, brief: Brief) {
+        self.count(&Outcome::Hit, brief);
+        self.first_byte.add(Duration::ZERO);
+    }
+
+    fn done(&self, entry: &Entry) {
+        let Entry { protocol, status, sent_bytes, .. } = *entry;
+        self.count(&entry.outcome, Brief { protocol, status, sent_bytes });
+        add(&self.received_bytes, entry.received_bytes);
+        if let Some(first) = entry.times.client_first {
+            self.first_byte.add(first.since(entry.times.request));
+        }
+    }
+}
+
+/// Its place among [`PROTOCOLS`].
+fn place(protocol: Protocol) -> usize {
+    match protocol {
+        Protocol::H10 => 0,
+        Protocol::H1 => 1,
+        Protocol::Spdy(_) => 2,
+        Protocol::H2 => 3,
+        Protocol::H3 => 4,
+    }
+}
+
+impl Histogram {
+    fn add(&self, span: Duration) {
+        let class = BOUNDS.iter().position(|bound| span.as_secs_f64() <= *bound);
+        if let Some(class) = class {
+            add(&self.classes[class], 1);
+        }
+        add(&self.count, 1);
+        add(&self.micros, u64::try_from(span.as_micros()).unwrap_or(u64::MAX));
+    }
+}
+
+/// All cores' counters as text, and those of the cache and its disk, as far as there are any.
+pub fn exposition(cores: &[Arc<Metrics>], cache: Option<(Tally, Option<DiskTally>)>) -> String {
+    let sum = |counter: &dyn Fn(&Metrics) -> &AtomicU64| -> u64 {
+        cores.iter().map(|core| counter(core).load(Ordering::Relaxed)).sum()
+    };
+    let mut text = Text(String::new());
+    text.family("farlink_requests_total", "counter", "Requests, by what became of them.");
+    for (index, name) in Outcome::NAMES.iter().enumerate() {
+        let count = sum(&|core| &core.outcomes[index]);
+        text.sample("farlink_requests_total", &format!("outcome=\"{name}\""), count);
+    }
+    text.family("farlink_responses_total", "counter", "Responses, by the class of their status.");
+    for (index, class) in ["none", "1xx", "2xx", "3xx", "4xx", "5xx"].iter().enumerate() {
+        let count = sum(&|core| &core.statuses[index]);
+        text.sample("farlink_responses_total", &format!("class=\"{class}\""), count);
+    }
+    text.family("farlink_requests_by_protocol_total", "counter", "Requests, by protocol.");
+    for (index, name) in PROTOCOLS.iter().enumerate() {
+        let count = sum(&|core| &core.protocols[index]);
+        text.sample("farlink_requests_by_protocol_total", &format!("protocol=\"{name}\""), count);
+    }
+    let single: [Family<'_>; 7] = [
+        (
+            "farlink_sent_bytes_total",
+            "counter",
+            "Bytes of bodies and tunnels to clients.",
+            &|core| &core.sent_bytes,
+        ),
+        (
+            "farlink_received_bytes_total",
+            "counter",
+            "Bytes of bodies and tunnels from clients.",
+            &|core| &core.received_bytes,
+        ),
+        ("farlink_lost_log_lines_total", "counter", "Lines of the log that were lost.", &|core| {
+            &core.lost_lines
+        }),
+        ("farlink_client_connections", "gauge", "Connections of clients.", &|core| {
+            &core.gauges.clients
+        }),
+        ("farlink_origin_connections", "gauge", "Connections to origins.", &|core| {
+            &core.gauges.origins
+        }),
+        (
+            "farlink_origin_connections_idle",
+            "gauge",
+            "Connections to origins that nobody uses.",
+            &|core| &core.gauges.origins_idle,
+        ),
+        ("farlink_requests_waiting", "gauge", "Requests that wait for a connection.", &|core| {
+            &core.gauges.waiting
+        }),
+    ];
+    for (name, kind, help, counter) in single {
+        text.family(name, kind, help);
+        text.sample(name, "", sum(counter));
+    }
+    if let Some((memory, disk)) = cache {
+        cache_samples(&mut text, memory);
+        disk.into_iter().for_each(|tally| disk_samples(&mut text, tally));
+    }
+    let name = "farlink_first_byte_seconds";
+    text.family(name, "histogram", "From a request's head to its answer's head.");
+    let mut below = 0;
+    for (index, bound) in BOUNDS.iter().enumerate() {
+        below += sum(&|core| &core.first_byte.classes[index]);
+        text.sample(&format!("{name}_bucket"), &format!("le=\"{bound}\""), below);
+    }
+    let count = sum(&|core| &core.first_byte.count);
+    text.sample(&format!("{name}_bucket"), "le=\"+Inf\"", count);
+    let seconds = sum(&|core| &core.first_byte.micros) as f64 / 1e6;
+    text.sample(&format!("{name}_sum"), "", seconds);
+    text.sample(&format!("{name}_count"), "", count);
+    text.0
+}
+
+/// A metric of one sample: name, type, help, and where each core keeps it.
+type Family<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
+
+fn cache_samples(text: &mut Text, tally: Tally) {
+    for (name, kind, help, value) in [
+        (
+            "farlink_cache_found_total",
+            "counter",
+            "Lookups that found an entry, fresh or not.",
+            tally.found,
+        ),
+        ("farlink_cache_missed_total", "counter", "Lookups that found none.", tally.missed),
+        ("farlink_cache_inserted_total", "counter", "Entries taken in.", tally.inserted),
+        (
+            "farlink_cache_evicted_total",
+            "counter",
+            "Entries that made room for others.",
+            tally.evicted,
+        ),
+        ("farlink_cache_removed_total", "counter", "Entries invalidated or purged.", tally.removed),
+        ("farlink_cache_entries", "gauge", "Entries held.", tally.entries),
+        ("farlink_cache_bytes", "gauge", "Bytes held, bookkeeping included.", tally.bytes),
+    ] {
+        text.family(name, kind, help);
+        text.sample(name, "", value);
+    }
+}
+
+fn disk_samples(text: &mut Text, tally: DiskTally) {
+    let DiskTally { found, missed, late, written, skipped, failed, entries, bytes } = tally;
+    for (name, kind, help, value) in [
+        ("found_total", "counter", "Requests that found an entry on disk.", found),
+        ("missed_total", "counter", "Requests that found none.", missed),
+        ("late_total", "counter", "Requests that the disk was too slow for.", late),
+        ("written_total", "counter", "Responses written.", written),
+        ("skipped_total", "counter", "Responses not written.", skipped),
+        ("failed_total", "counter", "Writes that failed.", failed),
+        ("entries", "gauge", "Responses on disk.", entries),
+        ("bytes", "gauge", "Bytes in files.", bytes),
+    ] {
+        let name = format!("farlink_cache_disk_{name}");
+        text.family(&name, kind, help);
+        text.sample(&name, "", value);
+    }
+}
+
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Time;
+
+    use super::super::entry::Times;
+    use super::*;
+
+    #[test]
+    fn cores_are_summed() {
+        let entry = Entry {
+            client: None,
+            user: None,
+            method: "GET".to_owned(),
+            url: "/".to_owned(),
+            protocol: Protocol::H2,
+            status: 204,
+            outcome: Outcome::Passed,
+            sent_bytes: 10,
+            received_bytes: 1,
+            origin: None,
+            times: Times { client_first: Some(Time::from_millis(20)), ..Times::default() },
+        };
+        let cores = [Arc::new(Metrics::default()), Arc::new(Metrics::default())];
+        cores.iter().for_each(|core| core.done(&entry));
+        let text = exposition(&cores, None);
+        for line in [
+            "farlink_requests_total{outcome=\"passed\"} 2",
+            "farlink_responses_total{class=\"2xx\"} 2",
+            "farlink_requests_by_protocol_total{protocol=\"h2\"} 2",
+            "farlink_sent_bytes_total 20",
+            "farlink_first_byte_seconds_bucket{le=\"0.01\"} 0",
+            "farlink_first_byte_seconds_bucket{le=\"0.025\"} 2",
+            "farlink_first_byte_seconds_sum 0.04",
+        ] {
+            assert!(text.lines().any(|had| had == line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Proxy auto-configuration: the file by which browsers choose a proxy for each URL.
+//!
+//! A PAC file is JavaScript with one function, `FindProxyForURL(url, host)` (Netscape, 1996; browsers agree on no more than that). What is built here
+//! chooses by host and by type, which a URL shows by its extension only, and spreads requests over several proxies: in turn, as
+//! the studies with 20 ports did, or by a hash of the URL, which keeps an object at one proxy. Browsers may run the file in
+//! several threads at once, each with a turn of its own.
+
+use serde::Serialize;
+
+/// What a PAC file is to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pac {
+    /// Hosts that are asked without a proxy. A name that begins with a dot means all below it.
+    pub direct_hosts: Vec<String>,
+    /// Whether names without a dot are asked without a proxy.
+    pub direct_plain_names: bool,
+    /// Which proxies are chosen for what; the first rule that fits counts.
+    pub rules: Vec<Rule>,
+    /// Where no rule fits.
+    pub proxies: Vec<String>,
+    /// How one of several proxies is chosen.
+    pub spread: Spread,
+    /// Whether a URL is asked without a proxy where none answers.
+    pub direct_fallback: bool,
+}
+
+/// Proxies for some URLs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Hosts, as in [`Pac::direct_hosts`]; none means any.
+    pub hosts: Vec<String>,
+    /// Extensions of paths, without the dot; none means any.
+    pub types: Vec<String>,
+    /// The proxies, each as PAC writes it: `PROXY host:port`, `HTTPS host:port`.
+    pub proxies: Vec<String>,
+}
+
+/// How one of several proxies is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// Each request takes the next.
+    #[default]
+    InTurn,
+    /// The same URL takes the same.
+    ByUrl,
+}
+
+/// The media type of PAC files.
+pub const MEDIA_TYPE: &str = "application/x-ns-proxy-autoconfig";
+
+/// What does not change from file to file.
+const FUNCTIONS: &str = include_str!("../assets/find_proxy.js");
+
+impl Pac {
+    /// The file. Where neither a rule nor a choice of all names a proxy, `own` is meant: the proxy that serves the file.
+    pub fn text(&self, own: &str) -> String {
+        let usual = match self.proxies.is_empty() {
+            true => vec![own.to_owned()],
+            false => self.proxies.clone(),
+        };
+        let mut rules: Vec<Rule> = self.rules.clone();
+        rules.push(Rule { proxies: usual.clone(), ..Rule::default() });
+        for rule in &mut rules {
+            rule.hosts
+                .iter_mut()
+                .chain(&mut rule.types)
+                .for_each(|text| text.make_ascii_lowercase());
+            if rule.proxies.is_empty() {
+                rule.proxies.clone_from(&usual);
+            }
+        }
+        let direct_hosts: Vec<String> =
+            self.direct_hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        format!(
+            "// Which proxy a browser asks for a URL.\n\
+             var directHosts = {};\nvar directPlainNames = {};\nvar byUrl = {};\nvar fallback = {};\nvar rules = {};\n{FUNCTIONS}",
+            json(&direct_hosts),
+            self.direct_plain_names,
+            self.spread == Spread::ByUrl,
+            self.direct_fallback,
+            json(&rules),
+        )
+    }
+}
+
+/// JSON is JavaScript, whatever the strings hold.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings and lists serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn pac() -> Pac {
+        Pac {
+            direct_hosts: vec![".intra.test".to_owned()],
+            direct_plain_names: true,
+            rules: vec![Rule {
+                hosts: vec![".img.test".to_owned()],
+                types: vec!["PNG".to_owned()],
+                proxies: vec!["PROXY p:1".to_owned(), "PROXY p:2".to_owned()],
+            }],
+            ..Pac::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_means_the_proxy_itself() {
+        let text = Pac::default().text("PROXY a.test:3128");
+        assert!(
+            text.contains(r#"[{"hosts":[],"types":[],"proxies":["PROXY a.test:3128"]}]"#),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn quotes_in_names_end_no_string() {
+        let pac = Pac { direct_hosts: vec!["\"];alert(1)//".to_owned()], ..Pac::default() };
+        assert!(pac.text("PROXY a:1").contains(r#"["\"];alert(1)//"]"#));
+    }
+
+    /// What Node.js makes of the file; nothing where there is none.
+    fn evaluated(pac: &Pac, calls: &str) -> Option<String> {
+        let script = format!("{}\nconsole.log([{calls}].join('|'));", pac.text("PROXY own:3128"));
+        match Command::new("node").arg("-e").arg(script).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+            }
+            Err(_) => {
+                println!("skipped: no Node.js to run the file");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn a_script_engine_chooses_as_the_rules_say() {
+        let find = |url, host| format!("FindProxyForURL('{url}','{host}')");
+        let calls = [
+            find("http://a.img.test/x.png?y", "a.IMG.test"),
+            find("http://a.img.test/z.png", "a.img.test"),
+            find("http://a.img.test/x.js", "a.img.test"),
+            find("http://www.intra.test/", "www.intra.test"),
+            find("http://printer/", "printer"),
+            find("http://xintra.test/", "xintra.test"),
+        ];
+        if let Some(chosen) = evaluated(&pac(), &calls.join(",")) {
+            let expected = "PROXY p:1; PROXY p:2|PROXY p:2; PROXY p:1|PROXY own:3128|DIRECT|DIRECT|PROXY own:3128";
+            assert_eq!(chosen, expected);
+        }
+    }
+
+    #[test]
+    fn twenty_ports_take_turns() {
+        let proxies = (0..20).map(|i| format!("PROXY p:{}", 8000 + i)).collect();
+        let pac = Pac { proxies, direct_fallback: true, ..Pac::default() };
+        let calls = "...Array.from({length: 40}, (_, i) => FindProxyForURL('http://a.test/' + i, 'a.test').split(';')[0])";
+        if let Some(chosen) = evaluated(&pac, calls) {
+            let ports: Vec<String> =
+                (0..40).map(|i| format!("PROXY p:{}", 8000 + i % 20)).collect();
+            assert_eq!(chosen, ports.join("|"));
+        }
+    }
+}

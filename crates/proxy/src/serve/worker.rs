@@ -1,0 +1,268 @@
+//! One core's share of a proxy.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http_stack::server::{Acceptor, Patient};
+use http_stack::tls::{PublicClient, Security};
+use http_stack::wheel::Wheel;
+use http_stack::{h1, spdy};
+use thiserror::Error;
+use tokio::sync::Semaphore;
+
+use super::admin::{Admin, State};
+use super::control::{Orders, Phase};
+use super::port::{Port, Service};
+use crate::caching::Store;
+use crate::config::{Listener, Settings};
+use crate::forward::{Entrance, Proxy, ProxyParts};
+use crate::journal::{Brief, Entry, Journal, Metrics};
+use crate::target::Scheme;
+
+/// As many clients' connections are open at once on one core; more wait to be accepted.
+const CONNECTIONS: usize = 10_000;
+
+/// How often a core tells what it has, and looks whether it is done.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What a worker needs.
+pub struct WorkerParts {
+    /// What it is told.
+    pub orders: Orders,
+    /// Which of how many workers it is: it has its share of what is limited for all.
+    pub place: (usize, usize),
+    /// Whom it tells of ports that it loses, because another program has taken them since the settings were found to be right.
+    pub complain: fn(&NoPort),
+    /// Where it tells of requests, beside its metrics.
+    pub journal: Rc<dyn Journal>,
+    /// Its own counters.
+    pub metrics: Arc<Metrics>,
+    /// All cores' counters, if this core answers the operator.
+    pub all_metrics: Option<Vec<Arc<Metrics>>>,
+    /// The date, since 1970, at which the world's clock began.
+    pub start: Duration,
+}
+
+/// A core's share of a proxy, whose ports are open.
+pub struct Worker {
+    parts: WorkerParts,
+    ports: Vec<Opened>,
+    admin: Option<Port<Admin>>,
+    /// What serves connections that come from now on.
+    proxy: Rc<RefCell<Rc<Proxy>>>,
+    common: Common,
+    /// How long requests may take to their end.
+    drain: Duration,
+}
+
+/// A port, and the address that the settings give it, which may leave the port to the machine.
+struct Opened {
+    configured: SocketAddr,
+    port: Port<Entrance>,
+}
+
+/// What all settings have in common.
+struct Common {
+    acceptor: Acceptor,
+    wheel: Wheel,
+    room: Rc<Semaphore>,
+    journal: Rc<dyn Journal>,
+    state: Rc<State>,
+}
+
+/// A port that cannot be had.
+#[derive(Debug, Error)]
+#[error("cannot listen on {address}: {source}")]
+pub struct NoPort {
+    /// Where.
+    pub address: SocketAddr,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// Counts requests.
+struct Told {
+    metrics: Arc<Metrics>,
+    journal: Rc<dyn Journal>,
+}
+
+impl Journal for Told {
+    fn done(&self, entry: &Entry) {
+        self.metrics.done(entry);
+        self.journal.done(entry);
+    }
+
+    fn wants_hits(&self) -> bool {
+        self.journal.wants_hits()
+    }
+
+    fn hit(&self, brief: Brief) {
+        self.metrics.hit(brief);
+    }
+}
+
+impl Worker {
+    /// Opens the ports. Where the settings leave a port to the machine and another core has opened it, `opened` says which it is.
+    ///
+    /// # Errors
+    /// If a port cannot be had.
+    ///
+    /// # Panics
+    /// If it is told to end before it has begun.
+    pub fn open(mut parts: WorkerParts, opened: Option<&[SocketAddr]>) -> Result<Worker, NoPort> {
+        let Phase::Serve { settings, tls, store } = parts.orders.current() else {
+            panic!("a worker is begun with something to serve")
+        };
+        let wheel = Wheel::new();
+        let journal =
+            Told { metrics: Arc::clone(&parts.metrics), journal: Rc::clone(&parts.journal) };
+        let common = Common {
+            acceptor: acceptor(&wheel),
+            wheel,
+            room: Rc::new(Semaphore::new(CONNECTIONS)),
+            journal: Rc::new(journal),
+            state: Rc::default(),
+        };
+        let proxy = Rc::new(RefCell::new(common.proxy(&settings, tls, store, &parts)));
+        let drain = settings.drain;
+        let mut worker = Worker { parts, ports: Vec::new(), admin: None, proxy, common, drain };
+        for (index, listener) in settings.listeners.iter().enumerate() {
+            let address = opened.and_then(|opened| opened.get(index)).copied();
+            worker.open_port(address.unwrap_or(listener.address), listener)?;
+        }
+        if let (Some(cores), Some(address)) = (worker.parts.all_metrics.clone(), settings.admin) {
+            let handler = Rc::new(Admin::new(cores, Rc::clone(&worker.common.state)));
+            let service = Service { acceptor: worker.common.acceptor.clone(), handler };
+            let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
+            let port = Port::open(address, service, &room, &metrics);
+            worker.admin = Some(port.map_err(|source| NoPort { address, source })?);
+        }
+        Ok(worker)
+    }
+
+    /// The addresses that are listened on.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.ports.iter().map(|opened| opened.port.address()).collect()
+    }
+
+    /// The operator's address.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(Port::address)
+    }
+
+    fn open_port(&mut self, address: SocketAddr, listener: &Listener) -> Result<(), NoPort> {
+        let service = self.service(address, listener);
+        let port = Port::open(address, service, &self.common.room, &self.parts.metrics);
+        let port = port.map_err(|source| NoPort { address, source })?;
+        self.ports.push(Opened { configured: listener.address, port });
+        Ok(())
+    }
+
+    fn service(&self, address: SocketAddr, listener: &Listener) -> Service<Entrance> {
+        let scheme = if listener.tls.is_some() { Scheme::Https } else { Scheme::Http };
+        let acceptor = Acceptor { tls: listener.tls.clone(), ..self.common.acceptor.clone() };
+        Service { acceptor, handler: Rc::new(Entrance::new(&self.proxy.borrow(), scheme, address)) }
+    }
+
+    /// Serves until it is told to end and what was under way is done, or may take no longer. Gives whether all was done.
+    pub async fn run(mut self) -> bool {
+        drop(world::spawn(tell_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
+        loop {
+            match self.parts.orders.changed().await {
+                Phase::Drain => return self.drain().await,
+                Phase::Serve { settings, tls, store } => self.reload(&settings, tls, store),
+            }
+        }
+    }
+
+    /// Serves with other settings. A port that cannot be had is complained of and left out: what works goes on working.
+    fn reload(&mut self, settings: &Arc<Settings>, tls: PublicClient, store: Option<Arc<Store>>) {
+        self.proxy.replace(self.common.proxy(settings, tls, store, &self.parts));
+        self.drain = settings.drain;
+        let mut before = std::mem::take(&mut self.ports);
+        for listener in &settings.listeners {
+            let same = before.iter().position(|opened| {
+                [opened.configured, opened.port.address()].contains(&listener.address)
+            });
+            match same.map(|index| before.remove(index)) {
+                Some(opened) => {
+                    opened.port.serve(self.service(opened.port.address(), listener));
+                    self.ports.push(opened);
+                }
+                None => {
+                    if let Err(lost) = self.open_port(listener.address, listener) {
+                        (self.parts.complain)(&lost);
+                    }
+                }
+            }
+        }
+        before.into_iter().for_each(|opened| opened.port.close());
+    }
+
+    async fn drain(self) -> bool {
+        self.common.state.is_draining.set(true);
+        self.ports.into_iter().for_each(|opened| opened.port.close());
+        let deadline = world::now() + self.drain;
+        self.common.acceptor.drain();
+        // Ports take in first who is in the kernel's queue.
+        world::sleep(LOOK).await;
+        while self.common.room.available_permits() < CONNECTIONS {
+            if world::now() >= deadline {
+                return false;
+            }
+            world::sleep(LOOK).await;
+        }
+        true
+    }
+}
+
+impl Common {
+    fn proxy(
+        &self,
+        settings: &Arc<Settings>,
+        tls: PublicClient,
+        store: Option<Arc<Store>>,
+        parts: &WorkerParts,
+    ) -> Rc<Proxy> {
+        let (wheel, journal) = (self.wheel.clone(), Rc::clone(&self.journal));
+        self.state.store.replace(store.clone());
+        self.state.partitions.replace(settings.reverse.iter().map(|site| site.partition).collect());
+        let ((index, count), start) = (parts.place, parts.start);
+        let upstream = settings.upstream.share(index, count);
+        let settings = Arc::new(Settings { upstream, ..Settings::clone(settings) });
+        Proxy::new(settings, ProxyParts { tls, store, wheel, journal, start })
+    }
+}
+
+/// Takes whatever it can, and waits for nobody for ever.
+fn acceptor(wheel: &Wheel) -> Acceptor {
+    let core = h1::server::Core::new(h1::server::Settings::default(), wheel.clone());
+    let (wheel, patience) = (wheel.clone(), Some(Patient::default()));
+    Acceptor {
+        h1: Rc::new(core),
+        common: http_stack::server::Common { wheel, patience, ..Default::default() },
+        spdy_in_clear: Some(spdy::Version::V31),
+        ..Acceptor::new(Security::None)
+    }
+}
+
+/// Tells what the core has, again and again.
+async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
+    loop {
+        let count = proxy.borrow().upstream().count();
+        let gauges = metrics.gauges();
+        for (gauge, number) in [
+            (&gauges.origins, count.open),
+            (&gauges.origins_idle, count.idle),
+            (&gauges.waiting, count.waiting),
+        ] {
+            gauge.store(number as u64, Ordering::Relaxed);
+        }
+        world::sleep(LOOK).await;
+    }
+}

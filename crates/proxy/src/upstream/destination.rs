@@ -1,0 +1,60 @@
+//! Where a request goes.
+
+use std::fmt;
+
+use crate::access::Destinations;
+use crate::target::{Authority, Scheme, bare};
+
+/// An origin: scheme, host and port (RFC 6454 section 4), each of which tells connections apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Destination {
+    /// How it is spoken to.
+    pub scheme: Scheme,
+    /// Its host in lower case, an IPv6 address in its brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Destination {
+    /// The origin that `authority` names.
+    pub fn new(scheme: Scheme, authority: &Authority<'_>) -> Destination {
+        let port = authority.port.unwrap_or(scheme.default_port());
+        Destination { scheme, host: authority.host.to_ascii_lowercase(), port }
+    }
+
+    /// The host as names are looked up: an IPv6 address without its brackets.
+    pub fn bare_host(&self) -> &str {
+        bare(&self.host)
+    }
+
+    /// What `Host` says of it: the port only where it is not the scheme's own (RFC 9110 section 7.2).
+    pub fn authority(&self) -> String {
+        match self.port == self.scheme.default_port() {
+            true => self.host.clone(),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}:{}", self.scheme.name(), self.host, self.port)
+    }
+}
+
+/// By whose will an origin is asked. Connections of one kind are not lent to requests of the other: what the operator's own
+/// settings reach, clients may not.
+#[derive(Clone, Copy, Debug)]
+pub enum Reach<'a> {
+    /// The operator's: any address.
+    Operator,
+    /// A client's: addresses that the rules permit.
+    Client(&'a Destinations),
+}
+
+impl Reach<'_> {
+    pub(super) fn is_operator(self) -> bool {
+        matches!(self, Reach::Operator)
+    }
+}

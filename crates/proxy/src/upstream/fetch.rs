@@ -1,0 +1,169 @@
+//! One request and its response.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, Method, Request, Response};
+use http_stack::Failure;
+use http_stack::client::{Connection, Incoming};
+use http_stack::server::{Body, BodyError, RequestBody};
+use http_stack::tls::PublicClient;
+use http_stack::wheel::{Timer, Wheel};
+use units::Time;
+
+use super::body::ResponseBody;
+use super::destination::{Destination, Reach};
+use super::error::FetchError;
+use super::open;
+use super::pool::{Pool, PoolCount};
+use super::settings::Settings;
+use super::tunnel::Tunnel;
+
+/// The way to all origins. One a core; clones are the same.
+#[derive(Clone)]
+pub struct Upstream {
+    settings: Rc<Settings>,
+    pool: Rc<Pool>,
+    tls: PublicClient,
+    wheel: Wheel,
+}
+
+/// What is to be fetched.
+pub struct Order<'a> {
+    /// From where.
+    pub destination: Destination,
+    /// By whose will.
+    pub reach: Reach<'a>,
+    /// The request's head; its URI is absolute.
+    pub request: Request<()>,
+    /// Its body.
+    pub body: Option<RequestBody>,
+}
+
+/// A response whose head has come.
+pub struct Fetched {
+    /// Status and fields.
+    pub head: Response<()>,
+    /// The body's size, where the head tells it; in answer to HEAD, that which GET would bring.
+    pub length: Option<u64>,
+    /// The body.
+    pub body: ResponseBody,
+    /// When there was a connection.
+    pub connected: Time,
+    /// The origin's address, if the connection was opened for this request.
+    pub address: Option<SocketAddr>,
+}
+
+impl Upstream {
+    /// A way without connections.
+    pub fn new(settings: Settings, tls: PublicClient, wheel: Wheel) -> Upstream {
+        Upstream { pool: Pool::new(settings.clone()), settings: Rc::new(settings), tls, wheel }
+    }
+
+    /// How many connections there are.
+    pub fn count(&self) -> PoolCount {
+        self.pool.count()
+    }
+
+    /// Fetches what is ordered. A request that found its connection dead is made once more on others, if it has no body and may
+    /// be made twice (RFC 9110 section 9.2.2).
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn fetch(&self, order: Order<'_>) -> Result<Fetched, FetchError> {
+        let Order { destination, reach, request, mut body } = order;
+        let key = (destination, reach.is_operator());
+        let is_repeatable = body.is_none() && request.method().is_idempotent();
+        loop {
+            let mut lease = self.pool.acquire(&key).await?;
+            let (connection, address) = match lease.connection.take() {
+                Some(connection) => (connection, None),
+                None => {
+                    let (connection, address) =
+                        open::open(&key.0, reach, &self.settings, &self.tls).await?;
+                    lease.opened(&connection);
+                    (connection, Some(address))
+                }
+            };
+            let connected = world::now();
+            match self.exchange(connection, &request, body.take()).await {
+                Ok(Incoming { head, length, body }) => {
+                    let timer = self.wheel.timer();
+                    let is_head = *request.method() == Method::HEAD;
+                    let length = if is_head { told_length(head.headers()) } else { length };
+                    let body =
+                        ResponseBody::new(body, length, lease, timer, self.settings.idle_timeout);
+                    return Ok(Fetched { head, length, body, connected, address });
+                }
+                Err(FetchError::Failed(Failure::Unanswered(_)))
+                    if is_repeatable && address.is_none() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Opens a tunnel.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn tunnel(
+        &self,
+        destination: &Destination,
+        reach: Reach<'_>,
+    ) -> Result<(Tunnel, SocketAddr), FetchError> {
+        let connecting = open::connect(destination, reach);
+        let connected = world::timeout(self.settings.connect_timeout, connecting).await;
+        let (tcp, address) = connected.unwrap_or(Err(FetchError::ConnectTimeout))?;
+        Ok((Tunnel::new(tcp, self.wheel.timer(), self.settings.idle_timeout), address))
+    }
+
+    /// Sends and waits for the head. The time runs from the last piece of the request's body.
+    async fn exchange(
+        &self,
+        connection: Connection,
+        request: &Request<()>,
+        body: Option<RequestBody>,
+    ) -> Result<Incoming, FetchError> {
+        let timer = Rc::new(self.wheel.timer());
+        let span = self.settings.first_byte_timeout;
+        timer.set(span);
+        let body = body.map(|body| {
+            let length = body.length();
+            RequestBody::new(Box::new(Timed { body, timer: Rc::clone(&timer), span }), length)
+        });
+        let mut exchange = pin!(connection.exchange(request, body));
+        poll_fn(|cx| match exchange.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(done.map_err(FetchError::Failed)),
+            Poll::Pending => timer.poll_expired(cx).map(|()| Err(FetchError::FirstByteTimeout)),
+        })
+        .await
+    }
+}
+
+/// RFC 9110 section 8.6.
+fn told_length(fields: &HeaderMap) -> Option<u64> {
+    fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A request's body that puts off a timer with each piece.
+struct Timed {
+    body: RequestBody,
+    timer: Rc<Timer>,
+    span: Duration,
+}
+
+impl Body for Timed {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let next = self.body.poll_next(cx);
+        if next.is_ready() {
+            self.timer.set(self.span);
+        }
+        next
+    }
+}

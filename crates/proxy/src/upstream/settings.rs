@@ -1,0 +1,96 @@
+//! How origins are asked.
+
+use std::time::Duration;
+
+use http_stack::h2;
+use http_stack::tls::Protocol;
+
+/// Limits and timeouts. An [`Upstream`](super::Upstream) keeps to the limits by itself: where several cores have one each, each is given its
+/// [share](Settings::share). Timeouts are coarse: late by up to 0.2 s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Connections to one origin.
+    pub connections_per_origin: usize,
+    /// Connections in all.
+    pub connections: usize,
+    /// Requests that may wait for a connection.
+    pub waiting: usize,
+    /// How long one may wait.
+    pub queue_timeout: Duration,
+    /// How long a connection is kept that nobody uses.
+    pub keep_alive: Duration,
+    /// How long it may take to find the address, to connect and to shake hands.
+    pub connect_timeout: Duration,
+    /// How long a response may take to begin after the request's last byte.
+    pub first_byte_timeout: Duration,
+    /// How long a body, or a tunnel, may stand still.
+    pub idle_timeout: Duration,
+    /// What is offered to origins over TLS: HTTP/2 offers HTTP/1.1 as well.
+    pub protocol: Protocol,
+    /// HTTP/2's windows.
+    pub h2: h2::settings::Client,
+}
+
+impl Settings {
+    /// The most cores that all limits can be shared by: each needs a connection to every origin.
+    pub fn most_shares(&self) -> usize {
+        self.connections_per_origin.min(self.connections).max(1)
+    }
+
+    /// What is for the core at `index` of `count`: the limits together are as they were, if there are no more cores than
+    /// [can share](Settings::most_shares) them.
+    #[must_use]
+    pub fn share(&self, index: usize, count: usize) -> Settings {
+        let part = |all: usize| all / count + usize::from(index < all % count);
+        Settings {
+            connections_per_origin: part(self.connections_per_origin).max(1),
+            connections: part(self.connections).max(1),
+            waiting: part(self.waiting),
+            ..self.clone()
+        }
+    }
+}
+
+impl Default for Settings {
+    /// 64 connections to one origin and 1,024 in all; nginx's timeouts (60 s), and 10 s to connect. Of each response at most
+    /// 1 MiB waits here over HTTP/2 while its client is slow.
+    fn default() -> Settings {
+        Settings {
+            connections_per_origin: 64,
+            connections: 1_024,
+            waiting: 1_024,
+            queue_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(60),
+            connect_timeout: Duration::from_secs(10),
+            first_byte_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(60),
+            protocol: Protocol::H1,
+            h2: h2::settings::Client {
+                stream_window_bytes: 1 << 20,
+                connection_window_bytes: 16 << 20,
+                ..h2::settings::Client::CHROME
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_the_whole() {
+        let all = Settings {
+            connections_per_origin: 10,
+            connections: 31,
+            waiting: 5,
+            ..Settings::default()
+        };
+        for count in 1..=all.most_shares() {
+            let shares: Vec<Settings> = (0..count).map(|index| all.share(index, count)).collect();
+            let sum = |limit: fn(&Settings) -> usize| shares.iter().map(limit).sum::<usize>();
+            assert_eq!(sum(|share| share.connections_per_origin), 10);
+            assert_eq!((sum(|share| share.connections), sum(|share| share.waiting)), (31, 5));
+        }
+    }
+}
