@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use browser::chromium::Chromium;
 use emu::Wire;
@@ -22,6 +23,9 @@ use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Vis
 
 /// How often a journey is emulated until the emulator was on time for all of it.
 const ATTEMPTS: u32 = 8;
+/// The pause before the second attempt; each further one is twice as long, so that 13 s pass before an emulation is given up. A shared machine
+/// that stands still does so for seconds.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Executes journeys in real time, each in a sandbox of its own.
 pub struct Emulation {
@@ -122,6 +126,9 @@ impl Emulation {
             match emulated.invalid {
                 None => return self.result(&order, emulated, attempt),
                 Some(why) => late = Some(why),
+            }
+            if attempt < ATTEMPTS {
+                wait(FIRST_PAUSE * 2_u32.pow(attempt - 1));
             }
         }
         let why = late.expect("there was an attempt");
@@ -226,4 +233,9 @@ impl Execute for Emulation {
             Err(failure) => JourneyResult { failure: Some(failure), ..JourneyResult::default() },
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the machine is given its own time to come to rest")]
+fn wait(span: Duration) {
+    std::thread::sleep(span);
 }

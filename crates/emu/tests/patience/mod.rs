@@ -1,0 +1,42 @@
+//! Measurements in real time on a machine that is shared: repeated while the emulator itself says that it was late.
+
+use std::time::Duration;
+
+use farlink_emu::Invalid;
+
+const ATTEMPTS: u32 = 7;
+/// Before the second attempt; each further pause is twice as long, 16 s in all. Machines stand still for seconds.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// What one attempt came to.
+pub struct Attempt<L> {
+    /// As it must be where the emulator was on time.
+    pub strictly: Result<(), String>,
+    /// The same within what its lateness explains.
+    pub loosely: L,
+    pub validity: Result<(), Invalid>,
+}
+
+/// Repeats a measurement until it is strictly right. One that is wrong though the emulator was on time fails at once. On a machine that is never
+/// on time the last attempt must be right within its lateness; that is told.
+pub fn agree<L: FnOnce() -> Result<(), String>>(measure: impl Fn() -> Attempt<L>) {
+    for number in 1..=ATTEMPTS {
+        let attempt = measure();
+        match (attempt.strictly, attempt.validity) {
+            (Ok(()), Ok(()) | Err(Invalid::Late(_))) => return,
+            (Err(why), Ok(())) => panic!("{why}"),
+            (_, Err(late @ Invalid::Late(_))) if number == ATTEMPTS => {
+                println!("NOT PROVEN: {late} in each of {ATTEMPTS} attempts");
+                return (attempt.loosely)().unwrap_or_else(|why| panic!("{why}, though {late}"));
+            }
+            (_, Err(invalid)) => println!("{invalid}; trying again"),
+        }
+        pause(FIRST_PAUSE * 2_u32.pow(number - 1));
+    }
+    panic!("the machine was too busy {ATTEMPTS} times");
+}
+
+#[expect(clippy::disallowed_methods, reason = "real time")]
+fn pause(span: Duration) {
+    std::thread::sleep(span);
+}
