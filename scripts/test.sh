@@ -63,11 +63,11 @@ real_time() {
   rm -rf "${ordinary:?}"/*
 }
 
-# Runs a program of tests. What fails is run again later, and once more later still: a shared machine may stand still for seconds, which no
-# measurement in real time survives. What fails three times has failed.
+# Runs a program of tests. What fails is run again later, up to three times: a shared machine may stand still for a while, which no
+# measurement in real time survives. What fails four times has failed.
 patiently() {
   local failed='' pause log="$ordinary/log"
-  for pause in 0 15 60; do
+  for pause in 0 15 60 180; do
     sleep "$pause"
     # shellcheck disable=SC2086 # names of tests have no spaces
     "$@" ${failed:+--exact $failed} 2>&1 | tee "$log" && return

@@ -109,7 +109,7 @@ impl Ran {
     /// What it printed, if it succeeded.
     #[track_caller]
     pub fn ok(self) -> String {
-        assert_eq!(self.code, 0, "{}", self.err);
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
         self.out
     }
 
