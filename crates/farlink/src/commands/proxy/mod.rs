@@ -36,6 +36,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     let started = Started { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
     limits::raise();
+    limits::keep_pages_small();
     // Before there are threads, which inherit what is blocked.
     let signals = signals::Signals::block()?;
     let stores = Arc::new(Mutex::new(Stores::new(started.start)));
