@@ -4,6 +4,7 @@ mod limits;
 mod log;
 mod password;
 mod ports;
+mod secret;
 mod signals;
 mod stores;
 mod workers;
