@@ -275,11 +275,7 @@ fn the_real_world_sleeps_for_less_than_a_millisecond() {
 }
 
 /// A port that comes to its end once `begun` says so, and then says `ending`.
-async fn leave(
-    listener: TcpListener,
-    begun: oneshot::Receiver<()>,
-    ending: oneshot::Sender<()>,
-) {
+async fn leave(listener: TcpListener, begun: oneshot::Receiver<()>, ending: oneshot::Sender<()>) {
     begun.await.unwrap();
     listener.refuse_handshakes().unwrap();
     ending.send(()).unwrap();

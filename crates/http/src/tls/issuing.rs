@@ -48,7 +48,9 @@ pub enum IssuerError {
     #[error("its first certificate is none of an authority: {0}")]
     NoAuthority(&'static str),
     /// The text holds no key.
-    #[error("there is no private key in it that signs certificates (PEM, PKCS#8, not encrypted: ECDSA, RSA or Ed25519)")]
+    #[error(
+        "there is no private key in it that signs certificates (PEM, PKCS#8, not encrypted: ECDSA, RSA or Ed25519)"
+    )]
     NoKey,
     /// They do not belong together.
     #[error("the key is not that of the authority's certificate")]
@@ -108,14 +110,10 @@ impl Issuer {
         protocols: &[Protocol],
     ) -> Result<Issuer, IssuerError> {
         let above = certificates(chain).map_err(|_| IssuerError::NoCertificate)?;
-        let (_, authority) =
-            X509Certificate::from_der(&above[0]).map_err(|_| IssuerError::NoCertificate)?;
-        judge(&authority)?;
-        let validity = authority.validity();
-        let valid = validity.not_before.timestamp()..=validity.not_after.timestamp();
+        let (valid, public_key) = read(&above[0])?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| IssuerError::NoKey)?;
         let key = KeyPair::try_from(&key).map_err(|_| IssuerError::NoKey)?;
-        if *key.der_bytes() != *authority.public_key().subject_public_key.data {
+        if key.der_bytes() != public_key {
             return Err(IssuerError::OtherKey);
         }
         let issuer = rcgen::Issuer::from_ca_cert_der(&above[0], key)?;
@@ -162,11 +160,21 @@ impl Issuer {
 
     fn make(&self, host: &str, now: Duration) -> Result<Server, IssuerError> {
         let leaf = leaf(host, now)?.signed_by(&self.leaf_key, &self.issuer)?;
-        let chain = [&[leaf.der().clone()], &self.above[..]].concat();
+        let chain = [&[leaf.der().clone()][..], &self.above].concat();
         let certified = CertifiedKey::new(chain, Arc::clone(&self.leaf_signer));
         let ticketer = Arc::clone(&self.ticketer);
         Ok(Server::configured(presenting(certified, ticketer, &self.protocols)?))
     }
+}
+
+/// When an authority's certificate is valid, in seconds since 1970, and its public key.
+fn read(certificate: &[u8]) -> Result<(RangeInclusive<i64>, Vec<u8>), IssuerError> {
+    let (_, authority) =
+        X509Certificate::from_der(certificate).map_err(|_| IssuerError::NoCertificate)?;
+    judge(&authority)?;
+    let validity = authority.validity();
+    let valid = validity.not_before.timestamp()..=validity.not_after.timestamp();
+    Ok((valid, authority.public_key().subject_public_key.data.to_vec()))
 }
 
 /// Whether this is an authority's certificate (RFC 5280 section 4.2.1).

@@ -103,8 +103,7 @@ impl Stream {
         client: Option<SocketAddr>,
         records: Records,
     ) -> Stream {
-        let stream =
-            Stream::new(Transport::Inside(Box::new(Inside { tls, client })), Bytes::new());
+        let stream = Stream::new(Transport::Inside(Box::new(Inside { tls, client })), Bytes::new());
         Stream { sizer: Sizer::new(records), ..stream }
     }
 

@@ -237,7 +237,8 @@ impl Common {
         let ((index, count), start) = (parts.place, parts.start);
         let upstream = settings.upstream.share(index, count);
         let settings = Arc::new(Settings { upstream, ..Settings::clone(settings) });
-        Proxy::new(settings, ProxyParts { tls, store, wheel, journal, start })
+        let inside = self.acceptor.clone();
+        Proxy::new(settings, ProxyParts { tls, store, wheel, inside, journal, start })
     }
 }
 
