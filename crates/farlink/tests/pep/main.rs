@@ -13,3 +13,4 @@ mod letting_in;
 mod origin;
 mod pages;
 mod passing;
+mod round_trips;

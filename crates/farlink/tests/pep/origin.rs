@@ -27,16 +27,16 @@ pub fn http(
     answer: impl Fn(&str, &mut TcpStream) -> std::io::Result<()> + Clone + Send + 'static,
 ) -> SocketAddr {
     origin(move |mut tcp| {
-        while let Some(path) = request(&mut tcp) {
-            if answer(&path, &mut tcp).is_err() {
+        while let Some((path, is_last)) = request(&mut tcp) {
+            if answer(&path, &mut tcp).is_err() || is_last {
                 return;
             }
         }
     })
 }
 
-/// The path of the next GET.
-fn request(tcp: &mut TcpStream) -> Option<String> {
+/// The path of the next GET, and whether none is to follow.
+fn request(tcp: &mut TcpStream) -> Option<(String, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -44,7 +44,8 @@ fn request(tcp: &mut TcpStream) -> Option<String> {
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).ok()?;
-    Some(head.split(' ').nth(1)?.to_owned())
+    let is_last = head.to_ascii_lowercase().contains("connection: close");
+    Some((head.split(' ').nth(1)?.to_owned(), is_last))
 }
 
 /// A whole answer with its length.
