@@ -91,6 +91,15 @@ impl TcpStream {
         }
     }
 
+    /// Whether the peer sees a reset instead of an end if this process dies before it closes the connection. In the simulated world nobody
+    /// dies.
+    pub fn set_resets_if_orphaned(&self, resets: bool) {
+        match &self.0 {
+            Stream::Sim(_) => {}
+            Stream::Real(stream) => stream.set_resets_if_orphaned(resets),
+        }
+    }
+
     /// Chooses the congestion control of this connection (`TCP_CONGESTION`).
     ///
     /// # Errors

@@ -64,6 +64,12 @@ impl TcpStream {
         drop(socket2::SockRef::from(&self.socket).set_linger(Some(Duration::ZERO)));
     }
 
+    /// The kernel closes for a process that dies, as the process itself would have.
+    pub(crate) fn set_resets_if_orphaned(&self, resets: bool) {
+        // Should the kernel refuse, then that close is an ordinary one.
+        drop(socket2::SockRef::from(&self.socket).set_linger(resets.then_some(Duration::ZERO)));
+    }
+
     /// `TCP_CONGESTION`, where the kernel has it.
     pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
