@@ -126,11 +126,11 @@ choice! {
         BoundToHit = "bound_to_hit",
         /// Objects that a PEP sent unasked.
         Promised = "promised",
-        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that to the end of its own.
+        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that until all was handed on.
         OriginShare = "origin_share",
         /// The median at the proxy from the origin's first byte to its last.
         OriginDownload = "origin_download",
-        /// The median at the proxy from the origin's first byte to the first that it sent.
+        /// The median at the proxy from the origin's first byte to the first that it handed on: with SPDY to its session.
         ProxyQueue = "proxy_queue",
         /// What objects spent there together, in per cent of objects' time.
         ProxyQueueShare = "proxy_queue_share",
