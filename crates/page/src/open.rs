@@ -42,8 +42,8 @@ fn open_plain(spec: &str) -> Result<Page, Error> {
     if Path::new(spec).is_file() {
         return open_file(Path::new(spec), None);
     }
-    if is_list(spec) {
-        return Err(Error::NotOnePage { name: load::name_of(Path::new(spec)) });
+    if draw::names_all(spec) {
+        return Err(Error::NotOnePage { name: spec.to_owned() });
     }
     let (name, which) = spec.split_once('#').unzip();
     if let Some(shipped) = draw::shipped(name.unwrap_or(spec)) {
