@@ -49,18 +49,29 @@ impl Measured {
         let journeys = store.journeys(run)?;
         let by_position: BTreeMap<u64, &JourneyRow> =
             journeys.iter().map(|journey| (journey.position, journey)).collect();
-        let mut cells: BTreeMap<(u32, u32), Cell> = BTreeMap::new();
+        let mut cells: BTreeMap<(u32, u32, Option<String>), Cell> = BTreeMap::new();
         let in_detail = quantities.iter().any(|quantity| quantity.needs_objects());
+        let with_events = quantities.iter().any(|quantity| quantity.needs_events());
         for visit in store.visits(run)? {
             let Some(journey) = by_position.get(&visit.key.journey) else { continue };
             let (objects, connections) = match in_detail {
                 true => detail(store, visit.key)?,
                 false => Default::default(),
             };
-            let load = Load { visit: &visit, objects: &objects, connections: &connections };
+            let events = match with_events {
+                true => store.events(visit.key)?,
+                false => Vec::new(),
+            };
+            let load = Load {
+                visit: &visit,
+                objects: &objects,
+                connections: &connections,
+                events: &events,
+            };
+            let (number, page) = (visit.key.visit, visit.page.as_deref());
             let cell = cells
-                .entry((journey.cell, visit.key.visit))
-                .or_insert_with(|| Cell::new(experiment, &journey.scenario, visit.key.visit));
+                .entry((journey.cell, number, visit.page.clone()))
+                .or_insert_with(|| Cell::new(experiment, &journey.scenario, number, page));
             cell.take(journey.repetition, load, quantities);
         }
         self.cells.extend(cells.into_values());
@@ -108,8 +119,8 @@ pub fn complete_run(store: &Store, plan_digest: &str) -> Result<Option<RunId>, S
 
 impl Cell {
     /// A cell without loads.
-    pub fn new(experiment: &str, scenario: &Scenario, visit: u32) -> Cell {
-        let facts = Facts::of(experiment, scenario, visit);
+    pub fn new(experiment: &str, scenario: &Scenario, visit: u32, page: Option<&str>) -> Cell {
+        let facts = Facts::of(experiment, scenario, visit, page);
         Cell { facts, values: BTreeMap::new(), loads: 0, failed: 0 }
     }
 

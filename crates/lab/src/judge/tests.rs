@@ -19,13 +19,18 @@ fn invented(study: &Study, clauses: &Clauses) -> Measured {
         let plan = resolve(&source, &Library::default()).unwrap();
         let quantities = clauses.quantities(&experiment.id);
         for scenario in plan.cells() {
-            let mut cell = Cell::new(&experiment.id, scenario, 0);
-            for quantity in &quantities {
-                let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
-                cell.values.insert(*quantity, values);
+            let pages = scenario.page.pages.iter().map(Some);
+            let visited = pages.chain(scenario.page.pages.is_empty().then_some(None));
+            for (visit, page) in visited.enumerate() {
+                let page = page.map(String::as_str);
+                let mut cell = Cell::new(&experiment.id, scenario, visit as u32, page);
+                for quantity in &quantities {
+                    let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
+                    cell.values.insert(*quantity, values);
+                }
+                cell.loads = 3;
+                measured.add(&experiment.id, cell);
             }
-            cell.loads = 3;
-            measured.add(&experiment.id, cell);
         }
     }
     measured
