@@ -1,25 +1,18 @@
 //! The object timings of a visit as one blob, and the SQL function that opens it.
 //!
-//! A blob is one byte of version, then (version 1) a raw DEFLATE stream of a JSON object that has one
-//! array a column, all of one length. Columns compress to about a third of what rows would take,
-//! because like values lie together.
+//! Version 1 of the [blob](super::packed) has the columns below, all of one length.
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use record::{ObjectRecord, Phases};
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
 
-use super::StoreError;
+use super::{StoreError, packed};
 
 /// The version that is written.
 const VERSION: u8 = 1;
 
-/// Nothing that a visit leaves behind inflates to more; a larger blob is damaged.
-const LARGEST_BYTES: u64 = 256 << 20;
+const WHAT: &str = "object timings";
 
 /// Declares the columns of version 1 once: the struct, both directions, and one row as SQL sees it.
 macro_rules! columns {
@@ -110,10 +103,7 @@ fn empty() -> ObjectRecord {
 
 /// The blob of a visit's objects.
 pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
-    let json = serde_json::to_vec(&Columns::of(objects)).expect("numbers and strings serialise");
-    encoder.write_all(&json).expect("a vector takes all bytes");
-    encoder.finish().expect("a vector takes all bytes")
+    packed::pack(VERSION, &Columns::of(objects))
 }
 
 /// The objects of a blob.
@@ -130,19 +120,10 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 }
 
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
-    let damaged = |why: String| StoreError::Damaged { what: format!("object timings: {why}") };
-    let (version, deflated) = blob.split_first().ok_or_else(|| damaged("no bytes".into()))?;
-    if *version != VERSION {
-        return Err(damaged(format!("version {version}, and this farlink knows {VERSION}")));
-    }
-    let mut json = Vec::new();
-    DeflateDecoder::new(deflated)
-        .take(LARGEST_BYTES)
-        .read_to_end(&mut json)
-        .map_err(|error| damaged(error.to_string()))?;
-    let columns: Columns =
-        serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?;
-    let len = columns.len().ok_or_else(|| damaged("columns of different lengths".into()))?;
+    let columns: Columns = packed::unpack(blob, VERSION, WHAT)?;
+    let len = columns
+        .len()
+        .ok_or_else(|| packed::damaged(WHAT, "columns of different lengths".to_owned()))?;
     Ok((columns, len))
 }
 
