@@ -23,23 +23,71 @@ pub fn pack(version: u8, columns: &impl Serialize) -> Vec<u8> {
     encoder.finish().expect("a vector takes all bytes")
 }
 
-/// The columns of a blob of that version; `what` they are, for messages.
-pub fn unpack<T: DeserializeOwned>(blob: &[u8], version: u8, what: &str) -> Result<T, StoreError> {
+/// The columns of a blob of one of these versions, and which; `what` they are, for messages.
+pub fn unpack<T: DeserializeOwned>(
+    blob: &[u8],
+    versions: &[u8],
+    what: &str,
+) -> Result<(u8, T), StoreError> {
     let (found, deflated) =
         blob.split_first().ok_or_else(|| damaged(what, "no bytes".to_owned()))?;
-    if *found != version {
-        let why = format!("version {found}, and this farlink knows {version}");
-        return Err(damaged(what, why));
+    if !versions.contains(found) {
+        let known: Vec<String> = versions.iter().map(u8::to_string).collect();
+        let known = known.join(" and ");
+        return Err(damaged(what, format!("version {found}, and this farlink knows {known}")));
     }
     let mut json = Vec::new();
     DeflateDecoder::new(deflated)
         .take(LARGEST_BYTES)
         .read_to_end(&mut json)
         .map_err(|error| damaged(what, error.to_string()))?;
-    serde_json::from_slice(&json).map_err(|error| damaged(what, error.to_string()))
+    let columns =
+        serde_json::from_slice(&json).map_err(|error| damaged(what, error.to_string()))?;
+    Ok((*found, columns))
 }
 
 /// A blob that nobody packed.
 pub fn damaged(what: &str, why: String) -> StoreError {
     StoreError::Damaged { what: format!("{what}: {why}") }
+}
+
+/// A number of which there are differences, modulo its size.
+pub trait Stepped: Copy + Default {
+    /// From `last` to this.
+    fn since(self, last: Self) -> Self;
+    /// This, `step` further on.
+    fn after(self, step: Self) -> Self;
+}
+
+macro_rules! stepped {
+    ($($number:ty)+) => {$(
+        impl Stepped for $number {
+            fn since(self, last: $number) -> $number {
+                self.wrapping_sub(last)
+            }
+            fn after(self, step: $number) -> $number {
+                self.wrapping_add(step)
+            }
+        }
+    )+};
+}
+
+stepped!(u32 u64);
+
+/// Numbers as differences from the one before, which are small and alike where numbers rise.
+pub fn to_steps<'a, T: Stepped + 'a>(numbers: impl IntoIterator<Item = &'a mut T>) {
+    let mut last = T::default();
+    for number in numbers {
+        let step = number.since(last);
+        last = std::mem::replace(number, step);
+    }
+}
+
+/// The numbers again.
+pub fn from_steps<'a, T: Stepped + 'a>(steps: impl IntoIterator<Item = &'a mut T>) {
+    let mut last = T::default();
+    for step in steps {
+        last = last.after(*step);
+        *step = last;
+    }
 }

@@ -1,8 +1,8 @@
 //! The events at a proxy - what became of each request there, which connections it opened - as one blob a visit, and the SQL
 //! function that opens it.
 //!
-//! There are more of them than of all other events together, and few questions are about them. Instants and sequence numbers are
-//! stored as differences from the row before.
+//! There are more of them than of all other events together, and few questions are about them. Instants, sequence numbers
+//! and objects are stored as differences from the row before that has one.
 
 use record::{Event, EventKind};
 use rusqlite::Connection;
@@ -24,7 +24,7 @@ struct Columns {
     sequence_step: Vec<u64>,
     at_step_ns: Vec<u64>,
     kind: Vec<String>,
-    object: Vec<Option<u32>>,
+    object_step: Vec<Option<u32>>,
     connection: Vec<Option<u32>>,
     detail: Vec<String>,
 }
@@ -48,38 +48,40 @@ pub fn is_packed(event: &Event) -> bool {
 /// The blob of those of a visit's events that belong there, if there are any.
 pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
     let mut columns = Columns::default();
-    let (mut last, mut then) = (0, 0);
     for (sequence, event) in (0..).zip(events).filter(|(_, event)| is_packed(event)) {
-        columns.sequence_step.push(sequence - last);
-        columns.at_step_ns.push(event.at_ns.wrapping_sub(then));
+        columns.sequence_step.push(sequence);
+        columns.at_step_ns.push(event.at_ns);
         columns.kind.push(event.kind.name().to_owned());
-        columns.object.push(event.object);
+        columns.object_step.push(event.object);
         columns.connection.push(event.connection);
         columns.detail.push(event.detail.clone());
-        (last, then) = (sequence, event.at_ns);
     }
+    packed::to_steps(&mut columns.sequence_step);
+    packed::to_steps(&mut columns.at_step_ns);
+    packed::to_steps(columns.object_step.iter_mut().flatten());
     (!columns.kind.is_empty()).then(|| packed::pack(VERSION, &columns))
 }
 
 /// The events of a blob.
 pub fn decode(blob: &[u8]) -> Result<Vec<Placed>, StoreError> {
-    let columns: Columns = packed::unpack(blob, VERSION, WHAT)?;
-    let Columns { sequence_step, at_step_ns, kind, object, connection, detail } = columns;
-    let lengths = [at_step_ns.len(), kind.len(), object.len(), connection.len(), detail.len()];
+    let (_, columns): (_, Columns) = packed::unpack(blob, &[VERSION], WHAT)?;
+    let Columns { mut sequence_step, mut at_step_ns, kind, mut object_step, connection, detail } =
+        columns;
+    let lengths = [at_step_ns.len(), kind.len(), object_step.len(), connection.len(), detail.len()];
     if lengths.iter().any(|length| *length != sequence_step.len()) {
         return Err(packed::damaged(WHAT, "columns of different lengths".to_owned()));
     }
-    let (mut sequence, mut at_ns) = (0_u64, 0_u64);
-    let mut placed = Vec::with_capacity(kind.len());
-    let steps = sequence_step.into_iter().zip(at_step_ns);
-    let rest = kind.into_iter().zip(object).zip(connection).zip(detail);
-    for ((step, step_ns), (((kind, object), connection), detail)) in steps.zip(rest) {
-        sequence = sequence.wrapping_add(step);
-        at_ns = at_ns.wrapping_add(step_ns);
-        let kind = read::known_kind(&kind)?;
-        placed.push((sequence, Event { at_ns, kind, object, connection, detail }));
-    }
-    Ok(placed)
+    packed::from_steps(&mut sequence_step);
+    packed::from_steps(&mut at_step_ns);
+    packed::from_steps(object_step.iter_mut().flatten());
+    let places = sequence_step.into_iter().zip(at_step_ns);
+    let rest = kind.into_iter().zip(object_step).zip(connection).zip(detail);
+    let placed =
+        places.zip(rest).map(|((sequence, at_ns), (((kind, object), connection), detail))| {
+            let kind = read::known_kind(&kind)?;
+            Ok((sequence, Event { at_ns, kind, object, connection, detail }))
+        });
+    placed.collect()
 }
 
 fn to_json(blob: Option<&[u8]>) -> Result<String, StoreError> {

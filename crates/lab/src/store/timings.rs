@@ -1,6 +1,6 @@
 //! The object timings of a visit as one blob, and the SQL function that opens it.
 //!
-//! Version 1 of the [blob](super::packed) has the columns below, all of one length.
+//! A [blob](super::packed) has the columns below, all of one length. In version 2 instants and places in the page are differences from the row before; version 1 had them as they are.
 
 use record::{ObjectRecord, Phases};
 use rusqlite::Connection;
@@ -10,21 +10,24 @@ use serde::{Deserialize, Serialize};
 use super::{StoreError, packed};
 
 /// The version that is written.
-const VERSION: u8 = 1;
+const STEPS: u8 = 2;
+
+/// The one before.
+const PLAIN: u8 = 1;
 
 const WHAT: &str = "object timings";
 
-/// Declares the columns of version 1 once: the struct, both directions, and one row as SQL sees it.
+/// Declares the columns once: the struct, both directions, and one row as SQL sees it.
 macro_rules! columns {
     ($( $column:ident: $type:ty = $($path:ident).+; )+) => {
-        /// Version 1, by column.
+        /// By column.
         #[derive(Default, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Columns {
             $( $column: Vec<$type>, )+
         }
 
-        /// Version 1, one row.
+        /// One row.
         #[derive(Serialize)]
         struct Flat<'a> {
             $( $column: &'a $type, )+
@@ -79,6 +82,22 @@ columns! {
     error: Option<String> = error;
 }
 
+impl Columns {
+    /// Columns that rise, or nearly so, as steps.
+    fn to_steps(&mut self) {
+        packed::to_steps(&mut self.object);
+        packed::to_steps(&mut self.discovered_at_ns);
+        packed::to_steps(&mut self.done_at_ns);
+    }
+
+    /// And back.
+    fn from_steps(&mut self) {
+        packed::from_steps(&mut self.object);
+        packed::from_steps(&mut self.discovered_at_ns);
+        packed::from_steps(&mut self.done_at_ns);
+    }
+}
+
 fn empty() -> ObjectRecord {
     ObjectRecord {
         object: 0,
@@ -103,7 +122,9 @@ fn empty() -> ObjectRecord {
 
 /// The blob of a visit's objects.
 pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
-    packed::pack(VERSION, &Columns::of(objects))
+    let mut columns = Columns::of(objects);
+    columns.to_steps();
+    packed::pack(STEPS, &columns)
 }
 
 /// The objects of a blob.
@@ -120,7 +141,10 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 }
 
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
-    let columns: Columns = packed::unpack(blob, VERSION, WHAT)?;
+    let (version, mut columns): (u8, Columns) = packed::unpack(blob, &[PLAIN, STEPS], WHAT)?;
+    if version == STEPS {
+        columns.from_steps();
+    }
     let len = columns
         .len()
         .ok_or_else(|| packed::damaged(WHAT, "columns of different lengths".to_owned()))?;
@@ -144,7 +168,8 @@ mod tests {
 
     fn object(index: u32, url: &str, wait_ns: u64, error: Option<String>) -> ObjectRecord {
         let phases = Phases { wait_ns, receive_ns: 3, ..Phases::default() };
-        ObjectRecord { object: index, url: url.to_owned(), phases, error, ..empty() }
+        let done_at_ns = wait_ns.wrapping_mul(3);
+        ObjectRecord { object: index, url: url.to_owned(), phases, done_at_ns, error, ..empty() }
     }
 
     proptest! {
@@ -169,7 +194,19 @@ mod tests {
     fn damage_is_named() {
         let blob = encode(&[object(0, "http://a/", 1, None)]);
         assert!(decode(&[]).unwrap_err().to_string().contains("no bytes"));
-        assert!(decode(&[9, 0]).unwrap_err().to_string().contains("version 9"));
+        assert!(
+            decode(&[9, 0])
+                .unwrap_err()
+                .to_string()
+                .contains("version 9, and this farlink knows 1 and 2")
+        );
         assert!(decode(&blob[..blob.len() / 2]).is_err());
+    }
+
+    #[test]
+    fn the_version_before_is_read() {
+        let objects = [object(0, "http://a/", 1, None), object(1, "http://b/", 2, None)];
+        let plain = packed::pack(PLAIN, &Columns::of(&objects));
+        assert_eq!(decode(&plain).unwrap(), objects);
     }
 }
