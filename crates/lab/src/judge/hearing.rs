@@ -87,7 +87,7 @@ pub fn hear(
     let inquiry = Inquiry { study: &study, clauses: &clauses, plans: &plans, store };
     let (measured, experiments) = inquiry.published()?;
     let judged = inquiry.judge(&measured)?;
-    let elsewhere = inquiry.elsewhere(&measured)?;
+    let elsewhere = inquiry.elsewhere(&measured, &judged)?;
     Ok(Hearing { study, experiments, judged, elsewhere })
 }
 
@@ -113,29 +113,50 @@ impl Inquiry<'_> {
         Ok((measured, experiments))
     }
 
-    /// The verdicts of all other laboratories in which something was run that was not run in the study's own.
-    fn elsewhere(&self, published: &Measured) -> Result<Vec<Elsewhere>, HearingError> {
+    /// The verdicts of all other laboratories in which something was run, or nothing can be otherwise.
+    fn elsewhere(
+        &self,
+        published: &Measured,
+        judged: &[Judged],
+    ) -> Result<Vec<Elsewhere>, HearingError> {
+        let verdicts = |judged: &[Judged]| judged.iter().map(|it| it.verdict.clone()).collect();
         let mut all = Vec::new();
-        let others = Laboratory::ALL.iter().filter(|it| **it != Laboratory::AsPublished);
-        for laboratory in others.copied() {
-            let is_same = !laboratory.swaps_labels() && !self.differs(laboratory);
-            let measured = match laboratory {
-                _ if is_same => published.clone(),
-                it if it.swaps_labels() => published.clone().with_labels_swapped(),
-                other => self.measured(other)?.0,
+        for laboratory in Laboratory::ALL.iter().copied() {
+            let (is_same, verdicts) = match self.found(laboratory)? {
+                Found::TheSame => (true, verdicts(judged)),
+                Found::NoRun => continue,
+                Found::Relabelled => {
+                    let swapped = published.clone().with_labels_swapped();
+                    (false, verdicts(&self.judge(&swapped)?))
+                }
+                Found::Run => {
+                    let (measured, _) = self.measured(laboratory)?;
+                    (false, verdicts(&self.judge(&measured)?))
+                }
             };
-            if is_same || laboratory.swaps_labels() || was_run(published, &measured) {
-                let judged = self.judge(&measured)?;
-                let verdicts = judged.into_iter().map(|judged| judged.verdict).collect();
+            if laboratory != Laboratory::AsPublished {
                 all.push(Elsewhere { laboratory, is_same, verdicts });
             }
         }
         Ok(all)
     }
 
-    /// Whether any experiment is another one there.
-    fn differs(&self, laboratory: Laboratory) -> bool {
-        self.plans.iter().any(|(_, plan)| laboratory.plan(plan).cells() != plan.cells())
+    /// What there is of a laboratory.
+    fn found(&self, laboratory: Laboratory) -> Result<Found, HearingError> {
+        if laboratory.swaps_labels() {
+            return Ok(Found::Relabelled);
+        }
+        let plans = self.plans.iter().map(|(_, published)| (laboratory.plan(published), published));
+        let others: Vec<Plan> = plans
+            .filter(|(plan, published)| plan.cells() != published.cells())
+            .map(|(plan, _)| plan)
+            .collect();
+        for plan in &others {
+            if complete_run(self.store, &plan.digest())?.is_some() {
+                return Ok(Found::Run);
+            }
+        }
+        Ok(if others.is_empty() { Found::TheSame } else { Found::NoRun })
     }
 
     fn measured(
@@ -161,9 +182,16 @@ impl Inquiry<'_> {
     }
 }
 
-/// Whether any run is of another laboratory than the study's own.
-fn was_run(published: &Measured, there: &Measured) -> bool {
-    there.runs().any(|(experiment, run)| published.run(experiment) != Some(run))
+/// What there is of a laboratory.
+enum Found {
+    /// Nothing in the study can be otherwise.
+    TheSame,
+    /// What the study's own measured, by other names.
+    Relabelled,
+    /// A run of an experiment that is another one there.
+    Run,
+    /// No such run.
+    NoRun,
 }
 
 impl Hearing {

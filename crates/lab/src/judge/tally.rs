@@ -67,8 +67,8 @@ impl Tally {
         let mut facts: BTreeMap<&str, Vec<Counter>> = BTreeMap::new();
         let judged = hearing.study.claims.iter().zip(&hearing.judged).enumerate();
         for (index, (claim, judged)) in judged.filter(|(_, (claim, _))| counted.takes(claim)) {
-            let counter = match hearing.is_non_discriminating(index) {
-                true => |tally: &mut Tally| &mut tally.non_discriminating,
+            let counter: Counter = match hearing.is_non_discriminating(index) {
+                true => |tally| &mut tally.non_discriminating,
                 false => counter(judged),
             };
             facts.entry(&claim.fact).or_default().push(counter);

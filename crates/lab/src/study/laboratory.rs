@@ -7,7 +7,6 @@
 
 use net::Network;
 
-use super::LaboratoryKind::{Unstated, Wrong};
 use crate::plan::Plan;
 use crate::scenario::{NetworkSpec, Protocol, Queue, Scenario, Tcp, Tls, choice};
 
@@ -83,9 +82,11 @@ impl Laboratory {
         use Laboratory::*;
         match self {
             AsPublished => LaboratoryKind::Published,
-            NoLossRecovery | NoRadio | UnlimitedUpstream | LabelsSwapped => Wrong,
+            NoLossRecovery | NoRadio | UnlimitedUpstream | LabelsSwapped => LaboratoryKind::Wrong,
             UpstreamSix | UpstreamMany | QueueOfBdp | QueueUnlimited | TcpOlder | TcpNewer
-            | TlsForHttp | ClientFaster | ClientSlower | SpdyTwo | SpdyThree => Unstated,
+            | TlsForHttp | ClientFaster | ClientSlower | SpdyTwo | SpdyThree => {
+                LaboratoryKind::Unstated
+            }
         }
     }
 
