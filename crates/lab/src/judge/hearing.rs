@@ -121,30 +121,29 @@ impl Inquiry<'_> {
     ) -> Result<Vec<Elsewhere>, HearingError> {
         let verdicts = |judged: &[Judged]| judged.iter().map(|it| it.verdict.clone()).collect();
         let mut all = Vec::new();
-        for laboratory in Laboratory::ALL.iter().copied() {
-            let (is_same, verdicts) = match self.found(laboratory)? {
-                Found::TheSame => (true, verdicts(judged)),
-                Found::NoRun => continue,
-                Found::Relabelled => {
+        let others = Laboratory::ALL.iter().filter(|it| **it != Laboratory::AsPublished);
+        for laboratory in others.copied() {
+            let (is_same, verdicts) = match self.known(laboratory)? {
+                Known::TheSame => (true, verdicts(judged)),
+                Known::NoRun => continue,
+                Known::Relabelled => {
                     let swapped = published.clone().with_labels_swapped();
                     (false, verdicts(&self.judge(&swapped)?))
                 }
-                Found::Run => {
+                Known::Run => {
                     let (measured, _) = self.measured(laboratory)?;
                     (false, verdicts(&self.judge(&measured)?))
                 }
             };
-            if laboratory != Laboratory::AsPublished {
-                all.push(Elsewhere { laboratory, is_same, verdicts });
-            }
+            all.push(Elsewhere { laboratory, is_same, verdicts });
         }
         Ok(all)
     }
 
     /// What there is of a laboratory.
-    fn found(&self, laboratory: Laboratory) -> Result<Found, HearingError> {
+    fn known(&self, laboratory: Laboratory) -> Result<Known, HearingError> {
         if laboratory.swaps_labels() {
-            return Ok(Found::Relabelled);
+            return Ok(Known::Relabelled);
         }
         let plans = self.plans.iter().map(|(_, published)| (laboratory.plan(published), published));
         let others: Vec<Plan> = plans
@@ -153,10 +152,10 @@ impl Inquiry<'_> {
             .collect();
         for plan in &others {
             if complete_run(self.store, &plan.digest())?.is_some() {
-                return Ok(Found::Run);
+                return Ok(Known::Run);
             }
         }
-        Ok(if others.is_empty() { Found::TheSame } else { Found::NoRun })
+        Ok(if others.is_empty() { Known::TheSame } else { Known::NoRun })
     }
 
     fn measured(
@@ -183,7 +182,7 @@ impl Inquiry<'_> {
 }
 
 /// What there is of a laboratory.
-enum Found {
+enum Known {
     /// Nothing in the study can be otherwise.
     TheSame,
     /// What the study's own measured, by other names.
