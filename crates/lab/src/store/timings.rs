@@ -84,14 +84,14 @@ columns! {
 
 impl Columns {
     /// Columns that rise, or nearly so, as steps.
-    fn to_steps(&mut self) {
+    fn step(&mut self) {
         packed::to_steps(&mut self.object);
         packed::to_steps(&mut self.discovered_at_ns);
         packed::to_steps(&mut self.done_at_ns);
     }
 
     /// And back.
-    fn from_steps(&mut self) {
+    fn unstep(&mut self) {
         packed::from_steps(&mut self.object);
         packed::from_steps(&mut self.discovered_at_ns);
         packed::from_steps(&mut self.done_at_ns);
@@ -123,7 +123,7 @@ fn empty() -> ObjectRecord {
 /// The blob of a visit's objects.
 pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
     let mut columns = Columns::of(objects);
-    columns.to_steps();
+    columns.step();
     packed::pack(STEPS, &columns)
 }
 
@@ -143,7 +143,7 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
     let (version, mut columns): (u8, Columns) = packed::unpack(blob, &[PLAIN, STEPS], WHAT)?;
     if version == STEPS {
-        columns.from_steps();
+        columns.unstep();
     }
     let len = columns
         .len()
