@@ -31,6 +31,32 @@ fn a_study_is_run_and_judged() {
 }
 
 #[test]
+fn a_study_is_run_in_wrong_laboratories() {
+    let desk = Desk::new();
+    let known = desk.farlink("study laboratories");
+    assert!(known.out.contains("no-loss-recovery") && known.out.contains("tls-for-http"));
+    let run = "study run petuchowski2015 --quick --store s.sqlite";
+    desk.farlink(run).ok();
+    let there = "--laboratory no-loss-recovery --laboratory no-radio";
+    let ran = desk.farlink(&format!("{run} {there}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = "petuchowski2015/page [no-loss-recovery]: run ";
+    assert!(ran.out.contains(page), "{}", ran.out);
+    let same = "petuchowski2015/page [no-radio]: nothing is to be run, it is as in the study's";
+    assert!(ran.out.contains(same), "{}", ran.out);
+    let told =
+        desk.farlink("study report petuchowski2015 --quick --store s.sqlite --markdown v.md");
+    assert!(told.out.contains("in the laboratory no-loss-recovery "), "{}", told.out);
+    let page = desk.read("v.md");
+    assert!(page.contains("| tcp-linux-6 | | | | not run |"), "{page}");
+    assert!(page.contains("--quick --store s.sqlite --laboratory no-loss-recovery\n"), "{page}");
+
+    let refused = desk.farlink("study run petuchowski2015 --laboratory no-radios --store s.sqlite");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("unknown laboratory `no-radios`"), "{}", refused.err);
+}
+
+#[test]
 fn which_study_must_be_said() {
     let desk = Desk::new();
     assert_eq!(desk.farlink("study run").code, 2);

@@ -113,6 +113,12 @@ impl Facts {
         self.0.get(name)
     }
 
+    /// The names of what is not the same in both.
+    pub(super) fn differences(&self, other: &Facts) -> Vec<&'static str> {
+        let names = self.0.keys().chain(other.0.keys().filter(|name| !self.0.contains_key(*name)));
+        names.copied().filter(|name| self.0.get(name) != other.0.get(name)).collect()
+    }
+
     fn text(&mut self, name: &'static str, value: &str) {
         self.0.insert(name, Fact::Text(value.to_owned()));
     }

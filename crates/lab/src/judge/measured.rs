@@ -1,6 +1,7 @@
 //! What a study's experiments left in the store, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{Facts, Load, Quantity};
 use crate::scenario::Scenario;
@@ -35,7 +36,8 @@ impl Measured {
         Measured::default()
     }
 
-    /// Adds what `run` holds of `experiment`, as far as `quantities` ask.
+    /// Adds what `run` holds of `experiment`, as far as `quantities` ask. What a cell is, its scenario of `published` says, in whichever
+    /// laboratory it was run.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -45,8 +47,9 @@ impl Measured {
         run: RunId,
         experiment: &str,
         quantities: &BTreeSet<Quantity>,
+        published: &[Arc<Scenario>],
     ) -> Result<(), StoreError> {
-        let journeys = store.journeys(run)?;
+        let journeys = as_published(store.journeys(run)?, published);
         let by_position: BTreeMap<u64, &JourneyRow> =
             journeys.iter().map(|journey| (journey.position, journey)).collect();
         let mut cells: BTreeMap<(u32, u32, Option<String>), Cell> = BTreeMap::new();
@@ -85,6 +88,11 @@ impl Measured {
         self.cells.push(cell);
     }
 
+    /// The cells, to be changed.
+    pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
+        &mut self.cells
+    }
+
     /// The cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
@@ -99,6 +107,16 @@ impl Measured {
     pub fn runs(&self) -> impl Iterator<Item = (&str, RunId)> {
         self.runs.iter().map(|(experiment, run)| (experiment.as_str(), *run))
     }
+}
+
+/// The journeys of a run with what the set-up says of their cells.
+fn as_published(mut journeys: Vec<JourneyRow>, published: &[Arc<Scenario>]) -> Vec<JourneyRow> {
+    for journey in &mut journeys {
+        if let Some(scenario) = published.get(journey.cell as usize) {
+            journey.scenario = Scenario::clone(scenario);
+        }
+    }
+    journeys
 }
 
 fn detail(
@@ -146,7 +164,8 @@ mod tests {
         let (store, run) = (&filled.store, filled.run);
         let mut measured = Measured::new();
         let wanted = BTreeSet::from([Quantity::Plt, Quantity::Wait]);
-        measured.gather(store, run, "toy", &wanted).unwrap();
+        let cells = toy::plan(3).cells().to_vec();
+        measured.gather(store, run, "toy", &wanted, &cells).unwrap();
         assert_eq!(measured.cells().len(), 4);
         assert_eq!(measured.run("toy"), Some(run));
         assert_eq!(measured.run("other"), None);
