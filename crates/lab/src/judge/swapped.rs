@@ -62,7 +62,7 @@ mod tests {
     fn cell(page: &str, protocol: Protocol, tls: Tls, plt: f64) -> Cell {
         let mut scenario = Scenario::new(page, NetworkSpec::default());
         (scenario.stack.protocol, scenario.stack.tls) = (protocol, tls);
-        let mut cell = Cell::new("e", &scenario, 0);
+        let mut cell = Cell::new("e", &scenario, 0, None);
         cell.values.insert(Quantity::Plt, BTreeMap::from([(0, plt)]));
         cell
     }
