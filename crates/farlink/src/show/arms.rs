@@ -209,10 +209,15 @@ impl Arm {
         row.extend([
             some(self.median_of(|v| Some(v.record.connections.len() as f64)), &count),
             some(self.median_of(|v| Some(v.record.wire_bytes_down as f64)), &bytes),
-            some(self.median_of(|v| Some(v.record.retransmits() as f64)), &count),
+            some(self.median_of(retransmits), &count),
         ]);
         row
     }
+}
+
+/// A real browser does not tell which connections are its page's.
+fn retransmits(visit: &MeasuredVisit) -> Option<f64> {
+    visit.record.paint.is_none().then(|| visit.record.retransmits() as f64)
 }
 
 fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {

@@ -1,7 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
 use super::energy::Radios;
-use crate::scenario::{Scenario, View};
+use crate::scenario::{Program, Scenario, View};
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
 
@@ -52,8 +52,8 @@ pub struct Described {
     pub connections: f64,
     /// Median bytes received, IP headers included.
     pub wire_bytes_down: f64,
-    /// Median number of retransmitted segments.
-    pub retransmits: f64,
+    /// Median number of retransmitted segments; `None` of a real browser, which does not tell which connections are its page's.
+    pub retransmits: Option<f64>,
 }
 
 impl Cell {
@@ -116,7 +116,8 @@ impl Cell {
             ttfb: median(&|v| v.ttfb_ns.map(ms)),
             connections: count(|v| v.connections),
             wire_bytes_down: count(|v| v.wire_bytes_down),
-            retransmits: count(|v| v.retransmits),
+            retransmits: (self.scenario.client.program != Program::Chromium)
+                .then(|| count(|v| v.retransmits)),
             plt,
         })
     }

@@ -69,7 +69,7 @@ fn figures(described: &Described) -> String {
         or_dash(described.ttfb.map(ms)),
         count(described.connections),
         grouped((described.wire_bytes_down / 1000.0).round() as u64),
-        count(described.retransmits),
+        or_dash(described.retransmits.map(count)),
     ]
     .map(number)
     .concat()
