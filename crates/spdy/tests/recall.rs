@@ -30,7 +30,7 @@ impl Talk {
         self.account.push(format!("{opened:?}"));
         self.carry(0);
         if let Ok(opened) = opened {
-            let fields = ok(self.version).with("etag", &format!("{path}{tail}"));
+            let fields = ok(self.version).with("etag", format!("{path}{tail}"));
             self.account.push(format!("{:?}", self.ends[1].reply(opened.stream, &fields, true)));
             self.carry(1);
         }
@@ -122,7 +122,7 @@ proptest! {
 #[test]
 fn limits_are_not_mixed_up() {
     let recall = Recall::new(1 << 20);
-    let mut server = |header_block_bytes| {
+    let server = |header_block_bytes| {
         let limits = farlink_spdy::Limits { header_block_bytes, ..Config::SERVER.limits };
         let config = Config { limits, ..Config::SERVER };
         let mut talk = Talk::new(Version::V31, config, Some(&recall));
