@@ -8,7 +8,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
     let base = url::Url::parse("http://a.example/dir/page").expect("a URL");
     for media_type in ["text/html", "text/css"] {
-        for embedded in discover(media_type, &base, &text) {
+        for embedded in discover(media_type, &base, input) {
             assert_eq!(embedded.url.scheme(), "http");
             assert_eq!(embedded.url.fragment(), None);
         }

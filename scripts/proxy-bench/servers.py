@@ -245,13 +245,21 @@ class Farlink(Server):
     """Ours: `farlink proxy`, reverse, with its cache."""
 
     name = "farlink"
+    settings = "farlink.toml"
 
     def start(self):
         program = ROOT / "target/release/farlink"
         if not program.exists():
             raise Missing(f"{program} is not built")
         self.h2c = self.h1
-        self.run(str(program), "proxy", "--config", self.configuration("farlink.toml"))
+        self.run(str(program), "proxy", "--config", self.configuration(self.settings))
+
+
+class FarlinkLogging(Farlink):
+    """Ours with its access log, in JSON, which the others do not write."""
+
+    name = "farlink (log)"
+    settings = "farlink-log.toml"
 
 
 class Prepared(Server):
@@ -268,4 +276,4 @@ class Prepared(Server):
         self.run(str(program), f"127.0.0.1:{self.tls}", "tls13")
 
 
-ALL = (Nginx, Farlink, Prepared, HaProxy, H2o, TrafficServer, Varnish, Squid, Apache)
+ALL = (Nginx, Farlink, FarlinkLogging, Prepared, HaProxy, H2o, TrafficServer, Varnish, Squid, Apache)

@@ -132,9 +132,9 @@ impl Topology {
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         [up_name, down_name]: [&str; 2],
-        link: &LinkConfig,
+        [up, down]: &[LinkConfig; 2],
     ) -> Topology {
-        let links = [self.add(up_name, link.clone()), self.add(down_name, link.clone())];
+        let links = [self.add(up_name, up.clone()), self.add(down_name, down.clone())];
         servers.into_iter().for_each(|server| self.lead_on(server, links));
         self
     }
@@ -145,10 +145,10 @@ impl Topology {
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
-        link: &LinkConfig,
+        links: &[LinkConfig; 2],
     ) -> Topology {
         self.between = Between::Proxy;
-        self.behind_somebody(servers, names, link)
+        self.behind_somebody(servers, names, links)
     }
 
     /// Puts the halves of a proxy that splits connections at the network's two ends. Between clients and the near half lies `nearer`, between the far
@@ -157,7 +157,7 @@ impl Topology {
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         (near_names, nearer): ([&str; 2], &LinkConfig),
-        (names, farther): ([&str; 2], &LinkConfig),
+        (names, farther): ([&str; 2], &[LinkConfig; 2]),
     ) -> Topology {
         self.between = Between::Halves;
         let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
@@ -170,11 +170,11 @@ impl Topology {
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
-        link: &LinkConfig,
+        links: &[LinkConfig; 2],
     ) -> Topology {
         let servers: Vec<IpAddr> = servers.into_iter().collect();
         self.farther.extend(servers.iter().map(|server| (*server, Route::default())));
-        self.stretched(servers, names, link)
+        self.stretched(servers, names, links)
     }
 
     /// Adds links to those of a server.

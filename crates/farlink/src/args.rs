@@ -384,7 +384,7 @@ pub struct Runs {
 
 #[derive(Args)]
 pub struct Validate {
-    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` and `routes` (some minutes each), `pep` (a quarter of an hour), or a file (docs/validation-suites.md).
+    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` and `routes` (some minutes each), `pep` (some twenty minutes), or a file (docs/validation-suites.md).
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
 

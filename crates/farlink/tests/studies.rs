@@ -9,9 +9,9 @@ fn a_study_is_run_and_judged() {
     let desk = Desk::new();
     let ran = desk.farlink("study run petuchowski2015 --quick --store s.sqlite");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("petuchowski2015/page: run 1, 8 journeys in "), "{}", ran.out);
-    assert!(ran.out.contains("petuchowski2015/tcp: was not run; it waits for "), "{}", ran.out);
-    assert!(ran.out.contains("36 journeys in "), "{}", ran.out);
+    assert!(ran.out.contains("petuchowski2015/tcp: run 1, 88 journeys in "), "{}", ran.out);
+    assert!(ran.out.contains("petuchowski2015/page: run 3, 8 journeys in "), "{}", ran.out);
+    assert!(ran.out.contains("\n132 journeys in "), "{}", ran.out);
     let command = "farlink study report petuchowski2015 --quick --store s.sqlite\n";
     assert!(ran.out.ends_with(command), "{}", ran.out);
     let again = desk.farlink("study run petuchowski2015 --quick --store s.sqlite");
@@ -20,7 +20,7 @@ fn a_study_is_run_and_judged() {
     let report = "study report petuchowski2015 --quick --store s.sqlite --markdown v.md -o reports";
     let told = desk.farlink(report);
     assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.out.contains("pet-t1-links (strong): open: waits for raw TCP transfers"));
+    assert!(told.out.contains("pet-t1-links (strong): inconclusive"), "{}", told.out);
     let page = desk.read("v.md");
     assert_eq!(page.lines().filter(|line| line.starts_with("| `pet-")).count(), 17);
     assert!(page.contains("farlink study report petuchowski2015 --quick"), "how to make it again");
@@ -28,6 +28,32 @@ fn a_study_is_run_and_judged() {
     // Of full runs the store holds none, and says so.
     let full = desk.farlink("study report petuchowski2015 --store s.sqlite");
     assert!(full.out.contains("open: waits for a run of `page`"), "{}", full.out);
+}
+
+#[test]
+fn a_study_is_run_in_wrong_laboratories() {
+    let desk = Desk::new();
+    let known = desk.farlink("study laboratories");
+    assert!(known.out.contains("no-loss-recovery") && known.out.contains("tls-for-http"));
+    let run = "study run petuchowski2015 --quick --store s.sqlite";
+    desk.farlink(run).ok();
+    let there = "--laboratory no-loss-recovery --laboratory no-radio";
+    let ran = desk.farlink(&format!("{run} {there}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = "petuchowski2015/page [no-loss-recovery]: run ";
+    assert!(ran.out.contains(page), "{}", ran.out);
+    let same = "petuchowski2015/page [no-radio]: nothing is to be run, it is as in the study's";
+    assert!(ran.out.contains(same), "{}", ran.out);
+    let told =
+        desk.farlink("study report petuchowski2015 --quick --store s.sqlite --markdown v.md");
+    assert!(told.out.contains("in the laboratory no-loss-recovery "), "{}", told.out);
+    let page = desk.read("v.md");
+    assert!(page.contains("| tcp-linux-6 | | | | not run |"), "{page}");
+    assert!(page.contains("--quick --store s.sqlite --laboratory no-loss-recovery\n"), "{page}");
+
+    let refused = desk.farlink("study run petuchowski2015 --laboratory no-radios --store s.sqlite");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("unknown laboratory `no-radios`"), "{}", refused.err);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, DuplexStream, ReadBuf};
 use world::TcpStream;
 
 use crate::h2::FlowMeter;
@@ -20,6 +21,9 @@ use crate::{Handler, h1, h2, spdy};
 
 /// How long a client that has said nothing yet is waited for when the server goes away.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// As much lies between a tunnel and who serves what is inside it, each way: two records of TLS.
+const TUNNEL_BYTES: usize = 32 << 10;
 
 /// How a server takes connections. Cheap to clone.
 #[derive(Clone)]
@@ -112,8 +116,41 @@ impl Acceptor {
         handler: Rc<H>,
         meter: &FlowMeter,
     ) -> Served {
-        // Each stage's future is boxed: a connection holds that of its own protocol, not the largest of all.
-        match Box::pin(self.accept_in_time(tcp)).await {
+        self.serve_accepted(Box::pin(self.in_time(self.accept(tcp))), handler, meter).await
+    }
+
+    /// The far end of a tunnel that ends here: its client shakes hands by `tls` and is served by a task of its own. `client` is the address
+    /// that handlers are told.
+    pub fn serve_inside<H: Handler>(
+        &self,
+        tls: tls::Server,
+        client: Option<SocketAddr>,
+        handler: Rc<H>,
+    ) -> DuplexStream {
+        let (near, far) = tokio::io::duplex(TUNNEL_BYTES);
+        let acceptor = self.clone();
+        drop(world::spawn(async move {
+            let accepting = async {
+                let stream = tls.accept_inside(far, client).await?;
+                let protocol = stream.protocol().unwrap_or(Protocol::H1);
+                Ok((stream, protocol))
+            };
+            let accepting = Box::pin(acceptor.in_time(accepting));
+            // A connection that fails is the client's to notice, as over TCP.
+            acceptor.serve_accepted(accepting, handler, &FlowMeter::default()).await
+        }));
+        near
+    }
+
+    /// Serves the connection that `accepting` gives. Each stage's future is boxed: a connection holds that of its own protocol, not the largest
+    /// of all.
+    async fn serve_accepted<H: Handler>(
+        &self,
+        accepting: Pin<Box<impl Future<Output = io::Result<(Stream, Protocol)>>>>,
+        handler: Rc<H>,
+        meter: &FlowMeter,
+    ) -> Served {
+        match accepting.await {
             Err(error) => Served::Unaccepted(error),
             Ok((stream, Protocol::H10 | Protocol::H1)) => {
                 Served::H1(Box::pin(h1::server::serve(stream, handler, &self.h1)).await)
@@ -134,12 +171,12 @@ impl Acceptor {
         }
     }
 
-    /// As [`Acceptor::accept`], for as long as there is patience.
-    async fn accept_in_time(&self, tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
-        let Some((timer, patient)) = self.common.timer() else { return self.accept(tcp).await };
+    /// What `accepting` gives, for as long as there is patience.
+    async fn in_time<T>(&self, accepting: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        let Some((timer, patient)) = self.common.timer() else { return accepting.await };
         timer.set(patient.accept_timeout);
         let mut drain = self.common.watch();
-        let mut accepting = pin!(self.accept(tcp));
+        let mut accepting = pin!(accepting);
         poll_fn(|cx| {
             if let Poll::Ready(accepted) = accepting.as_mut().poll(cx) {
                 return Poll::Ready(accepted);

@@ -43,15 +43,18 @@ impl Transport for TcpStream {
 
 impl Transport for Stream {
     fn held(&self) -> Option<HeldNotes> {
-        self.tcp().held()
+        self.tcp()?.held()
     }
 
     fn peer(&self) -> Option<SocketAddr> {
-        self.tcp().peer_addr().ok()
+        Stream::peer(self)
     }
 
     fn abort(&mut self) {
-        self.tcp().abort_on_drop();
+        // In a tunnel TLS ends without saying so, which its client takes for what it is.
+        if let Some(tcp) = self.tcp() {
+            tcp.abort_on_drop();
+        }
     }
 
     fn is_secure(&self) -> bool {

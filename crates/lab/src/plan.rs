@@ -65,6 +65,19 @@ impl Plan {
         &self.name
     }
 
+    /// The same plan with each scenario changed.
+    #[must_use]
+    pub fn mapped(&self, change: impl Fn(&Scenario) -> Scenario) -> Plan {
+        let cells = self.cells.iter().map(|cell| Arc::new(change(cell))).collect();
+        Plan { cells, ..self.clone() }
+    }
+
+    /// The same plan by another name.
+    #[must_use]
+    pub fn named(self, name: String) -> Plan {
+        Plan { name, ..self }
+    }
+
     /// The seed of all.
     pub fn seed(&self) -> u64 {
         self.seed

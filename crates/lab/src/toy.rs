@@ -302,9 +302,15 @@ pub fn facts() -> RunFacts {
 pub fn filled_store(plan: &Plan) -> FilledStore {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut store = Store::create(&directory.path().join("store")).expect("a store");
+    let run = finish(&mut store, plan);
+    FilledStore { _directory: directory, store, run }
+}
+
+/// Runs a plan into a store, to its end.
+pub fn finish(store: &mut Store, plan: &Plan) -> RunId {
     let run = store.begin_run(plan, &facts()).expect("a run");
     let idle = AtomicBool::new(false);
-    runner::run(&mut store, run, plan, &Toy, 2, &idle, &mut |_| {}).expect("journeys stored");
+    runner::run(store, run, plan, &Toy, 2, &idle, &mut |_| {}).expect("journeys stored");
     store.finish_run(run, "2026-01-01T00:00:01Z").expect("a finished run");
-    FilledStore { _directory: directory, store, run }
+    run
 }

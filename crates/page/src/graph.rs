@@ -16,8 +16,8 @@ pub struct HostId(pub u32);
 /// A page: objects in the order in which they were first seen, the document first.
 ///
 /// Invariants, checked by [`Page::check`]: there is at least one object; an edge names an object
-/// that comes earlier in the list (so the graph has no cycles); object 0 has no edges and is the
-/// only one without.
+/// that comes earlier in the list (so the graph has no cycles); object 0 has no edges. Of a page it is the
+/// only one without; of a transfer over several connections none has any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
@@ -270,6 +270,17 @@ impl Page {
         &self.objects[0]
     }
 
+    /// What is asked for at once: the document, or all of a transfer.
+    pub fn roots(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        let all = self.objects.iter().zip(0..);
+        all.filter(|(object, _)| object.waits_for.is_empty()).map(|(_, index)| ObjectId(index))
+    }
+
+    /// Whether it is bytes over connections and no page: nothing waits for anything.
+    pub fn is_transfer(&self) -> bool {
+        self.objects.len() > 1 && self.objects.iter().all(|object| object.waits_for.is_empty())
+    }
+
     /// The host that serves `object`.
     pub fn host_of(&self, object: &Object) -> &Host {
         &self.hosts[object.host.0 as usize]
@@ -292,7 +303,7 @@ impl Page {
                     object.url
                 ));
             }
-            if object.waits_for.is_empty() != (index == 0) {
+            if object.waits_for.is_empty() != (index == 0 || self.is_transfer()) {
                 return Err(format!(
                     "object {index} ({}) must wait for something unless it is the document, and only then",
                     object.url

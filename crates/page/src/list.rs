@@ -7,11 +7,14 @@
 //! ```
 //!
 //! A newer version is refused and so is an unknown key: a list that is half understood is another journey.
+//!
+//! All sites of a draw are a list without such a file: `sites.toml#*/3`, `erman2013-sites#*/3`.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::draw::{self, Sites};
 use crate::{Error, generate, load, transform};
 
 /// The version that is read.
@@ -60,16 +63,36 @@ const ENDING: &str = ".pages.toml";
 
 /// Whether `spec` names a list rather than a page.
 pub fn is_list(spec: &str) -> bool {
-    spec.ends_with(ENDING)
+    spec.ends_with(ENDING) || draw::names_all(spec)
 }
 
 impl List {
-    /// Reads the list at `path`. Its pages are not opened.
+    /// Reads the list that `spec` names: a file, or all sites of a draw. Its pages are not opened.
     ///
     /// # Errors
     /// If there is none, or it is not as the format says.
-    pub fn open(path: &str) -> Result<List, Error> {
-        let path = Path::new(path);
+    pub fn open(spec: &str) -> Result<List, Error> {
+        match spec.rsplit_once('#') {
+            Some((sites, which)) if draw::names_all(spec) => List::of_draw(sites, which),
+            _ => List::read(Path::new(spec)),
+        }
+    }
+
+    /// All sites of one draw, each called as it would be by itself.
+    fn of_draw(sites: &str, which: &str) -> Result<List, Error> {
+        let all = match draw::shipped(sites) {
+            Some(shipped) => shipped.sites().all_of(which)?,
+            None => Sites::read(Path::new(sites))?.all_of(which)?,
+        };
+        let name = load::name_of(Path::new(sites));
+        let listed = |which: String| Listed {
+            name: format!("{name}#{which}"),
+            spec: format!("{sites}#{which}"),
+        };
+        Ok(List { pages: all.into_iter().map(listed).collect() })
+    }
+
+    fn read(path: &Path) -> Result<List, Error> {
         let name = load::name_of(path);
         let text = load::load(path, &name)?;
         let wrong = |problem: &str| Error::PageList { name: name.clone(), problem: problem.into() };
@@ -106,12 +129,14 @@ impl List {
 }
 
 impl Listed {
-    /// A generated page goes by its name, whatever is done to it; anything else is a file.
+    /// A generated or drawn page goes by its name, whatever is done to it; anything else is a file.
     fn in_folder(name: String, folder: &Path) -> Result<Listed, Error> {
         let plain = transform::untransformed(&name).unwrap_or(&name);
-        let spec = match generate::from_name(plain)? {
-            Some(_) => name.clone(),
-            None => folder.join(&name).to_string_lossy().into_owned(),
+        let is_drawn =
+            plain.split_once('#').is_some_and(|(sites, _)| draw::shipped(sites).is_some());
+        let spec = match is_drawn || generate::from_name(plain)?.is_some() {
+            true => name.clone(),
+            false => folder.join(&name).to_string_lossy().into_owned(),
         };
         Ok(Listed { name, spec })
     }
@@ -136,6 +161,23 @@ mod tests {
         let specs: Vec<&str> = list.pages.iter().map(|page| page.spec.as_str()).collect();
         assert_eq!(specs, ["there/a.json", "bth2013~sprite", "there/b.har#page_2"]);
         assert_eq!(list.pages[0].name, "a.json");
+        let list = parse(&with("version = 1\npages = [\"erman2013-sites#1/1\"]")).unwrap();
+        assert_eq!(list.pages[0].spec, "erman2013-sites#1/1");
+    }
+
+    #[test]
+    fn all_sites_of_a_draw_are_a_list() {
+        let all = "cardaci2015-sites#*/20";
+        assert!(is_list(all) && is_list("a/sites.toml#*/1") && !is_list("a.har#*/1"));
+        let names: Vec<String> =
+            List::open(all).unwrap().pages.into_iter().map(|page| page.name).collect();
+        assert_eq!((names.len(), names[6].as_str()), (7, "cardaci2015-sites#7/20"));
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/cardaci2015");
+        let pages = List::open(&format!("{folder}/sites.toml#*/2")).unwrap().pages;
+        assert_eq!(pages[0].name, "sites.toml#1/2");
+        assert_eq!(pages[0].spec, format!("{folder}/sites.toml#1/2"));
+        let error = List::open("cardaci2015-sites#*/21").unwrap_err().to_string();
+        assert!(error.contains("`#1/1` to `#7/20`"), "{error}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct CatalogueEntry {
 
 /// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a
 /// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` for another page than the first), a page file
-/// of ours, or a draw from priors (`sites.toml#7/3`). What is to be done to it may follow: `bth2013~sprite~shard=4`.
+/// of ours, or a draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). What is to be done to it may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
     match plain(spec) {
         Some(page) => transform::apply(spec, open_plain(page)?),
@@ -41,6 +41,13 @@ fn open_plain(spec: &str) -> Result<Page, Error> {
     }
     if Path::new(spec).is_file() {
         return open_file(Path::new(spec), None);
+    }
+    if draw::names_all(spec) {
+        return Err(Error::NotOnePage { name: spec.to_owned() });
+    }
+    let (name, which) = spec.split_once('#').unzip();
+    if let Some(shipped) = draw::shipped(name.unwrap_or(spec)) {
+        return shipped.sites().draw(which);
     }
     match spec.rsplit_once('#') {
         Some((file, page)) if Path::new(file).is_file() => open_file(Path::new(file), Some(page)),

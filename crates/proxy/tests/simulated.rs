@@ -82,7 +82,8 @@ async fn serve_proxy(journal: Rc<Kept>) {
     let start = Duration::from_secs(1_767_225_600);
     let tls = PublicClient::new(&Authorities::fixed(), start).expect("a client");
     let store = Some(Store::new(cached, (1, 2), start));
-    let parts = ProxyParts { tls, store, wheel: Wheel::new(), journal, start };
+    let (wheel, inside) = (Wheel::new(), Acceptor::new(Security::None));
+    let parts = ProxyParts { tls, store, wheel, inside, journal, start };
     let proxy = Proxy::new(Arc::new(settings), parts);
     let address = at(PROXY, 3128);
     let listener = world::TcpListener::bind(address).expect("a port");

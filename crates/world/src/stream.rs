@@ -91,6 +91,15 @@ impl TcpStream {
         }
     }
 
+    /// Whether the peer sees a reset instead of an end if this process dies before it closes the connection. In the simulated world nobody
+    /// dies.
+    pub fn set_resets_if_orphaned(&self, resets: bool) {
+        match &self.0 {
+            Stream::Sim(_) => {}
+            Stream::Real(stream) => stream.set_resets_if_orphaned(resets),
+        }
+    }
+
     /// Chooses the congestion control of this connection (`TCP_CONGESTION`).
     ///
     /// # Errors
@@ -289,6 +298,37 @@ impl TcpListener {
                 let (stream, peer) = listener.accept().await?;
                 Ok((TcpStream(Stream::Real(stream)), peer))
             }
+        }
+    }
+
+    /// The next connection that has waited to be accepted; `None` if there is none. Does not wait.
+    ///
+    /// # Errors
+    /// As [`TcpListener::accept`].
+    pub fn accept_waiting(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        match &self.0 {
+            Listener::Sim(listener) => Ok(listener
+                .accept_waiting()
+                .map(|(stream, peer)| (TcpStream(Stream::Sim(stream)), peer))),
+            Listener::Real(listener) => Ok(listener
+                .accept_waiting()?
+                .map(|(stream, peer)| (TcpStream(Stream::Real(stream)), peer))),
+        }
+    }
+
+    /// Begins the port's end: no handshake begins any more, and those that have begun may be completed and accepted. A listener that is dropped
+    /// without this breaks off connections that its clients believe to be open. Over the kernel, clients that knock meanwhile get no answer, and
+    /// one when the port is closed.
+    ///
+    /// # Errors
+    /// If the kernel has no filters for sockets.
+    pub fn refuse_handshakes(&self) -> io::Result<()> {
+        match &self.0 {
+            Listener::Sim(listener) => {
+                listener.refuse_handshakes();
+                Ok(())
+            }
+            Listener::Real(listener) => listener.refuse_handshakes(),
         }
     }
 

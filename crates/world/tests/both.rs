@@ -14,6 +14,7 @@ use farlink_world::{
 };
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
 
 /// Answers each connection with what it sent, then closes.
 async fn echo(listener: TcpListener) {
@@ -198,7 +199,7 @@ fn batches_of_datagrams_arrive_one_by_one_with_their_marks() {
     let expected = [1200, 1200, 100].map(|len| (len, Some(EcnCodepoint::Ect0)));
     let (mut plan, client, server) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
     let there: SocketAddr = "10.0.0.2:443".parse().unwrap();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (tell, told) = oneshot::channel();
     plan.spawn(server, async move {
         let _ = tell.send(BatchSocket::bind(there).unwrap());
         std::future::pending().await
@@ -271,4 +272,57 @@ fn the_real_world_sleeps_for_less_than_a_millisecond() {
     assert!(spans[0] >= Duration::from_micros(100), "{spans:?}");
     // The least disturbed ones: the machine may have other things to do.
     assert!(spans[4] < Duration::from_micros(900), "{spans:?}");
+}
+
+/// A port that comes to its end once `begun` says so, and then says `ending`.
+async fn leave(listener: TcpListener, begun: oneshot::Receiver<()>, ending: oneshot::Sender<()>) {
+    begun.await.unwrap();
+    listener.refuse_handshakes().unwrap();
+    ending.send(()).unwrap();
+    // Less than a client waits before it knocks again.
+    world::sleep(Duration::from_millis(300)).await;
+    let (mut accepted, _) = listener.accept_waiting().unwrap().expect("the first waits");
+    assert!(listener.accept_waiting().unwrap().is_none(), "the second does not");
+    drop(listener);
+    accepted.write_all(b"hello").await.unwrap();
+    accepted.shutdown().await.unwrap();
+}
+
+/// Two clients of such a port, one before it ends and one after. Gives what the first got and whether the second came in.
+async fn knock(
+    address: SocketAddr,
+    begun: oneshot::Sender<()>,
+    ending: oneshot::Receiver<()>,
+) -> (Vec<u8>, bool) {
+    let mut first = TcpStream::connect(address).await.unwrap();
+    begun.send(()).unwrap();
+    ending.await.unwrap();
+    let second = world::spawn(TcpStream::connect(address));
+    let mut received = Vec::new();
+    first.read_to_end(&mut received).await.unwrap();
+    (received, second.await.is_ok())
+}
+
+#[test]
+fn a_port_that_ends_lets_in_who_has_knocked() {
+    let expected = (b"hello".to_vec(), false);
+    let (begin, begun) = oneshot::channel();
+    let (end, ending) = oneshot::channel();
+    let config = world::real::Config::new(Source::new(1, 0));
+    let real = world::real::run(config, async {
+        let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(world::spawn(leave(listener, begun, end)));
+        knock(address, begin, ending).await
+    });
+    assert_eq!(real.unwrap(), expected);
+
+    let (begin, begun) = oneshot::channel();
+    let (end, ending) = oneshot::channel();
+    let (mut plan, client, server) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
+    let address: SocketAddr = "10.0.0.2:80".parse().unwrap();
+    plan.spawn(server, async move {
+        leave(TcpListener::bind(address).unwrap(), begun, end).await;
+    });
+    assert_eq!(plan.run(client, knock(address, begin, ending)).unwrap(), expected);
 }

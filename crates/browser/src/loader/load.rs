@@ -67,7 +67,7 @@ enum Connection {
 }
 
 impl Load {
-    /// Navigates: the document is discovered now.
+    /// Navigates: the document is discovered now, or all of a transfer.
     pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<Load> {
         let now = world::now();
         let page = &plan.page;
@@ -94,7 +94,9 @@ impl Load {
             session,
             plan,
         });
-        Rc::clone(&load).discover_at(0, now);
+        for root in load.plan.page.roots() {
+            Rc::clone(&load).discover_at(root.0 as usize, now);
+        }
         load
     }
 

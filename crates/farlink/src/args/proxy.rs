@@ -20,6 +20,10 @@ pub struct Proxy {
     #[arg(long, value_name = "NAME", exclusive = true)]
     pub hash_password: Option<String>,
 
+    /// Make a certificate authority for the table [intercept]: DIR/ca.pem, which clients are to trust, and its key, DIR/ca-key.pem.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
+    pub new_ca: Option<PathBuf>,
+
     /// Listen there, or on several ports: 127.0.0.1:8001-8020 (default: 127.0.0.1:3128; may be given several times).
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Vec<Address>,

@@ -2,8 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueHint};
+use lab::scenario::ChoiceError;
+use lab::study::{Laboratory, LaboratoryKind};
 
 use super::DEFAULT_STORE;
 
@@ -19,6 +22,8 @@ pub enum Study {
         #[arg(long)]
         strength: Option<lab::study::Strength>,
     },
+    /// List the laboratories beside the studies' own: the wrong ones, and those in which an unstated thing is chosen otherwise.
+    Laboratories,
     /// Run the experiments of a study into one store. What the store holds is not run again.
     Run(StudyRun),
     /// Judge a study's claims by what a store holds of its experiments.
@@ -58,6 +63,11 @@ pub struct StudyRun {
     #[command(flatten)]
     pub which: Which,
 
+    /// Run it there instead: a laboratory of `farlink study laboratories`, or all that are `wrong` or `unstated`. May be given several
+    /// times.
+    #[arg(long, value_name = "NAME")]
+    pub laboratory: Vec<Laboratories>,
+
     /// Measure anew even if the store holds these very experiments.
     #[arg(long)]
     pub again: bool,
@@ -79,4 +89,21 @@ pub struct StudyReport {
     /// Also write the report of each experiment into this directory: STUDY-EXPERIMENT.html.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,
+}
+
+/// One laboratory, or all of a kind.
+#[derive(Clone)]
+pub struct Laboratories(pub Vec<Laboratory>);
+
+impl FromStr for Laboratories {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Laboratories, ChoiceError> {
+        let of_kind = |kind| Laboratories(Laboratory::of_kind(kind).collect());
+        match text {
+            "wrong" => Ok(of_kind(LaboratoryKind::Wrong)),
+            "unstated" => Ok(of_kind(LaboratoryKind::Unstated)),
+            name => name.parse().map(|one| Laboratories(vec![one])),
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod configuration;
 mod disk;
 mod drain;
 mod forwarding;
+mod intercepting;
 mod origin;
 mod others;
 mod refusing;

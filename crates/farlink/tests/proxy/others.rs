@@ -6,7 +6,7 @@ use crate::common::Desk;
 use crate::origin::Origin;
 use crate::running::{Running, TEST_RULES, forward};
 
-fn is_there(program: &str) -> bool {
+pub fn is_there(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
         println!("skipped: {program} is not installed");
@@ -15,7 +15,7 @@ fn is_there(program: &str) -> bool {
 }
 
 #[track_caller]
-fn run(program: &str, arguments: &[&str]) -> String {
+pub fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?}: {said}");
@@ -23,9 +23,9 @@ fn run(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Listens over TLS with the test certificate.
-const OVER_TLS: &str = "[[listen]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"chain.pem\", key = \"key.pem\" }\n";
+pub const OVER_TLS: &str = "[[listen]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"chain.pem\", key = \"key.pem\" }\n";
 
-fn certificate(desk: &Desk) {
+pub fn certificate(desk: &Desk) {
     let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/../http/assets");
     for (name, file) in [("chain.pem", "rsa-chain.pem"), ("key.pem", "rsa-key.pem")] {
         desk.put(name, std::fs::read(format!("{assets}/{file}")).unwrap());

@@ -9,7 +9,8 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::NoServerSessionStorage;
+use rustls::server::{NoServerSessionStorage, ProducesTickets};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
     SignatureScheme,
@@ -53,15 +54,27 @@ impl Server {
         protocols: &[Protocol],
     ) -> Result<Server, CredentialError> {
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
-        let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(certificates(chain)?, key)?;
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
-        config.session_storage = Arc::new(NoServerSessionStorage {});
-        config.ticketer = rustls::crypto::ring::Ticketer::new()?;
-        Ok(Server::configured(config))
+        let provider = provider(&Randomness::System);
+        let certified = CertifiedKey::from_der(certificates(chain)?, key, &provider)?;
+        let ticketer = rustls::crypto::ring::Ticketer::new()?;
+        Ok(Server::configured(presenting(certified, ticketer, protocols)?))
     }
+}
+
+/// A server's configuration that presents `certified`, seals its tickets by `ticketer` and speaks `protocols`, the preferred first.
+pub(super) fn presenting(
+    certified: CertifiedKey,
+    ticketer: Arc<dyn ProducesTickets>,
+    protocols: &[Protocol],
+) -> Result<ServerConfig, Error> {
+    let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.ticketer = ticketer;
+    Ok(config)
 }
 
 /// Whose certificates are believed.
@@ -156,7 +169,8 @@ impl ServerCertVerifier for Nobody {
     }
 }
 
-fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
+/// The certificates of a PEM text.
+pub(super) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
     match read {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),

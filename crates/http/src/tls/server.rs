@@ -1,11 +1,13 @@
 //! The server's end of TLS.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, ServerSessionMemoryCache};
 use rustls::sign::SingleCertAndKey;
+use tokio::io::DuplexStream;
 use tokio_rustls::TlsAcceptor;
 use world::TcpStream;
 
@@ -110,6 +112,27 @@ impl Server {
             .accept_with(tcp, |session| session.set_buffer_limit(limit))
             .await?;
         Ok(Stream::tls(tls.into(), records))
+    }
+}
+
+impl Server {
+    /// Shakes hands with a client who is at the other end of `pipe`, and at `client` in truth.
+    ///
+    /// # Errors
+    /// If the handshake fails, or the TLS is a modelled one: that is modelled over TCP.
+    pub(crate) async fn accept_inside(
+        &self,
+        pipe: DuplexStream,
+        client: Option<SocketAddr>,
+    ) -> io::Result<Stream> {
+        let Kind::Real { config, buffer_bytes, records } = &self.0 else {
+            let message = "a modelled TLS runs over TCP alone";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        };
+        let tls = TlsAcceptor::from(Arc::clone(config))
+            .accept_with(pipe, |session| session.set_buffer_limit(Some(*buffer_bytes)))
+            .await?;
+        Ok(Stream::inside(tls, client, *records))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection's stream below HTTP: clear text, or TLS.
+//! A connection's stream below HTTP: clear text, or TLS, over TCP or in a tunnel that ends here.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use rustls::HandshakeKind;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsStream;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio_rustls::{TlsStream, server};
 use world::TcpStream;
 use world::sim::HeldNotes;
 
@@ -43,6 +43,14 @@ enum Transport {
     Tls(Box<TlsStream<TcpStream>>),
     Early(Box<ServerStream>),
     Modelled(Box<model::Stream>),
+    Inside(Box<Inside>),
+}
+
+/// TLS in a tunnel that ends in this process.
+struct Inside {
+    tls: server::TlsStream<DuplexStream>,
+    /// Who is at the tunnel's other end.
+    client: Option<SocketAddr>,
 }
 
 /// Counts what HTTP reads and writes on a [`Stream`], before TLS.
@@ -90,6 +98,15 @@ impl Stream {
         Stream::new(Transport::Modelled(Box::new(stream)), Bytes::new()).watched()
     }
 
+    pub(super) fn inside(
+        tls: server::TlsStream<DuplexStream>,
+        client: Option<SocketAddr>,
+        records: Records,
+    ) -> Stream {
+        let stream = Stream::new(Transport::Inside(Box::new(Inside { tls, client })), Bytes::new());
+        Stream { sizer: Sizer::new(records), ..stream }
+    }
+
     fn new(transport: Transport, sniffed: Bytes) -> Stream {
         let sizer = Sizer::new(Records::default());
         Stream { transport, sizer, is_early: false, sniffed, meter: Rc::default(), held: None }
@@ -97,7 +114,7 @@ impl Stream {
 
     /// The same, noting from now on what TLS holds.
     fn watched(mut self) -> Stream {
-        self.held = self.tcp().held();
+        self.held = self.tcp().and_then(TcpStream::held);
         self.note_held();
         self
     }
@@ -106,7 +123,7 @@ impl Stream {
     fn note_held(&mut self) {
         let Some(held) = &self.held else { return };
         match &mut self.transport {
-            Transport::Plain(_) => {}
+            Transport::Plain(_) | Transport::Inside(_) => {}
             Transport::Tls(tls) => held.tls(unsent_records(tls)),
             Transport::Early(stream) => held.tls(stream.unsent()),
             Transport::Modelled(stream) => held.tls(stream.unsent()),
@@ -128,22 +145,31 @@ impl Stream {
         self.is_early
     }
 
-    /// The transport below.
-    pub fn tcp(&self) -> &TcpStream {
+    /// The transport below; none in a tunnel that ends in this process.
+    pub fn tcp(&self) -> Option<&TcpStream> {
         match &self.transport {
-            Transport::Plain(tcp) => tcp,
-            Transport::Tls(tls) => tls.get_ref().0,
-            Transport::Early(stream) => stream.tcp(),
-            Transport::Modelled(stream) => stream.tcp(),
+            Transport::Plain(tcp) => Some(tcp),
+            Transport::Tls(tls) => Some(tls.get_ref().0),
+            Transport::Early(stream) => Some(stream.tcp()),
+            Transport::Modelled(stream) => Some(stream.tcp()),
+            Transport::Inside(_) => None,
+        }
+    }
+
+    /// The address of the other end, if it is known.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match &self.transport {
+            Transport::Inside(inside) => inside.client,
+            _ => self.tcp()?.peer_addr().ok(),
         }
     }
 
     /// The address of this end.
     ///
     /// # Errors
-    /// If the socket has lost its address.
+    /// If the socket has lost its address, or there is none.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.tcp().local_addr()
+        self.tcp().ok_or(io::ErrorKind::NotConnected)?.local_addr()
     }
 
     /// What counts the bytes that HTTP reads and writes; it outlives the stream.
@@ -158,6 +184,9 @@ impl Stream {
             Transport::Tls(tls) => Protocol::from_alpn(tls.get_ref().1.alpn_protocol()?),
             Transport::Early(stream) => Protocol::from_alpn(stream.session().alpn_protocol()?),
             Transport::Modelled(stream) => stream.protocol(),
+            Transport::Inside(inside) => {
+                Protocol::from_alpn(inside.tls.get_ref().1.alpn_protocol()?)
+            }
         }
     }
 
@@ -173,6 +202,7 @@ impl Stream {
             Transport::Tls(tls) => tls.get_ref().1.handshake_kind(),
             Transport::Early(stream) => stream.session().handshake_kind(),
             Transport::Modelled(stream) => return stream.is_resumed(),
+            Transport::Inside(inside) => inside.tls.get_ref().1.handshake_kind(),
         };
         kind == Some(HandshakeKind::Resumed)
     }
@@ -200,6 +230,7 @@ impl Transport {
             Transport::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, parts),
             Transport::Early(stream) => stream.poll_seal(cx, parts),
             Transport::Modelled(stream) => stream.poll_seal(cx, parts),
+            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_write_vectored(cx, parts),
         }
     }
 
@@ -209,12 +240,17 @@ impl Transport {
             Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
             Transport::Early(stream) => stream.poll_flush(cx),
             Transport::Modelled(stream) => stream.poll_flush(cx),
+            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_flush(cx),
         }
     }
 
     /// Whether records wait for TCP.
     fn wants_write(&self) -> bool {
-        matches!(self, Transport::Tls(tls) if tls.get_ref().1.wants_write())
+        match self {
+            Transport::Tls(tls) => tls.get_ref().1.wants_write(),
+            Transport::Inside(inside) => inside.tls.get_ref().1.wants_write(),
+            _ => false,
+        }
     }
 }
 
@@ -252,6 +288,7 @@ impl AsyncRead for Stream {
                 Transport::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
                 Transport::Early(stream) => Pin::new(stream).poll_read(cx, buf),
                 Transport::Modelled(stream) => Pin::new(stream).poll_read(cx, buf),
+                Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_read(cx, buf),
             })?;
         }
         let n = (buf.filled().len() - before) as u64;
@@ -316,6 +353,7 @@ impl AsyncWrite for Stream {
             Transport::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
             Transport::Early(stream) => stream.poll_shutdown(cx),
             Transport::Modelled(stream) => stream.poll_shutdown(cx),
+            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_shutdown(cx),
         };
         self.note_held();
         shut

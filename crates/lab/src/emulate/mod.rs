@@ -145,14 +145,14 @@ fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     let servers = (0..ready.page.hosts.len()).map(tour::origin_address);
     let reached = match tour::stretch(scenario) {
         None => shared,
-        Some(link) => match scenario.route.kind {
-            RouteKind::Direct => shared.stretched(servers, tour::STRETCH, &link),
+        Some(links) => match scenario.route.kind {
+            RouteKind::Direct => shared.stretched(servers, tour::STRETCH, &links),
             RouteKind::Proxy | RouteKind::CachingProxy => {
-                shared.proxied(servers, tour::STRETCH, &link)
+                shared.proxied(servers, tour::STRETCH, &links)
             }
             RouteKind::Pep => {
                 let near = tour::near_link(scenario);
-                shared.split(servers, (tour::NEAR_LINK, &near), (tour::STRETCH, &link))
+                shared.split(servers, (tour::NEAR_LINK, &near), (tour::STRETCH, &links))
             }
         },
     };

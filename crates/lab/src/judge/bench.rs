@@ -42,7 +42,7 @@ impl Bench {
             let network = NetworkSpec::parse(&network).expect("a network");
             let mut scenario = Scenario::new(page, network);
             scenario.stack.protocol = protocol;
-            let mut cell = Cell::new("sweep", &scenario, 0);
+            let mut cell = Cell::new("sweep", &scenario, 0, None);
             let spread = |r: u32| value * (1.0 + noise / 100.0 * (f64::from(r) - 3.5) / 3.5);
             cell.values.insert(Quantity::Plt, (0..8).map(|r| (r, spread(r))).collect());
             cell.loads = 8;

@@ -2,7 +2,7 @@
 
 use super::series::{self, Place, Value};
 use super::{Draw, Expression, Fault, Frame, Function, Tree};
-use crate::statistics::crossing;
+use crate::statistics::{crossing, spearman};
 
 /// The value of `expression` in a draw.
 ///
@@ -68,11 +68,7 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
         Function::Abs => last.map(f64::abs),
         Function::Ln => last.map(libm::log),
         Function::Median => Value::Number(series::median(&last.numbers())?),
-        Function::Mean => {
-            let numbers = last.numbers();
-            let count = numbers.len();
-            (count > 0).then(|| Value::Number(numbers.iter().sum::<f64>() / count as f64))?
-        }
+        Function::Mean => Value::Number(mean(&last.numbers())?),
         Function::Min => Value::Number(last.numbers().into_iter().reduce(f64::min)?),
         Function::Max => Value::Number(last.numbers().into_iter().reduce(f64::max)?),
         Function::At => {
@@ -93,6 +89,12 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
         Function::RankCorrelation => {
             Value::Number(series::rank_correlation(&last.points()).unwrap_or(0.0))
         }
+        Function::Correlation => {
+            let first = next()?;
+            // Both at the places where both are.
+            let (x, y) = (first.clone().zip(last.clone(), |x, _| x), first.zip(last, |_, y| y));
+            Value::Number(spearman(&x.numbers(), &y.numbers()).unwrap_or(0.0))
+        }
         Function::Above => {
             let limit = number(next()?)?;
             let above = last.numbers().into_iter().filter(|y| *y > limit).count();
@@ -109,11 +111,19 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
         Function::Medians => of_curves(last.points(), frame, |points| {
             series::median(&points.into_iter().map(|(_, y)| y).collect::<Vec<_>>())
         })?,
+        Function::Means => of_curves(last.points(), frame, |points| {
+            let numbers: Vec<f64> = points.into_iter().map(|(_, y)| y).collect();
+            mean(&numbers)
+        })?,
         Function::AlongLog => {
             let log = |(Place { case, x }, y)| (Place { case, x: libm::log(x) }, y);
             Value::Series(last.points().into_iter().map(log).collect())
         }
     })
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// By how much the first lies below the second.

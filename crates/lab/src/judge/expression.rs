@@ -43,6 +43,8 @@ choice! {
         RSquared = "r2",
         /// `rank_correlation(s)`: of a series with its x.
         RankCorrelation = "rank_correlation",
+        /// `correlation(s, t)`: the rank correlation of two series, over their common places.
+        Correlation = "correlation",
         /// `above(limit, s)`: how many places have more.
         Above = "above",
         /// `share(low, high, s)`: the places, in per cent, with a number from low to high.
@@ -53,6 +55,8 @@ choice! {
         Crossovers = "crossovers",
         /// `medians(s)`: the median of each curve, likewise.
         Medians = "medians",
+        /// `means(s)`: the mean of each curve, likewise.
+        Means = "means",
         /// `along_log(s)`: the same series over the logarithm of its x.
         AlongLog = "along_log",
     }
@@ -313,9 +317,11 @@ impl Function {
     /// Whether it takes so many arguments.
     fn takes(self, count: usize) -> bool {
         match self {
-            Function::At | Function::Above | Function::Crossover | Function::Crossovers => {
-                count == 2
-            }
+            Function::At
+            | Function::Above
+            | Function::Correlation
+            | Function::Crossover
+            | Function::Crossovers => count == 2,
             Function::From | Function::Share => count == 3,
             Function::Least => count >= 2,
             _ => count == 1,

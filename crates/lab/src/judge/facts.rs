@@ -29,9 +29,14 @@ pub struct Facts(BTreeMap<&'static str, Fact>);
 pub struct Filter(BTreeMap<String, Fact>);
 
 /// Every fact there is, and what it says.
-pub const NAMES: [(&str, &str); 16] = [
+pub const NAMES: [(&str, &str); 25] = [
     ("experiment", "the experiment's id within the study"),
-    ("page", "the page as the experiment names it"),
+    ("page", "the page as the experiment names it; of a list, the visited one as that names it"),
+    ("site", "which site of a study's a drawn page is of, from 1"),
+    ("draw", "which draw of it that is, from 1"),
+    ("transfer", "`download` or `upload`, of bytes over connections"),
+    ("bytes", "how many"),
+    ("connections", "over how many"),
     ("objects", "how many objects a page `testN-OBJECTS-BYTES` has"),
     ("object_bytes", "how large each of them is"),
     ("network", "the profile"),
@@ -39,26 +44,26 @@ pub const NAMES: [(&str, &str); 16] = [
     ("down_kbit_s", "the downlink, likewise"),
     ("up_kbit_s", "the uplink, likewise"),
     ("loss_pct", "the loss, likewise"),
+    ("down_loss", "the loss of the downlink by itself, as typed"),
     ("hop_down", "the downlink of the network's first further hop, as typed"),
     ("route", "the route without the stretch beyond it"),
     ("beyond_ms", "the round trip beyond the proxy's place"),
+    ("beyond_loss_pct", "the loss there"),
     ("protocol", "the protocol"),
     ("tls", "the security"),
     ("tcp", "the servers' TCP"),
+    ("browser", "the browser policy"),
+    ("traffic", "what the client sends beside the page"),
     ("visit", "the visit's place in its journey, from 0"),
 ];
 
 impl Facts {
-    /// The facts of a cell of `experiment`: those of its visits that are the journey's `visit`-th.
-    pub fn of(experiment: &str, scenario: &Scenario, visit: u32) -> Facts {
+    /// The facts of a cell of `experiment`: those of its visits that are the journey's `visit`-th, to `page` where the journey has several.
+    pub fn of(experiment: &str, scenario: &Scenario, visit: u32, page: Option<&str>) -> Facts {
         let mut facts = Facts::default();
-        let Scenario { page, network, stack, transport, route, .. } = scenario;
+        let Scenario { network, stack, transport, route, .. } = scenario;
         facts.text("experiment", experiment);
-        facts.text("page", &page.spec);
-        if let Some((objects, bytes)) = counted(&page.spec) {
-            facts.number("objects", objects);
-            facts.number("object_bytes", bytes);
-        }
+        facts.of_page(page.unwrap_or(&scenario.page.spec));
         facts.text("network", network.base.as_deref().unwrap_or("custom"));
         let stated = [
             ("rtt_ms", network.rtt_ns.map(|ns| ns as f64 / 1e6)),
@@ -69,21 +74,49 @@ impl Facts {
         stated.into_iter().for_each(|(name, value)| {
             value.into_iter().for_each(|value| facts.number(name, value));
         });
-        if let Some(rate) = network.others.get("hop.1.down") {
-            facts.text("hop_down", rate);
+        let typed = [("hop_down", "hop.1.down"), ("down_loss", "down.loss")];
+        for (name, setting) in typed {
+            network.others.get(setting).into_iter().for_each(|value| facts.text(name, value));
         }
         facts.text("route", &route.without_stretch().to_string());
         facts.number("beyond_ms", route.stretch.rtt_ns.unwrap_or(0) as f64 / 1e6);
+        facts.number("beyond_loss_pct", route.stretch.loss_ratio.unwrap_or(0.0) * 100.0);
         facts.text("protocol", stack.protocol.name());
         facts.text("tls", stack.tls.name());
         facts.text("tcp", &transport.server.to_string());
+        facts.text("browser", &scenario.client.browser);
+        facts.text("traffic", &scenario.traffic.to_string());
         facts.number("visit", f64::from(visit));
         facts
+    }
+
+    /// What a page's name tells of it.
+    fn of_page(&mut self, page: &str) {
+        self.text("page", page);
+        if let Some((objects, bytes)) = counted(page) {
+            self.number("objects", objects);
+            self.number("object_bytes", bytes);
+        }
+        if let Some((site, draw)) = drawn(page) {
+            self.number("site", site);
+            self.number("draw", draw);
+        }
+        if let Some((way, bytes, connections)) = transferred(page) {
+            self.text("transfer", way);
+            self.number("bytes", bytes);
+            self.number("connections", connections);
+        }
     }
 
     /// The fact of that name, if the cell has one.
     pub fn get(&self, name: &str) -> Option<&Fact> {
         self.0.get(name)
+    }
+
+    /// The names of what is not the same in both.
+    pub(super) fn differences(&self, other: &Facts) -> Vec<&'static str> {
+        let names = self.0.keys().chain(other.0.keys().filter(|name| !self.0.contains_key(*name)));
+        names.copied().filter(|name| self.0.get(name) != other.0.get(name)).collect()
     }
 
     fn text(&mut self, name: &'static str, value: &str) {
@@ -99,6 +132,20 @@ impl Facts {
 fn counted(page: &str) -> Option<(f64, f64)> {
     let (objects, bytes) = page.strip_prefix("test")?.split_once('-')?.1.split_once('-')?;
     Some((objects.parse().ok()?, bytes.parse().ok()?))
+}
+
+/// Site and draw of a drawn page: `erman2013-sites#7/3`.
+fn drawn(page: &str) -> Option<(f64, f64)> {
+    let (site, draw) = page.rsplit_once('#')?.1.split_once('/')?;
+    Some((site.parse().ok()?, draw.parse().ok()?))
+}
+
+/// Way, bytes and connections of a transfer: `download:16KiB/5`.
+fn transferred(page: &str) -> Option<(&str, f64, f64)> {
+    let (way, rest) =
+        page.split_once(':').filter(|(way, _)| ["download", "upload"].contains(way))?;
+    let (size, connections) = rest.split_once('/').unwrap_or((rest, "1"));
+    Some((way, units::parse::size_bytes(size).ok()? as f64, connections.parse().ok()?))
 }
 
 impl Filter {
@@ -155,7 +202,7 @@ mod tests {
 
     fn facts() -> Facts {
         let network = NetworkSpec::parse("rtt=50ms,down=1500kbit,loss=1.5%").unwrap();
-        Facts::of("sweep", &Scenario::new("test2-350-5120", network), 0)
+        Facts::of("sweep", &Scenario::new("test2-350-5120", network), 0, None)
     }
 
     #[test]
@@ -170,6 +217,10 @@ mod tests {
         assert_eq!(number("route"), Some(Fact::Text("direct".into())));
         assert_eq!(number("hop_down"), None);
         assert_eq!(counted("erman2013-same-domain"), None);
+        assert_eq!(drawn("erman2013-sites#7/3"), Some((7.0, 3.0)));
+        assert_eq!(drawn("a.har#page_2"), None);
+        assert_eq!(transferred("upload:1KiB/5"), Some(("upload", 1024.0, 5.0)));
+        assert_eq!(transferred("synthetic:10x1KB"), None);
     }
 
     #[test]

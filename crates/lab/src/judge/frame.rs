@@ -105,9 +105,25 @@ impl Frame {
     /// The series of a leaf in a draw.
     pub fn value(&self, leaf: &Leaf, draw: &Draw) -> Value {
         let points = self.series.get(leaf).map_or(&[][..], Vec::as_slice);
+        if let Leaf::Published(_) = leaf {
+            return self.published(points, draw);
+        }
         let shown =
             points.iter().filter(|point| draw.case.is_none_or(|case| point.place.case == case));
         Value::Series(shown.filter_map(|point| Some((point.place, point.value(draw)?))).collect())
+    }
+
+    /// What is published holds for each of the curves.
+    fn published(&self, points: &[Point], draw: &Draw) -> Value {
+        let cases = match draw.case {
+            Some(case) => case..case + 1,
+            None => 0..self.cases.len().max(1),
+        };
+        let of_case = |case| {
+            let at = move |point: &Point| Some((Place { case, ..point.place }, point.value(draw)?));
+            points.iter().filter_map(at)
+        };
+        Value::Series(cases.flat_map(of_case).collect())
     }
 
     /// The curves, by the value of the fact that tells them apart.
@@ -241,14 +257,16 @@ fn published(sources: Sources<'_>, table: &str) -> Result<Vec<Point>, Fault> {
         let place = headers.iter().position(|header| header == name);
         place.ok_or_else(|| wrong(format!("{} has no column `{name}`", column.file)))
     };
-    let (x, y) = (place(&column.x)?, place(&column.y)?);
+    let counts_rows = column.x == "row";
+    let (x, y) = (if counts_rows { 0 } else { place(&column.x)? }, place(&column.y)?);
     let mut points = Vec::new();
-    for row in reader.records() {
+    for (index, row) in reader.records().enumerate() {
         let row = row.map_err(|error| wrong(error.to_string()))?;
         let number = |at: usize| {
             row[at].parse::<f64>().map_err(|_| wrong(format!("`{}` is no number", &row[at])))
         };
-        let place = Place { case: 0, x: number(x)? };
+        let x = if counts_rows { index as f64 + 1.0 } else { number(x)? };
+        let place = Place { case: 0, x };
         let sample = Repeated::from([(0, number(y)?)]);
         points.push(Point { place, drawn: None, sample, statistic: Statistic::Mean });
     }

@@ -3,10 +3,11 @@
 use thiserror::Error;
 
 use super::measured::complete_run;
-use super::{Clauses, Fault, Judged, Measured, judge};
-use crate::experiment::{Catalogue, ExperimentError, resolve};
-use crate::store::{RunRow, Store, StoreError};
-use crate::study::{Manner, Study, StudyError};
+use super::{Clauses, Fault, Judged, Measured, Verdict, judge};
+use crate::experiment::{Catalogue, ExperimentError};
+use crate::plan::Plan;
+use crate::store::{RunId, RunRow, Store, StoreError};
+use crate::study::{Laboratory, LaboratoryKind, Manner, Study, StudyError};
 
 /// A study with its verdicts.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,19 @@ pub struct Hearing {
     pub experiments: Vec<Evidence>,
     /// Its claims, in the order of their file.
     pub judged: Vec<Judged>,
+    /// What other laboratories, as far as they were run, say of them.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// The verdicts of a laboratory that is not the study's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elsewhere {
+    /// Which.
+    pub laboratory: Laboratory,
+    /// Whether all experiments are the study's own there: nothing of it can be otherwise.
+    pub is_same: bool,
+    /// Claim by claim.
+    pub verdicts: Vec<Verdict>,
 }
 
 /// An experiment of a study, and what there is of it.
@@ -54,7 +68,7 @@ pub enum HearingError {
     },
 }
 
-/// Judges `study` by the complete runs that `store` holds of its experiments, run in this manner.
+/// Judges `study` by the complete runs that `store` holds of its experiments, run in this manner, in every laboratory.
 ///
 /// # Errors
 /// A folder or a store that cannot be read.
@@ -65,26 +79,138 @@ pub fn hear(
     catalogue: &dyn Catalogue,
 ) -> Result<Hearing, HearingError> {
     let clauses = Clauses::of_study(&study)?;
-    let mut measured = Measured::new();
-    let mut experiments: Vec<Evidence> =
-        study.setup.experiments.iter().map(Evidence::without).collect();
-    for (experiment, mut source) in study.experiments() {
-        manner.apply(&mut source)?;
-        let plan = resolve(&source, catalogue)?;
-        let Some(run) = complete_run(store, &plan.digest())? else { continue };
-        measured.gather(store, run, &experiment.id, &clauses.quantities(&experiment.id))?;
-        let evidence = experiments.iter_mut().find(|evidence| evidence.id == experiment.id);
-        if let Some(evidence) = evidence {
-            evidence.run = Some(store.run(run)?);
-        }
+    let mut plans = Vec::new();
+    for (experiment, source) in study.experiments() {
+        let (_, plan) = manner.plan(source, catalogue)?;
+        plans.push((experiment.id.clone(), plan));
     }
-    let judged = judge(&study.claims, &clauses, &measured, &study.files);
-    let judged = judged.map_err(|(claim, fault)| HearingError::Clause {
-        study: study.name.clone(),
-        claim,
-        fault,
-    })?;
-    Ok(Hearing { study, experiments, judged })
+    let inquiry = Inquiry { study: &study, clauses: &clauses, plans: &plans, store };
+    let (measured, experiments) = inquiry.published()?;
+    let judged = inquiry.judge(&measured)?;
+    let elsewhere = inquiry.elsewhere(&measured, &judged)?;
+    Ok(Hearing { study, experiments, judged, elsewhere })
+}
+
+/// A study with the plans of its experiments, and where they have been run.
+struct Inquiry<'a> {
+    study: &'a Study,
+    clauses: &'a Clauses,
+    plans: &'a [(String, Plan)],
+    store: &'a Store,
+}
+
+impl Inquiry<'_> {
+    /// What the study's own laboratory measured, and by which runs.
+    fn published(&self) -> Result<(Measured, Vec<Evidence>), HearingError> {
+        let mut experiments: Vec<Evidence> =
+            self.study.setup.experiments.iter().map(Evidence::without).collect();
+        let (measured, runs) = self.measured(Laboratory::AsPublished)?;
+        for (id, run) in runs {
+            if let Some(evidence) = experiments.iter_mut().find(|evidence| evidence.id == id) {
+                evidence.run = Some(self.store.run(run)?);
+            }
+        }
+        Ok((measured, experiments))
+    }
+
+    /// The verdicts of all other laboratories in which something was run, or nothing can be otherwise.
+    fn elsewhere(
+        &self,
+        published: &Measured,
+        judged: &[Judged],
+    ) -> Result<Vec<Elsewhere>, HearingError> {
+        let verdicts = |judged: &[Judged]| judged.iter().map(|it| it.verdict.clone()).collect();
+        let mut all = Vec::new();
+        let others = Laboratory::ALL.iter().filter(|it| **it != Laboratory::AsPublished);
+        for laboratory in others.copied() {
+            let (is_same, verdicts) = match self.known(laboratory)? {
+                Known::TheSame => (true, verdicts(judged)),
+                Known::NoRun => continue,
+                Known::Relabelled => {
+                    let swapped = published.clone().with_labels_swapped();
+                    (false, verdicts(&self.judge(&swapped)?))
+                }
+                Known::Run => {
+                    let (measured, _) = self.measured(laboratory)?;
+                    (false, verdicts(&self.judge(&measured)?))
+                }
+            };
+            all.push(Elsewhere { laboratory, is_same, verdicts });
+        }
+        Ok(all)
+    }
+
+    /// What there is of a laboratory.
+    fn known(&self, laboratory: Laboratory) -> Result<Known, HearingError> {
+        if laboratory.swaps_labels() {
+            return Ok(Known::Relabelled);
+        }
+        let plans = self.plans.iter().map(|(_, published)| (laboratory.plan(published), published));
+        let others: Vec<Plan> = plans
+            .filter(|(plan, published)| plan.cells() != published.cells())
+            .map(|(plan, _)| plan)
+            .collect();
+        for plan in &others {
+            if complete_run(self.store, &plan.digest())?.is_some() {
+                return Ok(Known::Run);
+            }
+        }
+        Ok(if others.is_empty() { Known::TheSame } else { Known::NoRun })
+    }
+
+    fn measured(
+        &self,
+        laboratory: Laboratory,
+    ) -> Result<(Measured, Vec<(String, RunId)>), HearingError> {
+        let mut measured = Measured::new();
+        let mut runs = Vec::new();
+        for (id, plan) in self.plans {
+            let digest = laboratory.plan(plan).digest();
+            let Some(run) = complete_run(self.store, &digest)? else { continue };
+            let quantities = self.clauses.quantities(id);
+            measured.gather(self.store, run, id, &quantities, plan.cells())?;
+            runs.push((id.clone(), run));
+        }
+        Ok((measured, runs))
+    }
+
+    fn judge(&self, measured: &Measured) -> Result<Vec<Judged>, HearingError> {
+        let Study { name, claims, files, .. } = self.study;
+        judge(claims, self.clauses, measured, files)
+            .map_err(|(claim, fault)| HearingError::Clause { study: name.clone(), claim, fault })
+    }
+}
+
+/// What there is of a laboratory.
+enum Known {
+    /// Nothing in the study can be otherwise.
+    TheSame,
+    /// What the study's own measured, by other names.
+    Relabelled,
+    /// A run of an experiment that is another one there.
+    Run,
+    /// No such run.
+    NoRun,
+}
+
+impl Hearing {
+    /// The verdicts of a laboratory, if it was run.
+    pub fn in_laboratory(&self, laboratory: Laboratory) -> Option<&Elsewhere> {
+        self.elsewhere.iter().find(|there| there.laboratory == laboratory)
+    }
+
+    /// The wrong laboratories that confirm a claim, by its place.
+    pub fn confirmed_wrongly(&self, claim: usize) -> Vec<Laboratory> {
+        let confirms = |there: &Elsewhere| there.verdicts.get(claim) == Some(&Verdict::Confirmed);
+        let wrong = Laboratory::of_kind(LaboratoryKind::Wrong);
+        wrong.filter(|it| self.in_laboratory(*it).is_some_and(confirms)).collect()
+    }
+
+    /// Whether all wrong laboratories confirm a claim, so that to confirm it says nothing.
+    pub fn is_non_discriminating(&self, claim: usize) -> bool {
+        let wrong = Laboratory::of_kind(LaboratoryKind::Wrong).count();
+        self.confirmed_wrongly(claim).len() == wrong
+    }
 }
 
 impl Evidence {

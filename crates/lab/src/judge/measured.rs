@@ -1,6 +1,7 @@
 //! What a study's experiments left in the store, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{Facts, Load, Quantity};
 use crate::scenario::Scenario;
@@ -35,7 +36,8 @@ impl Measured {
         Measured::default()
     }
 
-    /// Adds what `run` holds of `experiment`, as far as `quantities` ask.
+    /// Adds what `run` holds of `experiment`, as far as `quantities` ask. What a cell is, its scenario of `published` says, in whichever
+    /// laboratory it was run.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -45,22 +47,34 @@ impl Measured {
         run: RunId,
         experiment: &str,
         quantities: &BTreeSet<Quantity>,
+        published: &[Arc<Scenario>],
     ) -> Result<(), StoreError> {
-        let journeys = store.journeys(run)?;
+        let journeys = as_published(store.journeys(run)?, published);
         let by_position: BTreeMap<u64, &JourneyRow> =
             journeys.iter().map(|journey| (journey.position, journey)).collect();
-        let mut cells: BTreeMap<(u32, u32), Cell> = BTreeMap::new();
+        let mut cells: BTreeMap<(u32, u32, Option<String>), Cell> = BTreeMap::new();
         let in_detail = quantities.iter().any(|quantity| quantity.needs_objects());
+        let with_events = quantities.iter().any(|quantity| quantity.needs_events());
         for visit in store.visits(run)? {
             let Some(journey) = by_position.get(&visit.key.journey) else { continue };
             let (objects, connections) = match in_detail {
                 true => detail(store, visit.key)?,
                 false => Default::default(),
             };
-            let load = Load { visit: &visit, objects: &objects, connections: &connections };
+            let events = match with_events {
+                true => store.events(visit.key)?,
+                false => Vec::new(),
+            };
+            let load = Load {
+                visit: &visit,
+                objects: &objects,
+                connections: &connections,
+                events: &events,
+            };
+            let (number, page) = (visit.key.visit, visit.page.as_deref());
             let cell = cells
-                .entry((journey.cell, visit.key.visit))
-                .or_insert_with(|| Cell::new(experiment, &journey.scenario, visit.key.visit));
+                .entry((journey.cell, number, visit.page.clone()))
+                .or_insert_with(|| Cell::new(experiment, &journey.scenario, number, page));
             cell.take(journey.repetition, load, quantities);
         }
         self.cells.extend(cells.into_values());
@@ -72,6 +86,11 @@ impl Measured {
     pub fn add(&mut self, experiment: &str, cell: Cell) {
         self.runs.entry(experiment.to_owned()).or_insert(RunId(0));
         self.cells.push(cell);
+    }
+
+    /// The cells, to be changed.
+    pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
+        &mut self.cells
     }
 
     /// The cells.
@@ -88,6 +107,16 @@ impl Measured {
     pub fn runs(&self) -> impl Iterator<Item = (&str, RunId)> {
         self.runs.iter().map(|(experiment, run)| (experiment.as_str(), *run))
     }
+}
+
+/// The journeys of a run with what the set-up says of their cells.
+fn as_published(mut journeys: Vec<JourneyRow>, published: &[Arc<Scenario>]) -> Vec<JourneyRow> {
+    for journey in &mut journeys {
+        if let Some(scenario) = published.get(journey.cell as usize) {
+            journey.scenario = Scenario::clone(scenario);
+        }
+    }
+    journeys
 }
 
 fn detail(
@@ -108,8 +137,8 @@ pub fn complete_run(store: &Store, plan_digest: &str) -> Result<Option<RunId>, S
 
 impl Cell {
     /// A cell without loads.
-    pub fn new(experiment: &str, scenario: &Scenario, visit: u32) -> Cell {
-        let facts = Facts::of(experiment, scenario, visit);
+    pub fn new(experiment: &str, scenario: &Scenario, visit: u32, page: Option<&str>) -> Cell {
+        let facts = Facts::of(experiment, scenario, visit, page);
         Cell { facts, values: BTreeMap::new(), loads: 0, failed: 0 }
     }
 
@@ -135,7 +164,8 @@ mod tests {
         let (store, run) = (&filled.store, filled.run);
         let mut measured = Measured::new();
         let wanted = BTreeSet::from([Quantity::Plt, Quantity::Wait]);
-        measured.gather(store, run, "toy", &wanted).unwrap();
+        let cells = toy::plan(3).cells().to_vec();
+        measured.gather(store, run, "toy", &wanted, &cells).unwrap();
         assert_eq!(measured.cells().len(), 4);
         assert_eq!(measured.run("toy"), Some(run));
         assert_eq!(measured.run("other"), None);

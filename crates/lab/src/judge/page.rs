@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::tally::{Counted, Tally};
-use super::{Evidence, Found, Hearing, Judged, Verdict};
-use crate::study::Claim;
+use super::{Evidence, Found, Hearing, Judged, Verdict, laboratories};
+use crate::study::{Claim, Laboratory};
 
 /// The hexadecimal digits of a digest that tell set-ups apart for a reader.
 const DIGITS: usize = 16;
@@ -30,15 +30,17 @@ Behind a number stands the interval that 2,000 draws of the repetitions leave it
 is less than another if the interval of the gap excludes 0 and the gap is 2 % at least.
 
 A **fact** weighs one; the claims about it share its weight. What only says again what went into the laboratory is counted apart. The rate is the
-confirmed share of what has been judged, in which the inconclusive counts. The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which
+confirmed share of what has been judged, in which the inconclusive counts. Every claim is judged in four **wrong laboratories** as well
+([studies/README.md](../studies/README.md)): what all four confirm is no evidence for the right one; it is counted as non-discriminating and left out of the
+rate. The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which
 were committed before any of their claims could be judged.
 
 Made by:
 ";
 
 fn summary(page: &mut String, hearings: &[Hearing]) {
-    page.push_str("| study | what is counted | claims | facts | confirmed | refuted | inconclusive | open | untestable | rate |\n");
-    page.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    page.push_str("| study | what is counted | claims | facts | confirmed | refuted | inconclusive | open | untestable | non-discriminating | rate |\n");
+    page.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     let kinds = [
         (Counted::Findings, "facts"),
         (Counted::Strong, "strongly supported"),
@@ -62,10 +64,11 @@ fn row(page: &mut String, study: &str, what: &str, tally: &Tally) {
         return;
     }
     let rate = tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %"));
-    let Tally { claims, confirmed, refuted, inconclusive, open, untestable, facts } = tally;
+    let Tally { claims, confirmed, refuted, inconclusive, open, untestable, facts, .. } = tally;
+    let blind = tally.non_discriminating;
     let _ = writeln!(
         page,
-        "| {study} | {what} | {claims} | {facts:.0} | {confirmed:.1} | {refuted:.1} | {inconclusive:.1} | {open:.1} | {untestable:.1} | {rate} |"
+        "| {study} | {what} | {claims} | {facts:.0} | {confirmed:.1} | {refuted:.1} | {inconclusive:.1} | {open:.1} | {untestable:.1} | {blind:.1} | {rate} |"
     );
 }
 
@@ -78,9 +81,20 @@ fn study(page: &mut String, hearing: &Hearing) {
         hearing.study.name, setup.title, setup.year, setup.question
     );
     hearing.experiments.iter().for_each(|evidence| experiment(page, evidence));
-    page.push_str("\n| claim | published | ours | verdict | loads |\n|---|---|---|---|--:|\n");
-    for (it, judged) in hearing.study.claims.iter().zip(&hearing.judged) {
-        claim(page, it, judged);
+    page.push_str("\n| claim | published | ours | verdict | wrong laboratories that confirm it | loads |\n|---|---|---|---|---|--:|\n");
+    for (index, (it, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
+        claim(page, it, judged, &wrongly(hearing, index));
+    }
+    laboratories::section(page, hearing);
+}
+
+/// The wrong laboratories that confirm a claim.
+fn wrongly(hearing: &Hearing, claim: usize) -> String {
+    let names = hearing.confirmed_wrongly(claim);
+    let names: Vec<&str> = names.into_iter().map(Laboratory::name).collect();
+    match hearing.is_non_discriminating(claim) {
+        true => "all four: non-discriminating".to_owned(),
+        false => names.join(", "),
     }
 }
 
@@ -96,7 +110,7 @@ fn experiment(page: &mut String, Evidence { id, run, waits_for }: &Evidence) {
     };
 }
 
-fn claim(page: &mut String, claim: &Claim, judged: &Judged) {
+fn claim(page: &mut String, claim: &Claim, judged: &Judged, wrongly: &str) {
     let one = |found: &Found| {
         format!("`{}` {}", found.clause.replace('|', "\\|"), cell(&found.finding.to_string()))
     };
@@ -113,7 +127,7 @@ fn claim(page: &mut String, claim: &Claim, judged: &Judged) {
     };
     let _ = writeln!(
         page,
-        "| `{}` ({}{restated}) {} | {} | {} | {} | {}{failed} |",
+        "| `{}` ({}{restated}) {} | {} | {} | {} | {wrongly} | {}{failed} |",
         claim.id,
         claim.strength,
         cell(&claim.statement),

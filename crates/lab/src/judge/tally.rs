@@ -22,6 +22,8 @@ pub struct Tally {
     pub open: f64,
     /// Beyond judging.
     pub untestable: f64,
+    /// Confirmed by every wrong laboratory: to judge them says nothing.
+    pub non_discriminating: f64,
 }
 
 /// Which claims are counted.
@@ -45,33 +47,42 @@ impl Counted {
     }
 }
 
+/// Where in a tally a claim is counted.
+type Counter = fn(&mut Tally) -> &mut f64;
+
+/// By its verdict.
+fn counter(judged: &Judged) -> Counter {
+    match judged.verdict {
+        Verdict::Confirmed => |tally| &mut tally.confirmed,
+        Verdict::Refuted => |tally| &mut tally.refuted,
+        Verdict::Inconclusive => |tally| &mut tally.inconclusive,
+        Verdict::Open(_) => |tally| &mut tally.open,
+        Verdict::Untestable => |tally| &mut tally.untestable,
+    }
+}
+
 impl Tally {
     /// Counts a study's verdicts.
     pub fn of(hearing: &Hearing, counted: Counted) -> Tally {
-        let mut facts: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
-        for (claim, judged) in hearing.study.claims.iter().zip(&hearing.judged) {
-            if counted.takes(claim) {
-                facts.entry(&claim.fact).or_default().push(judged);
-            }
+        let mut facts: BTreeMap<&str, Vec<Counter>> = BTreeMap::new();
+        let judged = hearing.study.claims.iter().zip(&hearing.judged).enumerate();
+        for (index, (claim, judged)) in judged.filter(|(_, (claim, _))| counted.takes(claim)) {
+            let counter: Counter = match hearing.is_non_discriminating(index) {
+                true => |tally| &mut tally.non_discriminating,
+                false => counter(judged),
+            };
+            facts.entry(&claim.fact).or_default().push(counter);
         }
         let mut tally = Tally::default();
         facts.values().for_each(|claims| tally.fact(claims));
         tally
     }
 
-    fn fact(&mut self, claims: &[&Judged]) {
+    fn fact(&mut self, claims: &[Counter]) {
         self.facts += 1.0;
         self.claims += claims.len();
-        let weight = 1.0 / claims.len() as f64;
-        for judged in claims {
-            let counter = match judged.verdict {
-                Verdict::Confirmed => &mut self.confirmed,
-                Verdict::Refuted => &mut self.refuted,
-                Verdict::Inconclusive => &mut self.inconclusive,
-                Verdict::Open(_) => &mut self.open,
-                Verdict::Untestable => &mut self.untestable,
-            };
-            *counter += weight;
+        for counter in claims {
+            *counter(self) += 1.0 / claims.len() as f64;
         }
     }
 
@@ -86,10 +97,11 @@ impl Tally {
             inconclusive: self.inconclusive + other.inconclusive,
             open: self.open + other.open,
             untestable: self.untestable + other.untestable,
+            non_discriminating: self.non_discriminating + other.non_discriminating,
         }
     }
 
-    /// The confirmed share, in per cent, of what has been judged; what is inconclusive stays in the denominator.
+    /// The confirmed share, in per cent, of what has been judged and tells something; what is inconclusive stays in the denominator.
     pub fn rate(&self) -> Option<f64> {
         let judged = self.confirmed + self.refuted + self.inconclusive;
         (judged > 0.0).then(|| 100.0 * self.confirmed / judged)

@@ -45,7 +45,7 @@ pub struct Grid {
 pub struct Column {
     /// The file, within the study's folder.
     pub file: String,
-    /// The column that is the axis.
+    /// The column that is the axis, or `row`: rows are counted, from 1.
     pub x: String,
     /// The column that is meant.
     pub y: String,

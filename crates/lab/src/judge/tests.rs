@@ -6,7 +6,7 @@ use super::{
 };
 use crate::experiment::resolve;
 use crate::scenario::World;
-use crate::study::{Depth, Manner, NAMES, Study, shipped};
+use crate::study::{Depth, Laboratory, Manner, NAMES, Study, shipped};
 use crate::tour::Library;
 
 const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
@@ -19,13 +19,18 @@ fn invented(study: &Study, clauses: &Clauses) -> Measured {
         let plan = resolve(&source, &Library::default()).unwrap();
         let quantities = clauses.quantities(&experiment.id);
         for scenario in plan.cells() {
-            let mut cell = Cell::new(&experiment.id, scenario, 0);
-            for quantity in &quantities {
-                let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
-                cell.values.insert(*quantity, values);
+            let pages = scenario.page.pages.iter().map(Some);
+            let visited = pages.chain(scenario.page.pages.is_empty().then_some(None));
+            for (visit, page) in visited.enumerate() {
+                let page = page.map(String::as_str);
+                let mut cell = Cell::new(&experiment.id, scenario, visit as u32, page);
+                for quantity in &quantities {
+                    let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
+                    cell.values.insert(*quantity, values);
+                }
+                cell.loads = 3;
+                measured.add(&experiment.id, cell);
             }
-            cell.loads = 3;
-            measured.add(&experiment.id, cell);
         }
     }
     measured
@@ -86,6 +91,11 @@ fn claim(id: &str, fact: &str, more: &str) -> String {
 
 /// A study of one experiment that a toy ran.
 fn heard(clauses: &str) -> Hearing {
+    heard_in(clauses, &[])
+}
+
+/// The same, run in these laboratories, too.
+fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
     let claims = [
         claim("slow", "f", "strength = \"strong\""),
         claim("fast", "f", "strength = \"weak\""),
@@ -102,7 +112,10 @@ fn heard(clauses: &str) -> Hearing {
     let study = Study::read("s", &files).unwrap();
     let (_, source) = study.experiments().next().unwrap();
     let plan = resolve(&source, &Library::default()).unwrap();
-    let filled = crate::toy::filled_store(&plan);
+    let mut filled = crate::toy::filled_store(&plan);
+    for laboratory in laboratories {
+        crate::toy::finish(&mut filled.store, &laboratory.plan(&plan));
+    }
     hear(study, &filled.store, USUAL, &Library::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -134,6 +147,45 @@ fn a_store_is_judged_clause_by_clause() {
     assert!(page.contains("| `slow` (strong) a \\| b | p | `rtt: at(50, plt(h1)) < at(200, plt(h1))` holds: % of places less 100"), "{page}");
     assert!(page.contains("| open: waits for journeys |"), "{page}");
     assert!(page.contains("| two | not run | | journeys |"), "{page}");
+}
+
+#[test]
+fn what_all_wrong_laboratories_confirm_is_not_counted() {
+    // The labels' exchange needs a run of the other protocol alone; a direct route over a wire has neither radio nor proxy.
+    let hearing = heard_in(CLAUSES, &[Laboratory::NoLossRecovery, Laboratory::ClientSlower]);
+    let there = |laboratory| hearing.in_laboratory(laboratory);
+    assert!(there(Laboratory::NoRadio).unwrap().is_same);
+    assert!(there(Laboratory::UnlimitedUpstream).unwrap().is_same);
+    assert!(!there(Laboratory::NoLossRecovery).unwrap().is_same);
+    assert!(there(Laboratory::TcpOlder).is_none(), "it was not run");
+    assert_eq!(hearing.confirmed_wrongly(0).len(), 4);
+    assert!(hearing.is_non_discriminating(0) && !hearing.is_non_discriminating(1));
+    let tally = Tally::of(&hearing, Counted::Findings);
+    assert_eq!((tally.confirmed, tally.refuted, tally.non_discriminating), (0.0, 0.5, 0.5));
+    assert_eq!(tally.rate(), Some(0.0));
+    let page = markdown(&[hearing], "farlink study report s");
+    assert!(page.contains("| all four: non-discriminating | 12 |"), "{page}");
+    assert!(page.contains("| no-radio | | | | none: nothing of it is in this study |"), "{page}");
+    assert!(page.contains("| client-x0.5 | 1 | 1 | 0 | none |"), "{page}");
+    assert!(page.contains("| tcp-linux-3.2 | | | | not run |"), "{page}");
+}
+
+#[test]
+fn a_verdict_turns_with_the_labels() {
+    let clauses =
+        CLAUSES.replace("arm.h1 = ", "arm.h2 = { protocol = \"h2\" }\narm.h1 = ").replace(
+            "[\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"]",
+            "[\"at(200, plt(h2))\"], more = [\"at(200, plt(h1))\"]",
+        );
+    let hearing = heard(&clauses);
+    assert_eq!(hearing.judged[0].verdict, Verdict::Confirmed);
+    let swapped = hearing.in_laboratory(Laboratory::LabelsSwapped).unwrap();
+    let turns = hearing.turns(swapped);
+    let turned = (turns[0].claim, turns[0].here, turns[0].there);
+    assert_eq!(turned, ("slow", &Verdict::Confirmed, &Verdict::Refuted));
+    assert!(!hearing.is_non_discriminating(0));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("confirmed to refuted: 1 (`slow`)"), "{page}");
 }
 
 #[test]

@@ -136,6 +136,8 @@ impl Keys {
         self.beyond("RTT beyond the proxy's place", Some(beyond), "0 ms", "ms");
         let beyond = stretch.rate_bit_per_s.map(|rate| rate as f64 / 1e6);
         self.beyond("rate beyond the proxy's place", beyond, "unlimited", "Mbit/s");
+        let beyond = stretch.loss_ratio.map(|ratio| ratio * 100.0);
+        self.beyond("loss beyond the proxy's place", beyond, "0 %", "%");
     }
 
     fn arms(&mut self, scenario: &Scenario) {

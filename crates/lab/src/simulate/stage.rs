@@ -114,8 +114,10 @@ impl Stage {
         if let Some(place) = PepPlace::of(scenario) {
             shared.between = Between::Pep(shared.halves(&mut plan, place, scenario));
         }
-        shared.stretch = tour::stretch(scenario)
-            .map(|link| tour::STRETCH.map(|name| plan.link(name, link.clone())));
+        shared.stretch = tour::stretch(scenario).map(|[up, down]| {
+            let [up_name, down_name] = tour::STRETCH;
+            [plan.link(up_name, up), plan.link(down_name, down)]
+        });
         if let Some(at) = tour::proxy_address(scenario) {
             shared.between = Between::Proxy(shared.server(&mut plan, at, &nodes));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, schema, timings};
+use super::{StoreError, proxied, schema, timings};
 
 /// An open store. One process writes at a time; SQLite sees to it.
 #[derive(Debug)]
@@ -73,9 +73,12 @@ fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreE
     // In WAL mode NORMAL loses no consistency: at worst the last transactions before a power failure,
     // which a resumed run measures again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
     timings::register(&connection)?;
+    proxied::register(&connection)?;
+    // A step that builds a table anew drops the old one, whose rows others refer to.
+    connection.pragma_update(None, "foreign_keys", false)?;
     schema::migrate(&mut connection, found)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }
 

@@ -5,7 +5,7 @@
 
 use rusqlite::types::ValueRef;
 
-use super::{RunId, Store, StoreError, emulation, links, paint, radio, timings};
+use super::{RunId, Store, StoreError, VisitKey, emulation, links, paint, radio, timings};
 
 /// The digest's own format, hashed first.
 const FORMAT: &str = "farlink run 1";
@@ -19,6 +19,9 @@ struct Part {
     /// Which rows have something to say there.
     only: &'static str,
 }
+
+/// The table whose rows are hashed together with the events that are packed elsewhere, as if they all stood there.
+const EVENTS: &str = "event";
 
 /// All rows have.
 const ALL: &str = "TRUE";
@@ -69,7 +72,7 @@ const PARTS: [Part; 11] = [
         only: ALL,
     },
     Part {
-        table: "event",
+        table: EVENTS,
         key: "run_id",
         columns: || "journey, visit, sequence, at_ns, kind, object, connection, detail".to_owned(),
         order: "journey, visit, sequence",
@@ -127,7 +130,10 @@ impl Store {
         let mut hasher = blake3::Hasher::new();
         hasher.update(FORMAT.as_bytes());
         for part in &PARTS {
-            self.explain(hash_part(self, run, part, &mut hasher))?;
+            self.explain(match part.table {
+                EVENTS => hash_events(self, run, &mut hasher),
+                _ => hash_part(self, run, part, &mut hasher),
+            })?;
         }
         Ok(hasher.finalize().to_hex().to_string())
     }
@@ -160,6 +166,30 @@ fn hash_part(
     Ok(())
 }
 
+/// The columns are those of the table's part.
+fn hash_events(store: &Store, run: RunId, hasher: &mut blake3::Hasher) -> Result<(), StoreError> {
+    let sql = "SELECT journey, visit FROM visit WHERE run_id = ?1 ORDER BY journey, visit";
+    let keys = store
+        .rows(sql, [run.0], |row| Ok(VisitKey { run, journey: row.get(0)?, visit: row.get(1)? }))?;
+    for key in keys {
+        for (sequence, event) in store.placed_events(key)? {
+            hash_bytes(hasher, b'r', EVENTS.as_bytes());
+            let place = [key.journey, key.visit.into(), sequence, event.at_ns];
+            place.into_iter().for_each(|number| hash_number(hasher, Some(number)));
+            hash_bytes(hasher, b't', event.kind.name().as_bytes());
+            hash_number(hasher, event.object.map(u64::from));
+            hash_number(hasher, event.connection.map(u64::from));
+            hash_bytes(hasher, b't', event.detail.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+fn hash_number(hasher: &mut blake3::Hasher, number: Option<u64>) {
+    let number = number.map(|number| ValueRef::Integer(number as i64));
+    hash_value(hasher, number.unwrap_or(ValueRef::Null));
+}
+
 fn hash_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
     match value {
         ValueRef::Null => hash_bytes(hasher, b'n', &[]),
@@ -181,8 +211,9 @@ fn hash_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Facts of the wall clock, of the machine, and the numbers that a store hands out.
-    const NOT_COUNTED: [&str; 11] = [
+    /// Facts of the wall clock, of the machine, the numbers that a store hands out, and what counts as events.
+    const NOT_COUNTED: [&str; 12] = [
+        "visit.proxy_events",
         "run.id",
         "run.name",
         "run.experiment",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, VisitRecord};
 use rusqlite::{OptionalExtension, Params, Row};
 
+use super::proxied::{self, Placed};
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, timings};
 
 impl Store {
@@ -68,9 +69,22 @@ impl Store {
 
     /// The events of a visit, in time's order.
     pub fn events(&self, key: VisitKey) -> Result<Vec<Event>, StoreError> {
+        Ok(self.placed_events(key)?.into_iter().map(|(_, event)| event).collect())
+    }
+
+    /// The same with their places: those that have rows of their own, and those that are packed.
+    pub(super) fn placed_events(&self, key: VisitKey) -> Result<Vec<Placed>, StoreError> {
         let sql = "SELECT * FROM event WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY sequence";
-        self.rows(sql, key.params(), event)
+        let mut placed = self.rows(sql, key.params(), event)?;
+        let sql =
+            "SELECT proxy_events FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
+        let blobs = self.rows(sql, key.params(), |row| Ok(row.get::<_, Option<Vec<u8>>>(0)?))?;
+        for blob in blobs.iter().flatten() {
+            placed.extend(proxied::decode(blob)?);
+        }
+        placed.sort_by_key(|(sequence, _)| *sequence);
+        Ok(placed)
     }
 
     /// A visit's whole record, as it was stored.
@@ -156,16 +170,21 @@ fn connection(row: &Row<'_>) -> Result<ConnectionRecord, rusqlite::Error> {
     })
 }
 
-fn event(row: &Row<'_>) -> Result<Event, StoreError> {
+fn event(row: &Row<'_>) -> Result<Placed, StoreError> {
     let kind: String = row.get("kind")?;
-    Ok(Event {
+    let event = Event {
         at_ns: row.get("at_ns")?,
-        kind: event_kind(&kind)
-            .ok_or_else(|| StoreError::Damaged { what: format!("event kind `{kind}`") })?,
+        kind: known_kind(&kind)?,
         object: row.get("object")?,
         connection: row.get("connection")?,
         detail: row.get("detail")?,
-    })
+    };
+    Ok((row.get("sequence")?, event))
+}
+
+/// The kind with this name, in a store that is whole.
+pub(super) fn known_kind(name: &str) -> Result<EventKind, StoreError> {
+    event_kind(name).ok_or_else(|| StoreError::Damaged { what: format!("event kind `{name}`") })
 }
 
 /// The kind with this name.

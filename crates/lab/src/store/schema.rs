@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("format-3.sql"),
     include_str!("format-4.sql"),
     include_str!("format-5.sql"),
+    include_str!("format-6.sql"),
 ];
 
 /// The format that this version writes.

@@ -30,6 +30,7 @@ fn dump(store: &Store) -> Vec<String> {
             all.push(values.collect::<Vec<_>>().join("|"));
         }
     }
+    all.sort();
     all
 }
 

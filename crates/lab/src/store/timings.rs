@@ -1,37 +1,33 @@
 //! The object timings of a visit as one blob, and the SQL function that opens it.
 //!
-//! A blob is one byte of version, then (version 1) a raw DEFLATE stream of a JSON object that has one
-//! array a column, all of one length. Columns compress to about a third of what rows would take,
-//! because like values lie together.
+//! A [blob](super::packed) has the columns below, all of one length. In version 2 instants and places in the page are differences from the row before; version 1 had them as they are.
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use record::{ObjectRecord, Phases};
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
 
-use super::StoreError;
+use super::{StoreError, packed};
 
 /// The version that is written.
-const VERSION: u8 = 1;
+const STEPS: u8 = 2;
 
-/// Nothing that a visit leaves behind inflates to more; a larger blob is damaged.
-const LARGEST_BYTES: u64 = 256 << 20;
+/// The one before.
+const PLAIN: u8 = 1;
 
-/// Declares the columns of version 1 once: the struct, both directions, and one row as SQL sees it.
+const WHAT: &str = "object timings";
+
+/// Declares the columns once: the struct, both directions, and one row as SQL sees it.
 macro_rules! columns {
     ($( $column:ident: $type:ty = $($path:ident).+; )+) => {
-        /// Version 1, by column.
+        /// By column.
         #[derive(Default, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Columns {
             $( $column: Vec<$type>, )+
         }
 
-        /// Version 1, one row.
+        /// One row.
         #[derive(Serialize)]
         struct Flat<'a> {
             $( $column: &'a $type, )+
@@ -86,6 +82,22 @@ columns! {
     error: Option<String> = error;
 }
 
+impl Columns {
+    /// Columns that rise, or nearly so, as steps.
+    fn step(&mut self) {
+        packed::to_steps(&mut self.object);
+        packed::to_steps(&mut self.discovered_at_ns);
+        packed::to_steps(&mut self.done_at_ns);
+    }
+
+    /// And back.
+    fn unstep(&mut self) {
+        packed::from_steps(&mut self.object);
+        packed::from_steps(&mut self.discovered_at_ns);
+        packed::from_steps(&mut self.done_at_ns);
+    }
+}
+
 fn empty() -> ObjectRecord {
     ObjectRecord {
         object: 0,
@@ -110,10 +122,9 @@ fn empty() -> ObjectRecord {
 
 /// The blob of a visit's objects.
 pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
-    let json = serde_json::to_vec(&Columns::of(objects)).expect("numbers and strings serialise");
-    encoder.write_all(&json).expect("a vector takes all bytes");
-    encoder.finish().expect("a vector takes all bytes")
+    let mut columns = Columns::of(objects);
+    columns.step();
+    packed::pack(STEPS, &columns)
 }
 
 /// The objects of a blob.
@@ -130,19 +141,13 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 }
 
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
-    let damaged = |why: String| StoreError::Damaged { what: format!("object timings: {why}") };
-    let (version, deflated) = blob.split_first().ok_or_else(|| damaged("no bytes".into()))?;
-    if *version != VERSION {
-        return Err(damaged(format!("version {version}, and this farlink knows {VERSION}")));
+    let (version, mut columns): (u8, Columns) = packed::unpack(blob, &[PLAIN, STEPS], WHAT)?;
+    if version == STEPS {
+        columns.unstep();
     }
-    let mut json = Vec::new();
-    DeflateDecoder::new(deflated)
-        .take(LARGEST_BYTES)
-        .read_to_end(&mut json)
-        .map_err(|error| damaged(error.to_string()))?;
-    let columns: Columns =
-        serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?;
-    let len = columns.len().ok_or_else(|| damaged("columns of different lengths".into()))?;
+    let len = columns
+        .len()
+        .ok_or_else(|| packed::damaged(WHAT, "columns of different lengths".to_owned()))?;
     Ok((columns, len))
 }
 
@@ -163,7 +168,8 @@ mod tests {
 
     fn object(index: u32, url: &str, wait_ns: u64, error: Option<String>) -> ObjectRecord {
         let phases = Phases { wait_ns, receive_ns: 3, ..Phases::default() };
-        ObjectRecord { object: index, url: url.to_owned(), phases, error, ..empty() }
+        let done_at_ns = wait_ns.wrapping_mul(3);
+        ObjectRecord { object: index, url: url.to_owned(), phases, done_at_ns, error, ..empty() }
     }
 
     proptest! {
@@ -188,7 +194,19 @@ mod tests {
     fn damage_is_named() {
         let blob = encode(&[object(0, "http://a/", 1, None)]);
         assert!(decode(&[]).unwrap_err().to_string().contains("no bytes"));
-        assert!(decode(&[9, 0]).unwrap_err().to_string().contains("version 9"));
+        assert!(
+            decode(&[9, 0])
+                .unwrap_err()
+                .to_string()
+                .contains("version 9, and this farlink knows 1 and 2")
+        );
         assert!(decode(&blob[..blob.len() / 2]).is_err());
+    }
+
+    #[test]
+    fn the_version_before_is_read() {
+        let objects = [object(0, "http://a/", 1, None), object(1, "http://b/", 2, None)];
+        let plain = packed::pack(PLAIN, &Columns::of(&objects));
+        assert_eq!(decode(&plain).unwrap(), objects);
     }
 }

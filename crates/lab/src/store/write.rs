@@ -4,7 +4,8 @@ use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, radio, timings,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, proxied,
+    radio, timings,
 };
 use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Plan, VERSION};
@@ -124,7 +125,8 @@ fn insert_visit(
     if let Some(record) = &record.radio {
         radio::insert(transaction, key, record)?;
     }
-    for (sequence, event) in record.events.iter().enumerate() {
+    let rows = record.events.iter().enumerate().filter(|(_, event)| !proxied::is_packed(event));
+    for (sequence, event) in rows {
         insert_event(transaction, key, sequence, event)?;
     }
     Ok(())
@@ -146,11 +148,11 @@ fn insert_visit_row(
              floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
              floor_oracle_without_compute_ns, requests, requests_failed, connections,
              connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, objects, page)
+             queue_drops, losses, trace_digest, objects, page, proxy_events)
          VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
              :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
              :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :objects, :page)",
+             :queue_drops, :losses, :trace, :objects, :page, :proxy_events)",
     )?.execute(named_params! {
         ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
         ":started": record.started_at_ns, ":plt": record.plt_ns(), ":failure": failure,
@@ -167,6 +169,7 @@ fn insert_visit_row(
         ":losses": record.losses,
         ":trace": record.trace_digest.map(|digest| format!("{digest:016x}")),
         ":objects": timings::encode(&record.objects), ":page": record.page,
+        ":proxy_events": proxied::encode(&record.events),
     })?;
     Ok(())
 }

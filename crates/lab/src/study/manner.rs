@@ -1,6 +1,7 @@
 //! In which manner a study is run.
 
-use crate::experiment::{ExperimentError, Source};
+use crate::experiment::{Catalogue, ExperimentError, Source, resolve};
+use crate::plan::Plan;
 use crate::scenario::{World, choice};
 
 choice! {
@@ -39,12 +40,26 @@ impl Depth {
 }
 
 impl Manner {
+    /// What an experiment of a study comes to in this manner, in the laboratory of its set-up: its text, and its plan.
+    ///
+    /// # Errors
+    /// A text that is no experiment.
+    pub fn plan(
+        self,
+        mut source: Source,
+        catalogue: &dyn Catalogue,
+    ) -> Result<(Source, Plan), ExperimentError> {
+        self.apply(&mut source)?;
+        let plan = resolve(&source, catalogue)?;
+        Ok((source, plan))
+    }
+
     /// Sets an experiment of a study so. Nothing is set that is so already, so that the usual manner leaves the
     /// experiment the one that its file is.
     ///
     /// # Errors
     /// A text that is no experiment.
-    pub fn apply(self, source: &mut Source) -> Result<(), ExperimentError> {
+    fn apply(self, source: &mut Source) -> Result<(), ExperimentError> {
         if let Some(repetitions) = self.depth.repetitions() {
             source.set(&format!("repetitions={repetitions}"))?;
         }

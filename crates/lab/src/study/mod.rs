@@ -7,6 +7,7 @@
 mod check;
 mod claim;
 mod error;
+mod laboratory;
 mod manner;
 mod setup;
 mod shipped;
@@ -15,6 +16,7 @@ mod whole;
 pub use check::{Band, Check, Direction};
 pub use claim::{Claim, Kind, Strength};
 pub use error::StudyError;
+pub use laboratory::{Laboratory, LaboratoryKind};
 pub use manner::{Depth, Manner};
 pub use setup::{Assumption, Role, Setup, StudyExperiment};
 pub use shipped::{NAMES, shipped};

@@ -105,7 +105,8 @@ impl Proxy {
         let tls = PublicClient::new(&Authorities::fixed(), PLAN_START).map_err(io::Error::other)?;
         let settings = Arc::new(self.settings);
         let (store, wheel, start) = (self.store, Wheel::new(), PLAN_START);
-        let parts = ProxyParts { tls, store, wheel, journal, start };
+        let inside = self.acceptor.clone();
+        let parts = ProxyParts { tls, store, wheel, inside, journal, start };
         let proxy = forward::Proxy::new(settings, parts);
         let free = self.threads.map(|count| Arc::new(Semaphore::new(count as usize)));
         for address in self.ports {

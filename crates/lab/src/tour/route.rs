@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use browser::{Arm, Policy, Proxy, Way};
 use http_stack::tls::{Protocol, Security};
-use net::{LinkConfig, ProcessingJitter, QueueLimit};
+use net::{LinkConfig, LossModel, ProcessingJitter, QueueLimit};
 use page::{ObjectId, Page};
 use units::BitsPerSec;
 
@@ -22,8 +22,8 @@ pub(crate) const STRETCH: [&str; 2] = ["upstream/up", "upstream/down"];
 /// How many packets may wait in front of the stretch: netem's `limit`, with which kallio2016 made it.
 const STRETCH_QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
-/// Each direction of what lies between the proxy's place and the hosts, if anything does.
-pub(crate) fn stretch(scenario: &Scenario) -> Option<LinkConfig> {
+/// What lies between the proxy's place and the hosts, if anything does: up, and down.
+pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     let stretch = scenario.route.stretch;
     if stretch.is_none() && scenario.route.kind == RouteKind::Direct {
         return None;
@@ -34,7 +34,8 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<LinkConfig> {
     if scenario.nuisance == Nuisance::On {
         link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
     }
-    Some(link)
+    let loss = LossModel::Random(stretch.loss_ratio.unwrap_or(0.0));
+    Some([link.clone(), LinkConfig { loss, ..link }])
 }
 
 /// Where the proxy of HTTP is, if there is one: it has the address behind the last client's.

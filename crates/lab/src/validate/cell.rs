@@ -9,7 +9,7 @@ use net::Network;
 use super::suite::{PartPlan, Suite};
 use super::toy_model;
 use super::way::Way;
-use crate::scenario::Scenario;
+use crate::scenario::{Route, Scenario};
 use crate::statistics::Sample;
 use crate::store::{Store, StoreError};
 use crate::tour::Library;
@@ -68,8 +68,9 @@ impl Cell {
 
     /// What tells it from other cells, for people.
     pub fn label(&self) -> String {
-        let Scenario { page, stack, .. } = &*self.scenario;
-        format!("{}, {}, {}/{}", page.spec, self.network(), stack.protocol, stack.tls)
+        let Scenario { page, stack, route, .. } = &*self.scenario;
+        let by = if *route == Route::default() { String::new() } else { format!(", {route}") };
+        format!("{}, {}, {}/{}{by}", page.spec, self.network(), stack.protocol, stack.tls)
     }
 
     /// Its network, for people.

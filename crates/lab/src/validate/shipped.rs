@@ -14,7 +14,7 @@ choice! {
         Radio = "radio",
         /// Some minutes: proxies between clients and servers.
         Routes = "routes",
-        /// A quarter of an hour: a satellite, bare and behind a PEP.
+        /// Some twenty minutes: a satellite, bare and behind a PEP.
         Pep = "pep",
     }
     not_yet {}

@@ -54,6 +54,10 @@ pub struct Content {
 /// # Errors
 /// If the page has no document that a browser could navigate to.
 pub fn browsable(page: &Page) -> Result<Browsable, Error> {
+    if page.is_transfer() {
+        let problem = "it is bytes over connections, without a document".to_owned();
+        return Err(Error::NotWritable { page: page.name.clone(), problem });
+    }
     let mut notes = notes::Notes::default();
     let page = plan::spelt(page, &mut notes)?;
     plan::Plan::new(page, notes).write()

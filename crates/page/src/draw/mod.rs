@@ -1,13 +1,15 @@
 //! Pages drawn from what a study tells of its sites: totals from a table, everything else from priors.
 //!
-//! `sites.toml#7/3` is the third draw of the seventh site. The same file, site and draw give the same page; draws of one site differ in all that
-//! the table leaves open, so what holds in most of them does not hang on a guess. The format is in `docs/pages.md`.
+//! `sites.toml#7/3` is the third draw of the seventh site, `sites.toml#*/3` the third draw of all of them: a list. The same file, site and draw give the same
+//! page; draws of one site differ in all that the table leaves open, so what holds in most of them does not hang on a guess. The priors of studies are
+//! there by name, too: `erman2013-sites#7/3`. The format is in `docs/pages.md`.
 
 mod arrivals;
 mod counts;
 mod discovery;
 mod domains;
 mod priors;
+mod shipped;
 mod sizes;
 mod table;
 
@@ -16,6 +18,7 @@ use std::path::Path;
 use chance::{Source, Stream};
 
 pub use priors::Priors;
+pub(crate) use shipped::shipped;
 
 use crate::generate::{Builder, Named};
 use crate::{Error, HostId, Kind, Page, load};
@@ -30,40 +33,83 @@ pub(crate) fn is_drawn(file: &str) -> bool {
 
 /// Draws `which`, `SITE/DRAW`, both counted from 1, from the priors at `path`.
 pub(crate) fn open(path: &Path, which: Option<&str>) -> Result<Page, Error> {
-    let name = load::name_of(path);
-    let wrong = |problem: String| Error::Priors { name: name.clone(), problem };
-    let text = String::from_utf8(load::load(path, &name)?).map_err(|error| {
-        wrong(format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
-    })?;
-    let priors = Priors::parse(&text).map_err(wrong)?;
-    let table = path.parent().unwrap_or(Path::new("")).join(&priors.table);
-    let sites = table::read(&table, &priors.columns)?;
-    let (site, draw) = choice(which, sites.len(), priors.draws).map_err(wrong)?;
-    let source = Source::new(priors.seed, draw);
-    let drawing = Drawing { source, site };
-    Ok(drawing.page(&priors, &sites[site - 1], format!("{name}#{site}/{draw}")))
+    Sites::read(path)?.draw(which)
+}
+
+/// Sites that are known by their totals, and how they are drawn.
+pub(crate) struct Sites {
+    /// What they go by.
+    name: String,
+    priors: Priors,
+    known: Vec<table::Site>,
+}
+
+impl Sites {
+    /// Those of the priors at `path`.
+    pub(crate) fn read(path: &Path) -> Result<Sites, Error> {
+        let name = load::name_of(path);
+        let text = String::from_utf8(load::load(path, &name)?).map_err(|error| Error::Priors {
+            name: name.clone(),
+            problem: format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
+        })?;
+        let priors = Priors::parse(&text)
+            .map_err(|problem| Error::Priors { name: name.clone(), problem })?;
+        let table = path.parent().unwrap_or(Path::new("")).join(&priors.table);
+        let known = table::read(&table, &priors.columns)?;
+        Ok(Sites { name, priors, known })
+    }
+
+    /// Draws `SITE/DRAW`, both counted from 1.
+    pub(crate) fn draw(&self, which: Option<&str>) -> Result<Page, Error> {
+        let (site, draw) = self.choice(which).ok_or_else(|| self.no_such(which))?;
+        let source = Source::new(self.priors.seed, draw);
+        let name = format!("{}#{site}/{draw}", self.name);
+        Ok(Drawing { source, site }.page(&self.priors, &self.known[site - 1], name))
+    }
+
+    /// What tells the pages of the list `*/DRAW` apart, in the table's order: all sites of one draw.
+    pub(crate) fn all_of(&self, which: &str) -> Result<Vec<String>, Error> {
+        let draw = which.strip_prefix(ALL).filter(|draw| {
+            draw.parse().is_ok_and(|draw: u64| (1..=self.priors.draws).contains(&draw))
+        });
+        let draw = draw.ok_or_else(|| self.no_such(Some(which)))?;
+        Ok((1..=self.known.len()).map(|site| format!("{site}/{draw}")).collect())
+    }
+
+    fn choice(&self, which: Option<&str>) -> Option<(usize, u64)> {
+        let (site, draw) = which?.split_once('/')?;
+        let (site, draw) = (site.parse().ok()?, draw.parse().ok()?);
+        let is_there =
+            (1..=self.known.len()).contains(&site) && (1..=self.priors.draws).contains(&draw);
+        is_there.then_some((site, draw))
+    }
+
+    fn no_such(&self, which: Option<&str>) -> Error {
+        let (sites, draws) = (self.known.len(), self.priors.draws);
+        let which = which.map_or("nothing".to_owned(), |which| format!("`#{which}`"));
+        Error::Priors {
+            name: self.name.clone(),
+            problem: format!(
+                "a page of it is named by site and draw, `#1/1` to `#{sites}/{draws}`, not by {which}"
+            ),
+        }
+    }
+}
+
+/// What stands for all sites, before the number of the draw.
+const ALL: &str = "*/";
+
+/// Whether `spec` names all sites of a draw.
+pub(crate) fn names_all(spec: &str) -> bool {
+    spec.rsplit_once('#').is_some_and(|(file, which)| {
+        which.starts_with(ALL) && (is_drawn(file) || shipped(file).is_some())
+    })
 }
 
 /// The files beside the priors that its pages are made of.
 pub(crate) fn table_of(path: &Path) -> Option<std::path::PathBuf> {
     let priors = Priors::parse(&std::fs::read_to_string(path).ok()?).ok()?;
     Some(path.parent()?.join(priors.table))
-}
-
-fn choice(which: Option<&str>, sites: usize, draws: u64) -> Result<(usize, u64), String> {
-    let read = |which: &str| {
-        let (site, draw) = which.split_once('/')?;
-        Some((site.parse().ok()?, draw.parse().ok()?))
-    };
-    which
-        .and_then(read)
-        .filter(|(site, draw)| (1..=sites).contains(site) && (1..=draws).contains(draw))
-        .ok_or_else(|| {
-            format!(
-                "a page of it is named by site and draw, `#1/1` to `#{sites}/{draws}`, not by {}",
-                which.map_or("nothing".to_owned(), |which| format!("`#{which}`"))
-            )
-        })
 }
 
 /// One draw of one site: each thing that is drawn has a stream of its own.

@@ -1,5 +1,7 @@
 //! The table with what is known of each site.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::priors::Columns;
@@ -22,17 +24,19 @@ pub(super) enum Objects {
 }
 
 pub(super) fn read(path: &Path, columns: &Columns) -> Result<Vec<Site>, Error> {
-    let wrong = |problem: String| Error::Priors { name: path.display().to_string(), problem };
-    let mut reader = csv::Reader::from_path(path).map_err(|error| match error.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { path: path.to_owned(), source },
-        kind => wrong(format!("{kind:?}")),
-    })?;
-    let head = reader.headers().map_err(|error| wrong(error.to_string()))?.clone();
+    let file = File::open(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let name = || path.display().to_string();
+    parse(file, columns).map_err(|problem| Error::Priors { name: name(), problem })
+}
+
+/// Reads the text of a table; the message says what is wrong.
+pub(super) fn parse(text: impl Read, columns: &Columns) -> Result<Vec<Site>, String> {
+    let mut reader = csv::Reader::from_reader(text);
+    let head = reader.headers().map_err(|error| error.to_string())?.clone();
     let mut sites = Vec::new();
     for row in reader.records() {
-        let row = row.map_err(|error| wrong(error.to_string()))?;
-        let row = Row { head: &head, row: &row };
-        sites.push(row.site(columns).map_err(wrong)?);
+        let row = row.map_err(|error| error.to_string())?;
+        sites.push(Row { head: &head, row: &row }.site(columns)?);
     }
     Ok(sites)
 }

@@ -129,6 +129,15 @@ fn references_of_the_head_come_first() {
 }
 
 #[test]
+fn what_is_shipped_is_what_the_files_say() {
+    for name in ["erman2013", "cardaci2015"] {
+        let shipped = shipped(&format!("{name}-sites")).unwrap().sites().draw(Some("3/2")).unwrap();
+        assert_eq!(shipped.name, format!("{name}-sites#3/2"));
+        assert_eq!(shipped.objects, page(name, 3, 2).objects);
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let message = |which| open(&study("cardaci2015"), which).unwrap_err().to_string();
     let expected = "sites.toml: a page of it is named by site and draw, `#1/1` to `#7/20`, not by ";

@@ -9,6 +9,7 @@ mod calibration;
 mod cardaci;
 mod studies;
 mod synthetic;
+mod transfer;
 
 pub(crate) use builder::{Builder, Named};
 pub use calibration::calibration_pages;
@@ -23,6 +24,9 @@ pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
         return Synthetic::parse(spec, parameters).map(|synthetic| Some(synthetic.page()));
     }
     if let Some(page) = calibration::from_name(spec)? {
+        return Ok(Some(page));
+    }
+    if let Some(page) = transfer::from_name(spec)? {
         return Ok(Some(page));
     }
     let name = spec.strip_suffix(".html").unwrap_or(spec);

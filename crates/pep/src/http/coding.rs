@@ -1,17 +1,20 @@
-//! Compression on the leg: deflate (RFC 1951), undone at the near end, so that clients get the server's bytes.
+//! Compression on the leg: deflate (RFC 1951), undone at the near end, so that clients get the server's bytes. What is deflated says
+//! itself where it ends; for a body of unknown length that alone can be the reason ([`Deflater::stored`]).
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::read::{GzDecoder, ZlibDecoder};
-use flate2::write::{DeflateDecoder, DeflateEncoder};
+use flate2::write::{DeflateEncoder, GzDecoder, ZlibDecoder};
+use flate2::{Compression, Decompress, FlushDecompress, Status};
 use http::HeaderMap;
 
 use super::message;
 
-/// The most that a page is unpacked to, to be looked through.
-const LOOKED_THROUGH_BYTES: u64 = 8 << 20;
+/// What the servers' compression packs is unpacked in parts of so many bytes: deflate makes at most a thousand times as much of each.
+const PART_BYTES: usize = 512;
+
+/// As much room is made at a time for what the leg's compression has packed.
+const ROOM_BYTES: usize = 16 << 10;
 
 /// Compresses a body piece by piece.
 pub(super) struct Deflater(DeflateEncoder<Vec<u8>>);
@@ -19,6 +22,11 @@ pub(super) struct Deflater(DeflateEncoder<Vec<u8>>);
 impl Deflater {
     pub(super) fn new() -> Deflater {
         Deflater(DeflateEncoder::new(Vec::new(), Compression::default()))
+    }
+
+    /// One that leaves all as it is, and adds where it ends.
+    pub(super) fn stored() -> Deflater {
+        Deflater(DeflateEncoder::new(Vec::new(), Compression::none()))
     }
 
     /// What is to be sent for `piece`, now: nobody waits for the next one.
@@ -43,7 +51,9 @@ impl Deflater {
 
 /// Undoes it, or passes on what was not compressed.
 pub(super) enum Inflater {
-    Deflated(Box<DeflateDecoder<Vec<u8>>>),
+    Deflated(Box<Decompress>),
+    /// The same at its end.
+    Over,
     Plain,
 }
 
@@ -51,76 +61,166 @@ impl Inflater {
     /// For a response with these fields.
     pub(super) fn of(fields: &HeaderMap) -> Inflater {
         if fields.contains_key(message::CODING) {
-            Inflater::Deflated(Box::new(DeflateDecoder::new(Vec::new())))
+            Inflater::Deflated(Box::new(Decompress::new(false)))
         } else {
             Inflater::Plain
         }
+    }
+
+    /// Whether the body is known to have ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Inflater::Over)
     }
 
     /// What `piece` stands for.
     pub(super) fn piece(&mut self, piece: Bytes) -> io::Result<Bytes> {
         match self {
             Inflater::Plain => Ok(piece),
-            Inflater::Deflated(decoder) => {
-                decoder.write_all(&piece)?;
-                decoder.flush()?;
-                Ok(std::mem::take(decoder.get_mut()).into())
+            Inflater::Over => Ok(Bytes::new()),
+            Inflater::Deflated(decompress) => {
+                let (plain, status) = inflate(decompress, &piece)?;
+                if status == Status::StreamEnd {
+                    *self = Inflater::Over;
+                }
+                Ok(plain.into())
             }
         }
     }
 }
 
-/// A body as the server meant it, if its `Content-Encoding` is known here: to be looked through.
-pub(super) fn readable(fields: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+fn inflate(decompress: &mut Decompress, mut packed: &[u8]) -> io::Result<(Vec<u8>, Status)> {
     let mut plain = Vec::new();
-    match message::text(fields, "content-encoding").unwrap_or("identity") {
-        "identity" => return Some(body.to_vec()),
-        "gzip" | "x-gzip" => {
-            GzDecoder::new(body).take(LOOKED_THROUGH_BYTES).read_to_end(&mut plain).ok()?;
+    loop {
+        plain.reserve(ROOM_BYTES);
+        let before = decompress.total_in();
+        let status = decompress.decompress_vec(packed, &mut plain, FlushDecompress::None)?;
+        packed = &packed[(decompress.total_in() - before) as usize..];
+        // Room that is left means that there is no more to be had of what has come.
+        if status == Status::StreamEnd || packed.is_empty() && plain.len() < plain.capacity() {
+            return Ok((plain, status));
         }
-        "deflate" => {
-            ZlibDecoder::new(body).take(LOOKED_THROUGH_BYTES).read_to_end(&mut plain).ok()?;
+        if status == Status::BufError && plain.len() < plain.capacity() {
+            return Err(io::ErrorKind::InvalidData.into());
         }
-        _ => return None,
     }
-    Some(plain)
+}
+
+/// Undoes the server's own compression, to look through what it packed.
+pub(super) enum Unpacker {
+    Identity,
+    Gzip(Box<GzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+}
+
+impl Unpacker {
+    /// For a response with these fields; `None` if its `Content-Encoding` is not known here.
+    pub(super) fn of(fields: &HeaderMap) -> Option<Unpacker> {
+        Some(match message::text(fields, "content-encoding").unwrap_or("identity") {
+            "identity" => Unpacker::Identity,
+            "gzip" | "x-gzip" => Unpacker::Gzip(Box::new(GzDecoder::new(Vec::new()))),
+            "deflate" => Unpacker::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
+            _ => return None,
+        })
+    }
+
+    /// The first `most` bytes that `piece` stands for, as far as it can be unpacked.
+    pub(super) fn piece(&mut self, piece: &[u8], most: usize) -> Vec<u8> {
+        let mut plain = Vec::new();
+        for part in piece.chunks(PART_BYTES) {
+            if plain.len() >= most || self.part(part, &mut plain).is_err() {
+                break;
+            }
+        }
+        plain.truncate(most);
+        plain
+    }
+
+    fn part(&mut self, part: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Unpacker::Identity => into.extend_from_slice(part),
+            Unpacker::Gzip(decoder) => {
+                decoder.write_all(part)?;
+                decoder.flush()?;
+                into.append(decoder.get_mut());
+            }
+            Unpacker::Deflate(decoder) => {
+                decoder.write_all(part)?;
+                decoder.flush()?;
+                into.append(decoder.get_mut());
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use flate2::write::GzEncoder;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn inflater() -> Inflater {
+        Inflater::Deflated(Box::new(Decompress::new(false)))
+    }
+
+    fn encoded(coding: &str) -> HeaderMap {
+        HeaderMap::from_iter([(http::header::CONTENT_ENCODING, coding.parse().unwrap())])
+    }
 
     proptest! {
         #[test]
         fn bodies_survive_however_they_are_cut(
             pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
             cut in 1usize..50,
+            stored: bool,
         ) {
-            let mut deflater = Deflater::new();
+            let mut deflater = if stored { Deflater::stored() } else { Deflater::new() };
             let mut sent = Vec::new();
             for piece in &pieces {
                 sent.extend_from_slice(&deflater.piece(piece).unwrap());
             }
+            let before_the_end = sent.len();
             sent.extend_from_slice(&deflater.end().unwrap());
-            let mut inflater = Inflater::Deflated(Box::new(DeflateDecoder::new(Vec::new())));
+            let mut inflater = inflater();
             let mut got = Vec::new();
-            for piece in sent.chunks(cut) {
+            for (at, piece) in sent.chunks(cut).enumerate() {
+                prop_assert!(!inflater.is_over() || at * cut > before_the_end);
                 got.extend_from_slice(&inflater.piece(Bytes::copy_from_slice(piece)).unwrap());
             }
+            prop_assert!(inflater.is_over());
             prop_assert_eq!(got, pieces.concat());
         }
 
         #[test]
         fn garbage_is_an_error_or_something_but_no_panic(garbage: Vec<u8>) {
-            let mut inflater = Inflater::Deflated(Box::new(DeflateDecoder::new(Vec::new())));
-            drop(inflater.piece(garbage.clone().into()));
-            for coding in ["gzip", "deflate", "br"] {
-                let mut fields = HeaderMap::new();
-                fields.insert("content-encoding", coding.parse().unwrap());
-                drop(readable(&fields, &garbage));
+            drop(inflater().piece(garbage.clone().into()));
+            for coding in ["gzip", "deflate"] {
+                drop(Unpacker::of(&encoded(coding)).unwrap().piece(&garbage, 1_000));
             }
+            prop_assert!(Unpacker::of(&encoded("br")).is_none());
         }
+    }
+
+    #[test]
+    fn much_in_little_is_unpacked_so_far_and_no_further() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&vec![b' '; 50_000_000]).unwrap();
+        let packed = encoder.finish().unwrap();
+        let plain = Unpacker::of(&encoded("gzip")).unwrap().piece(&packed, 100_000);
+        assert_eq!(plain, vec![b' '; 100_000]);
+        let all: usize = {
+            let mut unpacker = Unpacker::of(&encoded("gzip")).unwrap();
+            packed.chunks(1_000).map(|piece| unpacker.piece(piece, usize::MAX).len()).sum()
+        };
+        assert_eq!(all, 50_000_000);
+    }
+
+    #[test]
+    fn a_large_body_is_inflated_whole() {
+        let body = vec![7; 3_000_000];
+        let packed = Deflater::whole(&body).unwrap();
+        assert!(packed.len() < 10_000);
+        assert_eq!(inflater().piece(packed).unwrap(), body);
     }
 }

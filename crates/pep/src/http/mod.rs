@@ -4,7 +4,7 @@
 //!
 //! 1. the client's `GET` comes to the near end,
 //! 2. which traps it and passes it on ([`near`]),
-//! 3. the far end fetches the page, and what the page embeds, with the cookies that it keeps ([`far`]),
+//! 3. the far end fetches the page, looks through it as it passes, and fetches what it embeds, with the cookies that it keeps ([`far`]),
 //! 4. all of it is compressed where that helps ([`coding`]), and sent in the order of its urgency,
 //! 5. the near end answers the client's later requests from what has come.
 //!
@@ -13,6 +13,7 @@
 mod coding;
 mod discover;
 mod far;
+mod html;
 mod message;
 mod near;
 mod styles;

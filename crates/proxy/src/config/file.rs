@@ -18,6 +18,7 @@ pub struct File {
     pub(crate) listen: Vec<Listen>,
     pub(crate) clients: Clients,
     pub(crate) forward: Forward,
+    pub(crate) intercept: Option<Intercept>,
     pub(crate) reverse: Vec<Reverse>,
     pub(crate) upstream: Upstream,
     pub(crate) cache: Option<Cache>,
@@ -83,6 +84,15 @@ impl Default for Forward {
             tell: Tell::Nothing,
         }
     }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Intercept {
+    pub(crate) ca: Spanned<PathBuf>,
+    pub(crate) key: Spanned<PathBuf>,
+    pub(crate) hosts: Spanned<Vec<HostPattern>>,
+    pub(crate) protocols: Option<Vec<Protocol>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -58,8 +58,8 @@ pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
     Resolver { source: Source::Arguments, folder: Path::new("") }.settings(file, pseudonym)
 }
 
-struct Resolver<'a> {
-    source: Source<'a>,
+pub(super) struct Resolver<'a> {
+    pub(super) source: Source<'a>,
     /// What relative paths begin at.
     folder: &'a Path,
 }
@@ -87,6 +87,7 @@ impl Resolver<'_> {
             workers: file.workers,
             access: self.access(&file.clients)?,
             forward,
+            intercept: self.intercept(file.intercept.as_ref(), is_forward)?,
             reverse,
             upstream: self.upstream(&file.upstream)?,
             trust: file
@@ -139,10 +140,7 @@ impl Resolver<'_> {
         };
         let file::Certificate { certificate, key } = certificate.get_ref();
         let (chain, private) = (self.read(certificate)?, self.read(key)?);
-        let protocols: Vec<tls::Protocol> = match &listen.protocols {
-            None => vec![tls::Protocol::H2, tls::Protocol::H1],
-            Some(protocols) => protocols.get_ref().iter().flat_map(alpn).collect(),
-        };
+        let protocols = alpn(listen.protocols.as_ref().map(|typed| &typed.get_ref()[..]));
         tls::Server::of_operator(&chain, &private, &protocols).map(Some).map_err(|error| {
             ConfigError::new(self.source.place(certificate.span()), error).remedy(
                 "give a PEM file with the certificate first and its issuers after it, and its key",
@@ -362,7 +360,7 @@ impl Resolver<'_> {
         self.folder.join(path)
     }
 
-    fn read(&self, path: &Spanned<PathBuf>) -> Result<Vec<u8>, ConfigError> {
+    pub(super) fn read(&self, path: &Spanned<PathBuf>) -> Result<Vec<u8>, ConfigError> {
         let file = self.path(path.get_ref());
         fs::read(&file).map_err(|error| {
             let place = self.source.place(path.span());
@@ -376,15 +374,15 @@ fn index_bytes(memory: u64) -> u64 {
     memory / 4
 }
 
-fn alpn(protocol: &file::Protocol) -> Vec<tls::Protocol> {
-    match protocol {
+/// What TLS agrees on, the preferred first.
+pub(super) fn alpn(typed: Option<&[file::Protocol]>) -> Vec<tls::Protocol> {
+    let spdy = |protocol: &tls::Protocol| matches!(protocol, tls::Protocol::Spdy(_));
+    let named = |protocol: &file::Protocol| match protocol {
         file::Protocol::H1 => vec![tls::Protocol::H1],
         file::Protocol::H2 => vec![tls::Protocol::H2],
-        file::Protocol::Spdy => tls::Protocol::OVER_TCP
-            .into_iter()
-            .filter(|p| matches!(p, tls::Protocol::Spdy(_)))
-            .collect(),
-    }
+        file::Protocol::Spdy => tls::Protocol::OVER_TCP.into_iter().filter(spdy).collect(),
+    };
+    typed.unwrap_or(&[file::Protocol::H2, file::Protocol::H1]).iter().flat_map(named).collect()
 }
 
 fn destinations(typed: &file::Forward) -> Destinations {
@@ -412,7 +410,7 @@ fn networks(typed: &[Network]) -> Vec<IpNet> {
     typed.iter().map(|network| network.0).collect()
 }
 
-fn hosts(typed: &[HostPattern]) -> Vec<String> {
+pub(super) fn hosts(typed: &[HostPattern]) -> Vec<String> {
     typed.iter().map(|host| host.0.clone()).collect()
 }
 

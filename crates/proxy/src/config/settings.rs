@@ -10,7 +10,7 @@ use cache::Partition;
 use http_stack::tls;
 use ipnet::IpNet;
 
-use crate::access::{Clients, Destinations, Users};
+use crate::access::{Clients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, Via};
 use crate::pac::Pac;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub access: Access,
     /// What it does for clients that know it as their proxy; nothing if it is no forward proxy.
     pub forward: Option<Forward>,
+    /// The hosts whose tunnels end here; nothing if all are passed through unread.
+    pub intercept: Option<Intercept>,
     /// The origins that it stands before.
     pub reverse: Vec<Reverse>,
     /// How origins are asked.
@@ -59,6 +61,7 @@ impl Default for Settings {
             workers: None,
             access: Access::default(),
             forward: None,
+            intercept: None,
             reverse: Vec::new(),
             upstream: upstream::Settings::default(),
             trust: Trust::default(),
@@ -99,6 +102,22 @@ pub struct Forward {
     pub destinations: Destinations,
     /// What origins are told of clients.
     pub disclosure: Disclosure,
+}
+
+/// Whose tunnels end here.
+#[derive(Clone, Debug)]
+pub struct Intercept {
+    /// The hosts; never empty.
+    pub hosts: Vec<String>,
+    /// Makes their certificates.
+    pub issuer: Arc<tls::Issuer>,
+}
+
+impl Intercept {
+    /// Whether a tunnel to `host` ends here.
+    pub fn covers(&self, host: &str) -> bool {
+        self.hosts.iter().any(|pattern| matches(pattern, host))
+    }
 }
 
 /// Some hosts' origins.

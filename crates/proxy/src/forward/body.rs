@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_stack::server::{Body, BodyError, RequestBody};
+use http_stack::server::{Body, BodyError, Duplex, RequestBody};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::caching::Filling;
 use crate::journal::{Note, Outcome};
-use crate::upstream::{ResponseBody, Tunnel};
+use crate::upstream::ResponseBody;
 
 /// A response's body on its way to the client.
 pub(super) struct Passing {
@@ -98,18 +98,18 @@ impl Body for Counted {
 }
 
 /// A tunnel, counted.
-pub(super) struct CountedTunnel {
-    pub(super) tunnel: Tunnel,
+pub(super) struct CountedTunnel<T> {
+    pub(super) tunnel: T,
     pub(super) note: Note,
 }
 
-impl Drop for CountedTunnel {
+impl<T> Drop for CountedTunnel<T> {
     fn drop(&mut self) {
         self.note.entry.times.client_last = Some(world::now());
     }
 }
 
-impl AsyncRead for CountedTunnel {
+impl<T: Duplex> AsyncRead for CountedTunnel<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -122,7 +122,7 @@ impl AsyncRead for CountedTunnel {
     }
 }
 
-impl CountedTunnel {
+impl<T> CountedTunnel<T> {
     fn received(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = &written {
             self.note.entry.received_bytes += *bytes as u64;
@@ -131,7 +131,7 @@ impl CountedTunnel {
     }
 }
 
-impl AsyncWrite for CountedTunnel {
+impl<T: Duplex> AsyncWrite for CountedTunnel<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -12,9 +12,10 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_stack::Response;
 use http_stack::server::Reply;
 
-use super::entrance::{Proxy, refuse, whole};
+use super::entrance::Proxy;
 use super::job::Fetch;
 use super::pass::{fail, note_fetched};
+use super::reception::{refuse, whole};
 use super::refusal::Refused;
 use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Flight, Prepared, Store, Turn};
 use crate::journal::{Entry as Record, Journal, Note, Outcome};

@@ -3,8 +3,10 @@
 mod body;
 mod cached;
 mod entrance;
+mod inside;
 mod job;
 mod pass;
+mod reception;
 mod refusal;
 mod replies;
 mod route;

@@ -13,8 +13,9 @@ use units::Time;
 use url::Url;
 
 use super::body::{Counted, CountedTunnel, Passing};
-use super::entrance::{Proxy, refuse, whole};
+use super::entrance::Proxy;
 use super::job::{Fetch, Job};
+use super::reception::{refuse, whole};
 use super::refusal::Refused;
 use super::replies;
 use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling};
@@ -37,7 +38,12 @@ impl Proxy {
                 note.entry.outcome = Outcome::Own;
                 whole(&mut note, replies::options()).into()
             }
-            Job::Tunnel(destination) => self.tunnel(destination, note).await,
+            Job::Tunnel(destination) => match &self.settings.intercept {
+                Some(intercept) if intercept.covers(&destination.host) => {
+                    self.end_tunnel(intercept, &destination, note)
+                }
+                _ => self.tunnel(destination, note).await,
+            },
             Job::Fetch(fetch) => {
                 let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
                 match self.store.clone() {
@@ -108,8 +114,7 @@ impl Proxy {
         }
         if !head.headers().contains_key(DATE) {
             // RFC 9110 section 6.6.1: whoever has a clock says when an answer without a date came.
-            let date = self.start + world::now().since(Time::ZERO);
-            let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + date);
+            let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + self.date());
             let date = HeaderValue::from_str(&date).expect("a date is ASCII");
             head.headers_mut().insert(DATE, date);
         }

@@ -154,7 +154,8 @@ fn is_pac(settings: &Settings, path: &str) -> bool {
     settings.pac.as_ref().is_some_and(|pac| pac.path == path)
 }
 
-fn no_forward_proxy() -> Refused {
+/// Nobody is to be asked but what is behind this proxy.
+pub(super) fn no_forward_proxy() -> Refused {
     let message = "this is no forward proxy, and no such host is behind it";
     Refused::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
 }

@@ -43,6 +43,8 @@ pub enum Outcome {
     Passed,
     /// A tunnel was opened.
     Tunnelled,
+    /// A tunnel was opened that ends here: what is asked inside of it has entries of its own.
+    Intercepted,
     /// It was answered from the cache.
     Hit,
     /// It was answered from the cache after the origin had confirmed what was stored.
@@ -63,6 +65,7 @@ impl Outcome {
             Outcome::Hit => "hit",
             Outcome::Validated => "validated",
             Outcome::Tunnelled => "tunnelled",
+            Outcome::Intercepted => "intercepted",
             Outcome::Failed(_) => "failed",
             Outcome::Abandoned => "abandoned",
         }
@@ -77,8 +80,17 @@ impl Outcome {
     }
 
     /// Names of all outcomes.
-    pub const NAMES: [&'static str; 8] =
-        ["own", "refused", "passed", "hit", "validated", "tunnelled", "failed", "abandoned"];
+    pub const NAMES: [&'static str; 9] = [
+        "own",
+        "refused",
+        "passed",
+        "hit",
+        "validated",
+        "tunnelled",
+        "intercepted",
+        "failed",
+        "abandoned",
+    ];
 }
 
 /// When what happened; nothing where it did not. What leaves for the client is timed when it is handed to its connection.

@@ -14,12 +14,16 @@ use std::time::Duration;
 use http_stack::Handler;
 use http_stack::server::Acceptor;
 use tokio::sync::{Notify, Semaphore};
-use world::{TcpListener, TcpStream};
+use world::{JoinHandle, TcpListener, TcpStream};
 
 use crate::journal::Metrics;
 
 /// How long a port takes no connections after the machine refused it one: out of descriptors, as a rule.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a port that closes still takes in who has begun to knock: longer than most clients' round trips, shorter than the second after
+/// which clients knock again, who then find it closed, or another proxy there.
+const LAST_HANDSHAKES: Duration = Duration::from_millis(800);
 
 /// What a port does with connections.
 pub(super) struct Service<H> {
@@ -27,8 +31,11 @@ pub(super) struct Service<H> {
     pub(super) handler: Rc<H>,
 }
 
-/// A port that is listened on. Clones are the same.
-pub(super) struct Port<H>(Rc<Inner<H>>);
+/// A port that is listened on.
+pub(super) struct Port<H> {
+    inner: Rc<Inner<H>>,
+    listening: JoinHandle<()>,
+}
 
 struct Inner<H> {
     address: SocketAddr,
@@ -48,23 +55,24 @@ impl<H: Handler> Port<H> {
         let address = listener.local_addr()?;
         let (service, closed) = (RefCell::new(Rc::new(service)), Notify::new());
         let inner = Rc::new(Inner { address, service, closed });
-        drop(world::spawn(run(listener, Rc::clone(&inner), Rc::clone(room), Arc::clone(metrics))));
-        Ok(Port(inner))
+        let run = run(listener, Rc::clone(&inner), Rc::clone(room), Arc::clone(metrics));
+        Ok(Port { inner, listening: world::spawn(run) })
     }
 
     /// The address, with the port that was picked if none was named.
     pub(super) fn address(&self) -> SocketAddr {
-        self.0.address
+        self.inner.address
     }
 
     /// Serves connections that come from now on like this.
     pub(super) fn serve(&self, service: Service<H>) {
-        self.0.service.replace(Rc::new(service));
+        self.inner.service.replace(Rc::new(service));
     }
 
-    /// Takes no more connections.
-    pub(super) fn close(self) {
-        self.0.closed.notify_one();
+    /// Takes in who has knocked already, and nobody else; ready when the port is closed. Begins at once, awaited or not.
+    pub(super) fn close(self) -> JoinHandle<()> {
+        self.inner.closed.notify_one();
+        self.listening
     }
 }
 
@@ -74,28 +82,13 @@ async fn run<H: Handler>(
     room: Rc<Semaphore>,
     metrics: Arc<Metrics>,
 ) {
-    let mut closed = pin!(port.closed.notified());
-    loop {
-        let next = async {
-            // Where there is no room, those who come wait in the kernel's queue.
-            let place = Rc::clone(&room);
-            let place = acquire(place).await;
-            (place, listener.accept().await)
-        };
-        let mut next = pin!(next);
-        let accepted = poll_fn(|cx| match closed.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => next.as_mut().poll(cx).map(Some),
-        });
-        match accepted.await {
-            None => break,
-            Some((place, Ok((tcp, _)))) => port.take(tcp, place, &metrics),
-            Some((_, Err(_))) => world::sleep(PAUSE).await,
-        }
-    }
+    port.take_in(&listener, &room, &metrics, port.closed.notified()).await;
     // Who is in the kernel's queue believes to be connected, and has asked already: with the port they would be thrown out.
+    if listener.refuse_handshakes().is_ok() {
+        port.take_in(&listener, &room, &metrics, world::sleep(LAST_HANDSHAKES)).await;
+    }
     while let Some(place) = at_once(acquire(Rc::clone(&room))).await
-        && let Some(Ok((tcp, _))) = at_once(listener.accept()).await
+        && let Ok(Some((tcp, _))) = listener.accept_waiting()
     {
         port.take(tcp, place, &metrics);
     }
@@ -112,6 +105,34 @@ async fn at_once<F: Future>(future: F) -> Option<F::Output> {
 }
 
 impl<H: Handler> Inner<H> {
+    /// Takes whoever comes, until `end`.
+    async fn take_in(
+        &self,
+        listener: &TcpListener,
+        room: &Rc<Semaphore>,
+        metrics: &Arc<Metrics>,
+        end: impl Future,
+    ) {
+        let mut end = pin!(end);
+        loop {
+            let next = async {
+                // Where there is no room, those who come wait in the kernel's queue.
+                let place = acquire(Rc::clone(room)).await;
+                (place, listener.accept().await)
+            };
+            let mut next = pin!(next);
+            let accepted = poll_fn(|cx| match end.as_mut().poll(cx) {
+                Poll::Ready(_) => Poll::Ready(None),
+                Poll::Pending => next.as_mut().poll(cx).map(Some),
+            });
+            match accepted.await {
+                None => return,
+                Some((place, Ok((tcp, _)))) => self.take(tcp, place, metrics),
+                Some((_, Err(_))) => world::sleep(PAUSE).await,
+            }
+        }
+    }
+
     /// Serves a connection by a task of its own.
     fn take(&self, tcp: TcpStream, place: Place, metrics: &Arc<Metrics>) {
         let service = Rc::clone(&self.service.borrow());

@@ -201,16 +201,18 @@ impl Worker {
                 }
             }
         }
-        before.into_iter().for_each(|opened| opened.port.close());
+        before.into_iter().for_each(|opened| drop(opened.port.close()));
     }
 
     async fn drain(self) -> bool {
         self.common.state.is_draining.set(true);
-        self.ports.into_iter().for_each(|opened| opened.port.close());
+        let closing: Vec<_> = self.ports.into_iter().map(|opened| opened.port.close()).collect();
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
-        // Ports take in first who is in the kernel's queue.
-        world::sleep(LOOK).await;
+        for port in closing {
+            // They take in first who has knocked already.
+            port.await;
+        }
         while self.common.room.available_permits() < CONNECTIONS {
             if world::now() >= deadline {
                 return false;
@@ -235,7 +237,8 @@ impl Common {
         let ((index, count), start) = (parts.place, parts.start);
         let upstream = settings.upstream.share(index, count);
         let settings = Arc::new(Settings { upstream, ..Settings::clone(settings) });
-        Proxy::new(settings, ProxyParts { tls, store, wheel, journal, start })
+        let inside = self.acceptor.clone();
+        Proxy::new(settings, ProxyParts { tls, store, wheel, inside, journal, start })
     }
 }
 

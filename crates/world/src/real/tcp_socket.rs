@@ -64,6 +64,12 @@ impl TcpStream {
         drop(socket2::SockRef::from(&self.socket).set_linger(Some(Duration::ZERO)));
     }
 
+    /// The kernel closes for a process that dies, as the process itself would have.
+    pub(crate) fn set_resets_if_orphaned(&self, resets: bool) {
+        // Should the kernel refuse, then that close is an ordinary one.
+        drop(socket2::SockRef::from(&self.socket).set_linger(resets.then_some(Duration::ZERO)));
+    }
+
     /// `TCP_CONGESTION`, where the kernel has it.
     pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
@@ -175,7 +181,55 @@ impl TcpListener {
         Ok((TcpStream::adopt(socket, None)?, peer))
     }
 
+    /// The next connection that waits, without waiting; asks the kernel itself, for the runtime may not know of it yet.
+    pub(crate) fn accept_waiting(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        let socket = match socket2::SockRef::from(&self.0).accept() {
+            Ok((socket, _)) => std::net::TcpStream::from(socket),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        socket.set_nonblocking(true)?;
+        let peer = socket.peer_addr()?;
+        let socket = tokio::net::TcpStream::from_std(socket)?;
+        Ok(Some((TcpStream::adopt(socket, None)?, peer)))
+    }
+
+    /// Drops the first packet of every handshake from now on; those that have begun may end.
+    pub(crate) fn refuse_handshakes(&self) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            socket2::SockRef::from(&self.0).attach_filter(&DROP_SYN)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let message = "handshakes are refused on Linux only";
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+        }
+    }
+
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 }
+
+/// For `SO_ATTACH_FILTER`, in classic BPF: what a TCP socket's filter sees begins with the TCP header (RFC 9293 section 3.1), whose byte
+/// 13 has the flags. Connections inherit it from the socket that accepted them; none of their packets is a SYN without ACK.
+#[cfg(target_os = "linux")]
+static DROP_SYN: [socket2::SockFilter; 5] = {
+    use socket2::SockFilter;
+
+    const LOAD_BYTE: u16 = 0x30;
+    const AND: u16 = 0x54;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 0x02;
+    const ACK: u32 = 0x10;
+    [
+        SockFilter::new(LOAD_BYTE, 0, 0, FLAGS),
+        SockFilter::new(AND, 0, 0, SYN | ACK),
+        SockFilter::new(JUMP_IF_EQUAL, 0, 1, SYN),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ]
+};

@@ -55,7 +55,11 @@ impl Demux {
         self.takers.insert_new((host, here), slot)
     }
 
-    pub(super) fn remove_listener(&mut self, host: NodeId, here: Port) {
+    /// Nothing if somebody else listens there by now.
+    pub(super) fn remove_listener(&mut self, host: NodeId, here: Port, slot: u32) {
+        if self.listener(host, here) != Some(slot) {
+            return;
+        }
         if host == here.node {
             self.listeners.remove(&here);
         } else {

@@ -261,19 +261,31 @@ impl TcpListener {
     }
 
     pub(crate) async fn accept(&self) -> (TcpStream, SocketAddr) {
-        poll_fn(|cx| {
-            state::with(|state| {
-                let listener = state.tcp.listener(self.slot);
-                let Some(id) = listener.backlog.pop_front() else {
-                    listener.acceptor = Some(cx.waker().clone());
-                    return Poll::Pending;
-                };
-                let stream = state.tcp_handle(id);
-                let peer = stream.peer;
-                Poll::Ready((stream, peer))
-            })
+        poll_fn(|cx| match self.accept_waiting() {
+            Some(accepted) => Poll::Ready(accepted),
+            None => state::with(|state| {
+                state.tcp.listener(self.slot).acceptor = Some(cx.waker().clone());
+                Poll::Pending
+            }),
         })
         .await
+    }
+
+    pub(crate) fn accept_waiting(&self) -> Option<(TcpStream, SocketAddr)> {
+        state::with(|state| {
+            let id = state.tcp.listener(self.slot).backlog.pop_front()?;
+            let stream = state.tcp_handle(id);
+            let peer = stream.peer;
+            Some((stream, peer))
+        })
+    }
+
+    /// Nobody who knocks from now on finds the port; who has knocked may come in.
+    pub(crate) fn refuse_handshakes(&self) {
+        state::with(|state| {
+            let Listener { host, here, .. } = *state.tcp.listener(self.slot);
+            state.demux.remove_listener(host, here, self.slot);
+        });
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -285,7 +297,7 @@ impl Drop for TcpListener {
     fn drop(&mut self) {
         state::with_if_any(|state| {
             if let Some(listener) = state.tcp.listeners[self.slot as usize].take() {
-                state.demux.remove_listener(listener.host, listener.here);
+                state.demux.remove_listener(listener.host, listener.here, self.slot);
             }
         });
     }

@@ -1,9 +1,11 @@
 //! `farlink proxy`.
 
+mod authority;
 mod limits;
 mod log;
 mod password;
 mod ports;
+mod secret;
 mod signals;
 mod stores;
 mod workers;
@@ -32,10 +34,14 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.check {
         return check(path);
     }
+    if let Some(folder) = &args.new_ca {
+        return authority::make(folder, since_1970());
+    }
     let pseudonym = Via::random_pseudonym();
     let started = Started { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
     limits::raise();
+    limits::keep_pages_small();
     // Before there are threads, which inherit what is blocked.
     let signals = signals::Signals::block()?;
     let stores = Arc::new(Mutex::new(Stores::new(started.start)));
@@ -110,6 +116,7 @@ impl Started<'_> {
 
 /// What a proxy is to do by `settings`.
 fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
+    authority::judge(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
     let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;
     Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
@@ -163,6 +170,7 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
 fn check(path: &Path) -> Result<ExitCode, Failure> {
     let settings = config::load(path, "farlink").map_err(refused)?;
     client(&settings.trust, since_1970())?;
+    authority::judge(&settings, since_1970())?;
     let mut text = format!("{} is right.\n", path.display());
     for listener in &settings.listeners {
         let how = if listener.tls.is_some() { "over TLS" } else { "in clear text" };
@@ -174,6 +182,9 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
             forward.destinations.ports, forward.destinations.tunnel_ports
         )),
         None => text.push_str("no forward proxy\n"),
+    }
+    if let Some(intercept) = &settings.intercept {
+        text.push_str(&format!("ends tunnels to {}\n", intercept.hosts.join(", ")));
     }
     for site in &settings.reverse {
         let hosts =

@@ -7,6 +7,7 @@ use anstream::eprintln;
 use proxy::caching::{DiskSettings, DiskTier, Store};
 use proxy::config::Settings;
 
+use super::secret::secret;
 use crate::failure::Failure;
 
 /// What is stored.
@@ -79,10 +80,4 @@ impl Stores {
         eprintln!("{} responses of {} bytes are in {place}{dropped}", found.entries, found.bytes);
         Ok((settings.clone(), Arc::new(disk)))
     }
-}
-
-/// What keys a hash that nobody outside should know.
-fn secret() -> Result<(u64, u64), Failure> {
-    Store::secret()
-        .map_err(|_| Failure::machine("this machine has no randomness for a cache's hash"))
 }

@@ -8,12 +8,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anstream::eprintln;
+use chance::Source;
 use proxy::config::Settings;
 use proxy::journal::{Journal, LogLines, Metrics};
 use proxy::serve::{NoPort, Orders, Worker, WorkerParts};
 use world::real;
 
 use super::log::Writing;
+use super::secret::secret;
 use crate::failure::Failure;
 
 /// Threads that serve.
@@ -32,6 +34,8 @@ struct Opened {
 
 /// What a worker's thread begins with.
 struct Begin {
+    /// Where its chances come from: of its own for each thread, and nobody outside should guess them.
+    source: Source,
     orders: Orders,
     place: (usize, usize),
     log: Option<LogLines>,
@@ -60,7 +64,9 @@ impl Workers {
                 start,
             });
             let is_first = index == 0;
+            let (seed, visit) = secret()?;
             let begin = Begin {
+                source: Source::new(seed, visit),
                 orders: orders.clone(),
                 place: (index, count),
                 log,
@@ -113,9 +119,8 @@ impl Workers {
 }
 
 fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
-    let Begin { orders, place, log, metrics, all_metrics, start, opened } = begin;
-    // Nothing that matters is drawn from it: TLS has the system's randomness.
-    let config = real::Config::new(chance::Source::new(0, 0));
+    let Begin { source, orders, place, log, metrics, all_metrics, start, opened } = begin;
+    let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
         let complain = |lost: &NoPort| eprintln!("warning: {lost}");

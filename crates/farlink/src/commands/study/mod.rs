@@ -5,7 +5,9 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use lab::study::{Claim, Depth, Manner, NAMES, Strength, StudyError, shipped};
+use lab::study::{
+    Claim, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
+};
 
 use super::output;
 use crate::args::{Study, Which};
@@ -17,6 +19,7 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
     match study {
         Study::List => list()?,
         Study::Claims { name, strength } => claims(name, *strength)?,
+        Study::Laboratories => laboratories()?,
         Study::Run(args) => return run::run(args),
         Study::Report(args) => report::run(args)?,
     }
@@ -81,6 +84,17 @@ fn list() -> Result<(), Failure> {
          supports strongly. experiments: those that are written; the others wait for features \
          (docs/coverage.md).",
     ))
+}
+
+fn laboratories() -> Result<(), Failure> {
+    let mut table = Table::new(&["laboratory", "kind", "what is otherwise"]);
+    let kinds = [(LaboratoryKind::Wrong, "wrong"), (LaboratoryKind::Unstated, "unstated")];
+    for (kind, title) in kinds {
+        for laboratory in Laboratory::of_kind(kind) {
+            table.row([laboratory.name(), title, laboratory.what()].map(str::to_owned));
+        }
+    }
+    output::line(table)
 }
 
 fn claims(name: &str, strength: Option<Strength>) -> Result<(), Failure> {

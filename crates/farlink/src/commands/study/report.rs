@@ -5,6 +5,7 @@ use std::path::Path;
 use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
+use lab::study::Laboratory;
 use lab::worlds::Worlds;
 
 use crate::args::StudyReport;
@@ -29,7 +30,7 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     hearings.iter().try_for_each(tell)?;
     summary(&hearings)?;
     if let Some(path) = &args.markdown {
-        let page = markdown(&hearings, &commands(args));
+        let page = markdown(&hearings, &commands(args, &hearings));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
@@ -39,18 +40,41 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
 }
 
 /// What makes the page anew, from nothing.
-fn commands(args: &StudyReport) -> String {
+fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let typed = args.which.typed();
-    format!("farlink study run {typed}\n    {}", shell::this_command())
+    let was_run = |laboratory: &&Laboratory| {
+        let there = hearings.iter().filter_map(|hearing| hearing.in_laboratory(**laboratory));
+        !laboratory.swaps_labels() && there.into_iter().any(|there| !there.is_same)
+    };
+    let elsewhere = Laboratory::ALL.iter().filter(was_run);
+    let elsewhere: String = elsewhere.map(|it| format!(" --laboratory {it}")).collect();
+    let mut commands = vec![format!("farlink study run {typed}")];
+    if !elsewhere.is_empty() {
+        commands.push(format!("farlink study run {typed}{elsewhere}"));
+    }
+    commands.push(shell::this_command());
+    commands.join("\n    ")
 }
 
 fn tell(hearing: &Hearing) -> Result<(), Failure> {
-    for (claim, judged) in hearing.study.claims.iter().zip(&hearing.judged) {
-        output::line(format!("{} ({}): {}", claim.id, claim.strength, judged.verdict))?;
+    for (index, (claim, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
+        let blind = match hearing.is_non_discriminating(index) {
+            true => ", and so do all wrong laboratories confirm it: non-discriminating",
+            false => "",
+        };
+        output::line(format!("{} ({}): {}{blind}", claim.id, claim.strength, judged.verdict))?;
         for found in &judged.findings {
             output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
         }
     }
+    hearing.elsewhere.iter().filter(|there| !there.is_same).try_for_each(|there| {
+        let turns = hearing.turns(there);
+        let laboratory = there.laboratory;
+        output::line(format!("in the laboratory {laboratory} {} verdicts turn", turns.len()))?;
+        turns.iter().try_for_each(|turn| {
+            output::line(format!("    {}: {} to {}", turn.claim, turn.here, turn.there))
+        })
+    })?;
     output::line("")
 }
 
@@ -64,6 +88,7 @@ fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
         "inconclusive",
         "open",
         "untestable",
+        "non-discriminating",
         "rate",
     ]);
     for hearing in hearings {
@@ -79,13 +104,15 @@ fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
                 share(tally.inconclusive),
                 share(tally.open),
                 share(tally.untestable),
+                share(tally.non_discriminating),
                 tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %")),
             ]);
         }
     }
     output::line(table)?;
     output::line(wrapped(
-        "\nConfirmed to untestable: facts, whose claims share their weight. rate: confirmed of what has been judged. \
+        "\nConfirmed to non-discriminating: facts, whose claims share their weight. rate: confirmed of what has been judged; \
+         what all wrong laboratories confirm is not in it. \
          What only restates inputs is not counted here.",
     ))
 }

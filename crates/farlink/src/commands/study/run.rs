@@ -1,11 +1,12 @@
 //! `farlink study run`: all experiments of a study into one store.
 
+use std::fmt;
 use std::time::Instant;
 
-use lab::experiment::{Source, resolve};
+use lab::experiment::Source;
 use lab::runner::Ended;
 use lab::store::Store;
-use lab::study::{Study, StudyExperiment};
+use lab::study::{Laboratory, Study, StudyExperiment};
 use lab::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -25,11 +26,13 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     let begun = now();
     let mut ran = 0;
     for study in &studies {
-        for (experiment, source) in study.experiments() {
-            let name = format!("{}/{}", study.name, experiment.id);
-            match one(args, &name, source, &mut store, &worlds, how)? {
-                Some(journeys) => ran += journeys,
-                None => return Ok(ExitCode::Interrupted),
+        for laboratory in laboratories(args) {
+            for (experiment, source) in study.experiments() {
+                let place = Place { study, experiment, laboratory };
+                match one(args, place, source, &mut store, &worlds, how)? {
+                    Some(journeys) => ran += journeys,
+                    None => return Ok(ExitCode::Interrupted),
+                }
             }
         }
         study
@@ -43,18 +46,49 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
+/// Where the studies are to be run: in their own laboratories, if nothing is said.
+fn laboratories(args: &StudyRun) -> Vec<Laboratory> {
+    match args.laboratory.as_slice() {
+        [] => vec![Laboratory::AsPublished],
+        said => said.iter().flat_map(|some| some.0.iter().copied()).collect(),
+    }
+}
+
+/// An experiment, and where it is run.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    study: &'a Study,
+    experiment: &'a StudyExperiment,
+    laboratory: Laboratory,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.study.name, self.experiment.id)?;
+        match self.laboratory {
+            Laboratory::AsPublished => Ok(()),
+            other => write!(f, " [{other}]"),
+        }
+    }
+}
+
 /// Runs one experiment: how many journeys that were, or none if it was interrupted. A load that fails is a result.
 fn one(
     args: &StudyRun,
-    name: &str,
-    mut source: Source,
+    place: Place<'_>,
+    source: Source,
     store: &mut Store,
     worlds: &Worlds,
     how: How<'_>,
 ) -> Result<Option<u64>, Failure> {
     let refused = |error| experiment_failure(&error);
-    args.which.manner().apply(&mut source).map_err(refused)?;
-    let plan = resolve(&source, worlds.library()).map_err(refused)?;
+    let (source, published) =
+        args.which.manner().plan(source, worlds.library()).map_err(refused)?;
+    let plan = place.laboratory.plan(&published);
+    if place.laboratory != Laboratory::AsPublished && plan.cells() == published.cells() {
+        output::line(format!("{place}: nothing is to be run, it is as in the study's laboratory"))?;
+        return Ok(Some(0));
+    }
     let begun = now();
     let carried = carry_out(store, &plan, &source, worlds, how)?;
     if let Ended::Interrupted { done, total } = carried.ended {
@@ -68,7 +102,7 @@ fn one(
     };
     let seconds = begun.elapsed().as_secs_f64();
     let run = carried.id.0;
-    output::line(format!("{name}: run {run}, {journeys} journeys in {seconds:.1} s{failed}"))?;
+    output::line(format!("{place}: run {run}, {journeys} journeys in {seconds:.1} s{failed}"))?;
     Ok(Some(journeys))
 }
 

@@ -66,6 +66,10 @@ impl fmt::Display for Test {
                 let any: Vec<String> = of.iter().map(Test::to_string).collect();
                 f.write_str(&any.join(", or "))
             }
+            Test::All { of } => {
+                let all: Vec<String> = of.iter().map(Test::to_string).collect();
+                write!(f, "({})", all.join(", and "))
+            }
             Test::Report { quantity } => write!(f, "{quantity}"),
         }
     }

@@ -74,6 +74,8 @@ pub enum Test {
     },
     /// One of these holds.
     Any { of: Vec<Test> },
+    /// All of these hold: a part of what any of several may be.
+    All { of: Vec<Test> },
     /// A number is shown; nothing is decided.
     Report { quantity: Expression },
 }
@@ -106,7 +108,7 @@ impl Test {
                 less.iter().chain(more).collect()
             }
             Test::Order { expect, .. } => expect.iter().collect(),
-            Test::Any { of } => of.iter().flat_map(Test::expressions).collect(),
+            Test::Any { of } | Test::All { of } => of.iter().flat_map(Test::expressions).collect(),
         }
     }
 
@@ -132,7 +134,7 @@ impl Test {
             Test::Range { low: None, high: None, .. } => {
                 Some("a range needs `low` or `high`; `report` needs neither".to_owned())
             }
-            Test::Any { of } => of.iter().find_map(Test::mistake),
+            Test::Any { of } | Test::All { of } => of.iter().find_map(Test::mistake),
             _ => None,
         }
     }
@@ -148,7 +150,8 @@ impl Test {
         clause: &str,
     ) -> Result<Finding, Fault> {
         match self {
-            Test::Any { of } => any(of, frame, case, clause),
+            Test::Any { of } => several(of, frame, case, clause, any),
+            Test::All { of } => several(of, frame, case, clause, all),
             Test::Sign { less, more, min_share_pct, min_gap_pct, or_equal } => {
                 let rule = sign::Rule { least_gap_percent: *min_gap_pct, or_equal: *or_equal };
                 let places = sign::places(less, more, rule, frame, case, clause)?;
@@ -237,7 +240,7 @@ impl Test {
                 let value = evaluate::number(quantity, at.frame, at.draw)?;
                 Ok(Reading { holds: true, numbers: vec![("value", value)] })
             }
-            Test::Sign { .. } | Test::Exists { .. } | Test::Any { .. } => {
+            Test::Sign { .. } | Test::Exists { .. } | Test::Any { .. } | Test::All { .. } => {
                 unreachable!("they are judged as a whole, not draw by draw")
             }
         }
@@ -252,18 +255,36 @@ fn tail(frame: &Frame) -> Option<f64> {
 }
 
 /// The best of several.
-fn any(of: &[Test], frame: &Frame, case: Option<usize>, clause: &str) -> Result<Finding, Fault> {
+/// Several tests, and what comes of their outcomes.
+fn several(
+    of: &[Test],
+    frame: &Frame,
+    case: Option<usize>,
+    clause: &str,
+    together: fn(&[Outcome]) -> Outcome,
+) -> Result<Finding, Fault> {
     let findings: Result<Vec<Finding>, Fault> =
         of.iter().map(|test| test.judge(frame, case, clause)).collect();
     let findings = findings?;
-    let has = |outcome| findings.iter().any(|finding| finding.outcome == outcome);
-    let outcome = match (has(Outcome::Holds), has(Outcome::Inconclusive)) {
+    let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();
+    let figures = findings.into_iter().flat_map(|finding| finding.figures).collect();
+    Ok(Finding { outcome: together(&outcomes), figures, note: None })
+}
+
+fn any(outcomes: &[Outcome]) -> Outcome {
+    match (outcomes.contains(&Outcome::Holds), outcomes.contains(&Outcome::Inconclusive)) {
         (true, _) => Outcome::Holds,
         (false, true) => Outcome::Inconclusive,
         (false, false) => Outcome::Fails,
-    };
-    let figures = findings.into_iter().flat_map(|finding| finding.figures).collect();
-    Ok(Finding { outcome, figures, note: None })
+    }
+}
+
+fn all(outcomes: &[Outcome]) -> Outcome {
+    match (outcomes.contains(&Outcome::Fails), outcomes.contains(&Outcome::Inconclusive)) {
+        (true, _) => Outcome::Fails,
+        (false, true) => Outcome::Inconclusive,
+        (false, false) => Outcome::Holds,
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The way from the network's far end to the page's hosts: straight on, through a proxy that stands there, or between the two halves of a PEP.
 //!
 //! Its text is `direct`, `proxy`, `caching-proxy` or `pep`; behind a colon the [proxy](ProxyPreset) that it is to be like, then settings:
-//! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`) belongs to every route, also to the direct one, so that
+//! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that
 //! routes can be compared.
 
 mod pep;
@@ -136,7 +136,7 @@ struct Turned {
 
 impl Knobs for Turned {
     const ONE: &'static str = "setting of a route";
-    const ALL: &'static str = "rtt and rate; of a proxy via, upstream, upstream-total, keep-alive, workers and cache; of a pep near-rtt, channels, \
+    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers and cache; of a pep near-rtt, channels, \
                                prefetch, leg-congestion, iw and bypass";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {

@@ -16,7 +16,7 @@ impl Route {
                 "near-rtt, channels, prefetch, leg-congestion, iw and bypass are a PEP's: use the route `pep`",
             ),
             RouteKind::Direct if turns_proxy => Some(
-                "the direct route has no proxy to be set: leave rtt and rate alone, or use `proxy`",
+                "the direct route has no proxy to be set: leave rtt, rate and loss alone, or use `proxy`",
             ),
             RouteKind::Pep if turns_proxy => Some(
                 "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",

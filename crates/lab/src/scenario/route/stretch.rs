@@ -12,18 +12,21 @@ use super::{KnobProblem, Turn};
 const RTTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
 
 /// The way between the network's far end and the page's hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stretch {
     /// Its round trip, in nanoseconds, half of it each way.
     pub rtt_ns: Option<u64>,
     /// Its rate, each way; `None` does not limit.
     pub rate_bit_per_s: Option<u64>,
+    /// The share of packets from the hosts that is lost, each for itself.
+    pub loss_ratio: Option<f64>,
 }
 
 impl Stretch {
     /// Whether it is no way at all.
     pub fn is_none(&self) -> bool {
-        self.rtt_ns.unwrap_or(0) == 0 && self.rate_bit_per_s.is_none()
+        let Stretch { rtt_ns, rate_bit_per_s, loss_ratio } = *self;
+        rtt_ns.unwrap_or(0) == 0 && rate_bit_per_s.is_none() && loss_ratio.unwrap_or(0.0) == 0.0
     }
 
     /// What it says, and beyond that what `other` says.
@@ -32,6 +35,7 @@ impl Stretch {
         Stretch {
             rtt_ns: self.rtt_ns.or(other.rtt_ns),
             rate_bit_per_s: self.rate_bit_per_s.or(other.rate_bit_per_s),
+            loss_ratio: self.loss_ratio.or(other.loss_ratio),
         }
     }
 
@@ -60,6 +64,11 @@ impl Turn for Stretch {
                 let rate = rate(value).map_err(|()| KnobProblem::Expected("a rate: 100mbit"))?;
                 self.rate_bit_per_s = Some(rate);
             }
+            "loss" => {
+                let loss = parse::ratio(value).ok().filter(|loss| *loss < 1.0);
+                let loss = loss.ok_or(KnobProblem::Expected("a share below 100%: 1%"))?;
+                self.loss_ratio = Some(loss);
+            }
             _ => return Err(KnobProblem::Unknown),
         }
         Ok(())
@@ -68,7 +77,8 @@ impl Turn for Stretch {
     fn turned(&self) -> Vec<String> {
         let rtt = self.rtt_ns.map(|nanos| format!("rtt={}", duration_text(nanos)));
         let rate = self.rate_bit_per_s.map(|rate| format!("rate={}", rate_text(rate)));
-        rtt.into_iter().chain(rate).collect()
+        let loss = self.loss_ratio.map(|ratio| format!("loss={ratio}"));
+        rtt.into_iter().chain(rate).chain(loss).collect()
     }
 }
 

@@ -48,7 +48,7 @@ fn anything_else_is_refused() {
         ("proxy,rtt=1ms,rtt=2ms", "set twice"),
         ("proxy,rtt=50", "a time of 0ms to 60s"),
         ("proxy,upstream=0", "from 1 to 10000"),
-        ("proxy,delay=1ms", "there are rtt and rate;"),
+        ("proxy,delay=1ms", "there are rtt, rate and loss;"),
     ] {
         let error = refusal(text);
         assert!(error.contains(says), "{text}: {error}");

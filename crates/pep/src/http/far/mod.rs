@@ -1,10 +1,13 @@
 //! The far end's part: fetching, looking through, sending unasked.
 
+mod fetcher;
 mod jar;
+mod look;
 mod page;
+mod sending;
 mod settings;
 mod turns;
 mod upstream;
 
-pub(crate) use self::page::Fetcher;
+pub(crate) use self::fetcher::Fetcher;
 pub use self::settings::{Compression, Settings};

@@ -1,12 +1,18 @@
-//! Fetching on behalf of clients: the page that was asked for, and what it embeds.
+//! A page, looked through as it passes, and what it embeds, fetched and sent unasked.
+//!
+//! ```text
+//!   server -> piece -> looked through -> promises   before the client can know of what they promise
+//!                   -> the piece                    in its turn, among the objects that have come
+//! ```
 //!
 //! A page's stream stays open until all that was promised on it is on its way: HTTP/2 takes promises on open streams only (RFC 9113 section
-//! 6.6). Its client does not wait for that: the near end knows the body's length.
+//! 6.6). Its client does not wait for that: the near end knows where the body ends, by its length or, where the server did not say that,
+//! by the coding on the leg.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,198 +20,133 @@ use bytes::Bytes;
 use h2::server::{SendPushedResponse, SendResponse};
 use h2::{Reason, SendStream};
 use http::header::{ACCEPT, COOKIE, HOST, REFERER};
-use http::{HeaderMap, Request, Response, StatusCode};
-use tokio::sync::Semaphore;
+use http::{HeaderMap, Request, Response};
 use url::Url;
+use world::JoinHandle;
 
-use super::jar::Jar;
-use super::turns::Turns;
-use super::upstream::{Fetched, Upstream};
-use super::{Compression, Settings};
-use crate::counters::Counters;
-use crate::http::coding::{self, Deflater};
-use crate::http::discover::{Embedded, Kind, discover};
+use super::fetcher::Fetcher;
+use super::look::Look;
+use super::sending::{Gathered, Outgoing, gather, send, to_client, to_server};
+use super::turns::{Place, Turns, Urgency};
+use super::upstream::Fetched;
+use crate::http::coding::{Deflater, Unpacker};
+use crate::http::discover::{Embedded, discover};
 use crate::http::message;
 use crate::leg::PIECE_BYTES;
-use crate::rules::Reach;
-use crate::split::room;
 
-/// As many addresses of hosts are remembered.
-const MOST_KNOWN: usize = 4_096;
+/// How long a piece of the page may hold up less urgent objects. A client may wait for one of these before it takes more of the page.
+const PAGE_FIRST: Duration = Duration::from_secs(1);
 
-/// Fetches on behalf of clients.
-pub(crate) struct Fetcher {
-    settings: Settings,
-    reach: Reach,
-    patience: Duration,
-    upstream: Upstream,
-    jar: RefCell<Jar>,
-    /// Where clients connected to for a host and port: nothing is ever fetched from anywhere else.
-    known: RefCell<BTreeMap<(IpAddr, String), SocketAddr>>,
-    in_hand: Rc<Semaphore>,
-    counters: Rc<Counters>,
-}
+/// The most that a style sheet is unpacked to, to be looked through.
+const STYLES_BYTES: usize = 8 << 20;
 
 /// What goes on for one page.
-struct Page {
+pub(super) struct Page {
     fetcher: Rc<Fetcher>,
     client: IpAddr,
+    base: Url,
+    /// The fields that the client sends with every request, from the one that is known.
+    usual: HeaderMap,
     /// What promises are made on.
     respond: RefCell<SendResponse<Bytes>>,
     promised: RefCell<Vec<Url>>,
+    /// Who sends.
     turns: Turns,
-    /// The fields that the client sends with every request, from the one that is known.
-    usual: HeaderMap,
 }
 
-impl Fetcher {
-    pub(crate) fn new(
-        settings: Settings,
-        reach: Reach,
-        patience: Duration,
-        counters: Rc<Counters>,
-    ) -> Rc<Fetcher> {
-        let in_hand = Rc::new(Semaphore::new(settings.at_once));
-        let (upstream, jar, known) = Default::default();
-        Rc::new(Fetcher { settings, reach, patience, upstream, jar, known, in_hand, counters })
-    }
-
-    /// Answers `request` of `client`, which wanted it to go to `target`.
-    pub(crate) async fn serve(
-        self: Rc<Fetcher>,
-        target: SocketAddr,
-        client: IpAddr,
-        request: Request<()>,
-        mut respond: SendResponse<Bytes>,
-    ) {
-        let authority = request.uri().authority().map_or("", |a| a.as_str()).to_owned();
-        self.learn(client, &authority, target);
-        self.jar.borrow_mut().sent(client, &authority, request.headers());
-        let Ok(base) = Url::parse(&request.uri().to_string()) else {
-            return fail(&mut respond, StatusCode::BAD_REQUEST);
-        };
-        let usual = request.headers().clone();
-        let Ok(fetched) = self.upstream.fetch(target, &to_server(request), self.patience).await
-        else {
-            return fail(&mut respond, StatusCode::BAD_GATEWAY);
-        };
-        self.jar.borrow_mut().received(client, &authority, fetched.head.headers());
-        self.counters.fetched.add(1);
-        if self.settings.depth == 0 || !is_page(&fetched.head) {
-            return self.pass(fetched, &mut respond).await;
-        }
-        let gathered = gather(fetched, self.settings.page_bytes).await;
-        let (head, body) = match gathered {
-            Gathered::Whole(head, body) => (head, body),
-            Gathered::TooLarge(fetched, begun) => {
-                return self.pass_behind(begun, fetched, &mut respond).await;
-            }
-            Gathered::Broken => return fail(&mut respond, StatusCode::BAD_GATEWAY),
-        };
-        let (promised, turns) = Default::default();
-        let respond = RefCell::new(respond);
-        let page = Rc::new(Page { fetcher: self, client, respond, promised, turns, usual });
-        page.send(&base, head, body).await;
-    }
-
-    fn learn(&self, client: IpAddr, authority: &str, target: SocketAddr) {
-        let mut known = self.known.borrow_mut();
-        if known.len() >= MOST_KNOWN {
-            known.pop_first();
-        }
-        known.insert((client, with_port(authority)), target);
-    }
-
-    /// Where `client` connected to for `url`; nowhere if it never did.
-    fn target(&self, client: IpAddr, url: &Url) -> Option<SocketAddr> {
-        let host = format!("{}:{}", url.host_str()?, url.port_or_known_default()?);
-        self.known.borrow().get(&(client, host)).copied().filter(|at| self.reach.allows(*at))
-    }
-
-    /// Whether a response's body is compressed for the leg.
-    fn compresses(&self, head: &Response<()>) -> bool {
-        self.settings.compression == Compression::Deflate
-            && message::is_compressible(head.headers())
-    }
-
-    /// Passes a response on as it comes.
-    async fn pass(&self, fetched: Fetched, respond: &mut SendResponse<Bytes>) {
-        self.pass_behind(Vec::new(), fetched, respond).await;
-    }
-
-    /// The same, behind what has come already.
-    async fn pass_behind(
-        &self,
-        begun: Vec<u8>,
-        mut fetched: Fetched,
-        respond: &mut SendResponse<Bytes>,
-    ) {
-        let is_compressible = self.compresses(&fetched.head);
-        let head = to_client(&fetched.head, fetched.length, is_compressible);
-        let Ok(mut stream) = respond.send_response(head, false) else { return };
-        let mut deflater = is_compressible.then(Deflater::new);
-        let mut next = Ok(Some(Bytes::from(begun)));
-        let whole = loop {
-            match next {
-                Ok(Some(piece)) => {
-                    let plain_bytes = piece.len() as u64;
-                    let coded = deflater.as_mut().map_or(Ok(piece.clone()), |d| d.piece(&piece));
-                    let Ok(coded) = coded else { break false };
-                    self.counters.saved_bytes.add(plain_bytes.saturating_sub(coded.len() as u64));
-                    if send(&mut stream, coded).await.is_none() {
-                        break false;
-                    }
-                }
-                Ok(None) => break true,
-                Err(_) => break false,
-            }
-            next = fetched.next().await;
-        };
-        let end = deflater.map_or(Ok(Bytes::new()), Deflater::end);
-        if whole
-            && let Ok(end) = end
-            && send(&mut stream, end).await.is_some()
-        {
-            drop(stream.send_data(Bytes::new(), true));
-            fetched.finish();
-        } else {
-            stream.send_reset(Reason::INTERNAL_ERROR);
-        }
-    }
+/// An object that the near end was told of.
+struct Promise {
+    url: Url,
+    target: SocketAddr,
+    request: Request<()>,
+    respond: SendPushedResponse<Bytes>,
+    /// Among what is fetched.
+    to_fetch: Place,
+    /// Among what is sent.
+    to_send: Place,
 }
 
 impl Page {
-    /// Promises what the page embeds, sends the page, then what it embeds.
-    async fn send(self: Rc<Page>, base: &Url, head: Response<()>, body: Bytes) {
-        let promises = self.promise(base, &head, &body);
-        let (head, body) = self.pack(&head, body);
-        let stream = self.respond.borrow_mut().send_response(head, false);
-        let Ok(mut stream) = stream else { return };
-        if send(&mut stream, body).await.is_none() {
-            return;
-        }
-        let depth = self.fetcher.settings.depth;
-        Rc::clone(&self).keep_all(promises, depth).await;
-        // Nothing more can be promised.
-        drop(stream.send_data(Bytes::new(), true));
+    /// The page at `base`, which `client` asked for with the fields `usual`.
+    pub(super) fn new(
+        fetcher: Rc<Fetcher>,
+        client: IpAddr,
+        base: Url,
+        usual: HeaderMap,
+        respond: SendResponse<Bytes>,
+    ) -> Rc<Page> {
+        let (respond, promised, turns) = (RefCell::new(respond), RefCell::default(), Turns::new(1));
+        Rc::new(Page { fetcher, client, base, usual, respond, promised, turns })
     }
 
-    /// Keeps `promises`, and those that come of them, `depth` levels down.
-    async fn keep_all(self: Rc<Page>, promises: Vec<Promise>, depth: u32) {
-        let keeping: Vec<_> = promises
-            .into_iter()
-            .map(|promise| world::spawn(Rc::clone(&self).keep(promise, depth)))
-            .collect();
+    /// Sends the page as it comes, and what it embeds.
+    pub(super) async fn send(self: Rc<Page>, mut fetched: Fetched) {
+        let deflater = match fetched.length {
+            _ if self.fetcher.compresses(&fetched.head) => Some(Deflater::new()),
+            Some(_) => None,
+            // Else the client would wait for the stream's end.
+            None => Some(Deflater::stored()),
+        };
+        let counters = &self.fetcher.counters;
+        let begun = Outgoing::begin(&mut self.respond.borrow_mut(), &fetched, deflater, counters);
+        let Some(mut outgoing) = begun else { return };
+        let Some(keeping) = self.pass(&mut fetched, &mut outgoing).await else {
+            return outgoing.break_off();
+        };
+        fetched.finish();
         for promise in keeping {
             promise.await;
         }
+        // Nothing more can be promised.
+        outgoing.end();
     }
 
-    /// Promises what a document embeds, as far as it may be fetched: the most urgent first.
-    fn promise(&self, base: &Url, head: &Response<()>, body: &[u8]) -> Vec<Promise> {
-        let media_type = message::media_type(head.headers());
-        let Some(text) = coding::readable(head.headers(), body) else { return Vec::new() };
-        let mut found = discover(&media_type, base, &String::from_utf8_lossy(&text));
+    /// Passes the page itself on. Gives the promises that are being kept then; nothing if either side broke.
+    async fn pass(
+        self: &Rc<Page>,
+        fetched: &mut Fetched,
+        outgoing: &mut Outgoing<'_>,
+    ) -> Option<Vec<JoinHandle<()>>> {
+        let settings = self.fetcher.settings;
+        let mut look = Look::new(&self.base, fetched.head.headers(), settings.page_bytes);
+        let mut keeping = Vec::new();
+        let place = self.turns.place(Urgency::Page);
+        while let Some(piece) = fetched.next().await.ok()? {
+            let found = look.as_mut().map_or_else(Vec::new, |look| look.piece(&piece));
+            keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
+            self.send_piece(place, outgoing, piece).await?;
+        }
+        let found = look.map_or_else(Vec::new, Look::end);
+        keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
+        outgoing.body_end().await?;
+        Some(keeping)
+    }
+
+    async fn send_piece(
+        &self,
+        place: Place,
+        outgoing: &mut Outgoing<'_>,
+        piece: Bytes,
+    ) -> Option<()> {
+        let turn = self.turns.take(place).await;
+        let mut sending = pin!(outgoing.piece(piece));
+        match world::timeout(PAGE_FIRST, &mut sending).await {
+            Ok(sent) => sent,
+            Err(_) => {
+                drop(turn);
+                sending.await
+            }
+        }
+    }
+
+    /// Begins to keep `promises`, and those that come of them, `depth` levels down.
+    fn keep_all(self: &Rc<Page>, promises: Vec<Promise>, depth: u32) -> Vec<JoinHandle<()>> {
+        let keep = |promise| world::spawn(Rc::clone(self).keep(promise, depth));
+        promises.into_iter().map(keep).collect()
+    }
+
+    /// Promises what the document at `base` embeds, as far as it may be fetched: the most urgent first.
+    fn promise(&self, base: &Url, mut found: Vec<Embedded>) -> Vec<Promise> {
         found.sort_by_key(|embedded| embedded.kind);
         found.into_iter().map_while(|embedded| self.promise_one(base, embedded)).flatten().collect()
     }
@@ -213,62 +154,83 @@ impl Page {
     /// A promise; `Some(None)` if this object is none to be promised, and nothing if no more may be.
     fn promise_one(&self, base: &Url, embedded: Embedded) -> Option<Option<Promise>> {
         let Embedded { url, kind } = embedded;
-        if self.promised.borrow().len() >= self.fetcher.settings.objects {
+        let Page { fetcher, client, turns, .. } = self;
+        if self.promised.borrow().len() >= fetcher.settings.objects {
             return None;
         }
-        let Some(target) = self.fetcher.target(self.client, &url) else { return Some(None) };
+        let Some(target) = fetcher.target(*client, &url) else { return Some(None) };
         if self.promised.borrow().contains(&url) || url == *base {
             return Some(None);
         }
-        let host = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
-        let cookie = self.fetcher.jar.borrow().cookie(self.client, &host);
         let mut request = Request::get(url.as_str());
-        if let Some(cookie) = cookie {
+        if let Some(cookie) = fetcher.jar.borrow().cookie(*client, host(&url)) {
             request = request.header(COOKIE, cookie);
         }
         let Ok(request) = request.body(()) else { return Some(None) };
-        let mut asked = request.clone();
+        let asked = self.as_client(base, request.clone());
+        let respond = self.respond.borrow_mut().push_request(request).ok()?;
+        self.promised.borrow_mut().push(url.clone());
+        fetcher.counters.promised.add(1);
+        let (to_fetch, to_send) = (fetcher.in_hand.place(kind.into()), turns.place(kind.into()));
+        Some(Some(Promise { url, target, request: asked, respond, to_fetch, to_send }))
+    }
+
+    /// A request with what the client would say in it.
+    fn as_client(&self, base: &Url, mut request: Request<()>) -> Request<()> {
         for (name, value) in &self.usual {
             if ![ACCEPT, COOKIE, HOST, REFERER].contains(name) {
-                asked.headers_mut().append(name, value.clone());
+                request.headers_mut().append(name, value.clone());
             }
         }
         if let Ok(referrer) = base.as_str().parse() {
-            asked.headers_mut().insert(REFERER, referrer);
+            request.headers_mut().insert(REFERER, referrer);
         }
-        asked.headers_mut().insert(ACCEPT, http::HeaderValue::from_static("*/*"));
-        let respond = self.respond.borrow_mut().push_request(request).ok()?;
-        self.promised.borrow_mut().push(url.clone());
-        self.fetcher.counters.promised.add(1);
-        Some(Some(Promise { url, kind, target, request: asked, respond }))
+        request.headers_mut().insert(ACCEPT, http::HeaderValue::from_static("*/*"));
+        request
     }
 
     /// Fetches what was promised, and sends it when it is its turn.
     async fn keep(self: Rc<Page>, mut promise: Promise, depth: u32) {
         let Fetcher { upstream, settings, patience, in_hand, jar, .. } = &*self.fetcher;
-        let _in_hand = in_hand.acquire().await;
+        let in_hand = in_hand.take(promise.to_fetch).await;
         let fetched = upstream.fetch(promise.target, &to_server(promise.request), *patience).await;
         let gathered = match fetched {
             Ok(fetched) => gather(fetched, settings.object_bytes).await,
-            Err(_) => Gathered::Broken,
+            Err(_) => Gathered::Not,
         };
         let Gathered::Whole(head, body) = gathered else {
             // The near end asks for it itself.
             return promise.respond.send_reset(Reason::CANCEL);
         };
-        let host = promise.url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
-        jar.borrow_mut().received(self.client, &host, head.headers());
-        let deeper = if depth > 1 { self.promise(&promise.url, &head, &body) } else { Vec::new() };
-        let deeper = world::spawn(boxed(Rc::clone(&self).keep_all(deeper, depth - 1)));
+        jar.borrow_mut().received(self.client, host(&promise.url), head.headers());
+        let deeper = if depth > 1 {
+            self.promise(&promise.url, embedded(&promise.url, &head, &body))
+        } else {
+            Vec::new()
+        };
+        let deeper = boxed(Rc::clone(&self), deeper, depth - 1);
         let (head, body) = self.pack(&head, body);
-        let turn = self.turns.take(promise.kind).await;
         if let Ok(mut stream) = promise.respond.send_response(head, false)
-            && send(&mut stream, body).await.is_some()
+            && self.send_in_turns(promise.to_send, &mut stream, body).await.is_some()
         {
             drop(stream.send_data(Bytes::new(), true));
         }
-        drop((turn, _in_hand));
+        drop(in_hand);
         deeper.await;
+    }
+
+    /// Lets what is more urgent go between the pieces of `body`.
+    async fn send_in_turns(
+        &self,
+        place: Place,
+        stream: &mut SendStream<Bytes>,
+        mut body: Bytes,
+    ) -> Option<()> {
+        while !body.is_empty() {
+            let _turn = self.turns.take(place).await;
+            send(stream, body.split_to(body.len().min(PIECE_BYTES))).await?;
+        }
+        Some(())
     }
 
     /// A response as it crosses the leg.
@@ -285,102 +247,24 @@ impl Page {
     }
 }
 
-/// An object that the near end was told of.
-struct Promise {
-    url: Url,
-    kind: Kind,
-    target: SocketAddr,
-    request: Request<()>,
-    respond: SendPushedResponse<Bytes>,
+/// What an object that has come whole embeds.
+fn embedded(url: &Url, head: &Response<()>, body: &[u8]) -> Vec<Embedded> {
+    let Some(mut unpacker) = Unpacker::of(head.headers()) else { return Vec::new() };
+    let text = unpacker.piece(body, STYLES_BYTES);
+    discover(&message::media_type(head.headers()), url, &text)
 }
 
-/// Futures that contain their like need a box.
-fn boxed<F: Future<Output = ()> + 'static>(
-    future: F,
-) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
-    Box::pin(future)
-}
-
-/// A response of at most so many bytes.
-#[expect(clippy::large_enum_variant, reason = "handed over once, at once")]
-enum Gathered {
-    Whole(Response<()>, Bytes),
-    TooLarge(Fetched, Vec<u8>),
-    Broken,
-}
-
-async fn gather(mut fetched: Fetched, most: usize) -> Gathered {
-    let mut body = Vec::new();
-    if fetched.length.is_some_and(|length| length > most as u64) {
-        return Gathered::TooLarge(fetched, body);
-    }
-    loop {
-        match fetched.next().await {
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
-            Ok(None) => {
-                let head = fetched.head.clone();
-                fetched.finish();
-                return Gathered::Whole(head, body.into());
-            }
-            Err(_) => return Gathered::Broken,
+/// Begins to keep `promises`. Boxed, since promises lead to promises.
+fn boxed(page: Rc<Page>, promises: Vec<Promise>, depth: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+    let keeping = page.keep_all(promises, depth);
+    Box::pin(async move {
+        for promise in keeping {
+            promise.await;
         }
-        if body.len() > most {
-            return Gathered::TooLarge(fetched, body);
-        }
-    }
+    })
 }
 
-/// Sends all of `data` as the stream's window allows; nothing if the stream broke.
-async fn send(stream: &mut SendStream<Bytes>, mut data: Bytes) -> Option<()> {
-    while !data.is_empty() {
-        stream.reserve_capacity(data.len().min(PIECE_BYTES));
-        let room = poll_fn(|cx| room(stream, cx)).await?;
-        let piece = data.split_to(room.min(data.len()));
-        stream.send_data(piece, false).ok()?;
-    }
-    Some(())
-}
-
-/// Tells the near end that it must see to this itself.
-fn fail(respond: &mut SendResponse<Bytes>, status: StatusCode) {
-    let mut response = Response::new(());
-    *response.status_mut() = status;
-    // Without this field it would be the server's own answer.
-    response.headers_mut().insert(message::FAILED, http::HeaderValue::from_static("1"));
-    drop(respond.send_response(response, true));
-}
-
-/// A client's request as a server gets it: in origin form, to the host that was asked for.
-fn to_server(mut request: Request<()>) -> Request<()> {
-    message::strip_hop(request.headers_mut());
-    *request.version_mut() = http::Version::HTTP_11;
-    request
-}
-
-/// A server's response as it crosses the leg.
-fn to_client(head: &Response<()>, length: Option<u64>, is_coded: bool) -> Response<()> {
-    let mut head = head.clone();
-    message::strip_hop(head.headers_mut());
-    *head.version_mut() = http::Version::HTTP_2;
-    let fields = head.headers_mut();
-    if let Some(length) = length {
-        fields.insert(message::LENGTH, length.into());
-    }
-    if is_coded {
-        fields.insert(message::CODING, message::DEFLATE);
-    }
-    head
-}
-
-/// Whether it is a page to look through.
-fn is_page(head: &Response<()>) -> bool {
-    head.status() == StatusCode::OK
-        && ["text/html", "application/xhtml+xml"].contains(&&*message::media_type(head.headers()))
-}
-
-/// A host with its port, as URLs are compared by.
-fn with_port(authority: &str) -> String {
-    let host = authority.to_ascii_lowercase();
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    if has_port { host } else { format!("{host}:80") }
+/// The host of `url` and its port, if that is said.
+fn host(url: &Url) -> &str {
+    &url[url::Position::BeforeHost..url::Position::AfterPort]
 }

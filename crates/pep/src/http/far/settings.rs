@@ -1,6 +1,7 @@
 //! How much the far end fetches unasked.
 
-/// Limits of prefetching. Memory: at most `at_once` objects of `object_bytes`, and as many pages of `page_bytes` as are fetched at once.
+/// Limits of prefetching. Memory: at most `at_once` objects of `object_bytes`, and of each page that passes what has begun and not ended of it
+/// (a tag, a script), at most `page_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How deep it looks: 0 fetches nothing unasked, 1 what a page embeds, 2 what its style sheets embed, too.
@@ -9,7 +10,7 @@ pub struct Settings {
     pub objects: usize,
     /// The largest object.
     pub object_bytes: usize,
-    /// The largest page that is looked through; it is held back until it has come whole.
+    /// So much of a page is looked through, unpacked; what follows passes unread.
     pub page_bytes: usize,
     /// Objects in hand at once, of all pages.
     pub at_once: usize,

@@ -1,4 +1,4 @@
-//! Who sends next: of those who wait, the most urgent, and of equals the first to come.
+//! Who is next: of those who wait, the most urgent, and of equals the first to have taken a place.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,32 +8,72 @@ use tokio::sync::oneshot;
 
 use crate::http::discover::Kind;
 
-/// One sends at a time.
-#[derive(Clone, Default)]
-pub(super) struct Turns(Rc<RefCell<Queue>>);
-
-#[derive(Default)]
-struct Queue {
-    is_taken: bool,
-    came: u64,
-    waiting: BTreeMap<(Kind, u64), oneshot::Sender<Turn>>,
+/// How urgent it is, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    /// Nothing is painted without.
+    Style,
+    /// The client's parser waits for it.
+    Script,
+    /// The page itself.
+    Page,
+    /// Text waits for it.
+    Font,
+    /// An image, or anything else.
+    Image,
 }
 
-/// The right to send, until it is dropped.
+impl From<Kind> for Urgency {
+    fn from(kind: Kind) -> Urgency {
+        match kind {
+            Kind::Style => Urgency::Style,
+            Kind::Script => Urgency::Script,
+            Kind::Font => Urgency::Font,
+            Kind::Image => Urgency::Image,
+        }
+    }
+}
+
+/// So many have their turn at a time.
+#[derive(Clone)]
+pub(super) struct Turns(Rc<RefCell<Queue>>);
+
+struct Queue {
+    free: usize,
+    places: u64,
+    waiting: BTreeMap<Place, oneshot::Sender<Turn>>,
+}
+
+/// A place in the queue, for as many turns as one wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(Urgency, u64);
+
+/// A turn, until it is dropped.
 pub(super) struct Turn(Rc<RefCell<Queue>>);
 
 impl Turns {
-    /// Waits for its turn.
-    pub(super) async fn take(&self, urgency: Kind) -> Turn {
+    /// So many have their turn `at_once`.
+    pub(super) fn new(at_once: usize) -> Turns {
+        let queue = Queue { free: at_once, places: 0, waiting: BTreeMap::new() };
+        Turns(Rc::new(RefCell::new(queue)))
+    }
+
+    /// The next place of this urgency.
+    pub(super) fn place(&self, urgency: Urgency) -> Place {
+        let mut queue = self.0.borrow_mut();
+        queue.places += 1;
+        Place(urgency, queue.places)
+    }
+
+    /// Waits for a turn. Nobody waits twice at one place.
+    pub(super) async fn take(&self, place: Place) -> Turn {
         let waiting = {
             let mut queue = self.0.borrow_mut();
-            if !queue.is_taken {
-                queue.is_taken = true;
+            if queue.free > 0 {
+                queue.free -= 1;
                 return Turn(Rc::clone(&self.0));
             }
             let (tell, told) = oneshot::channel();
-            queue.came += 1;
-            let place = (urgency, queue.came);
             queue.waiting.insert(place, tell);
             told
         };
@@ -46,7 +86,7 @@ impl Drop for Turn {
         let next = {
             let mut queue = self.0.borrow_mut();
             let next = queue.waiting.pop_first();
-            queue.is_taken = next.is_some();
+            queue.free += usize::from(next.is_none());
             next
         };
         if let Some((_, tell)) = next {
@@ -66,14 +106,18 @@ mod tests {
 
     #[test]
     fn the_most_urgent_is_next_and_who_left_is_passed_over() {
-        let turns = Turns::default();
+        let turns = Turns::new(1);
+        let take = |urgency| {
+            let turns = turns.clone();
+            async move { turns.take(turns.place(urgency)).await }
+        };
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(first) = pin!(turns.take(Kind::Image)).poll(&mut cx) else {
+        let Poll::Ready(first) = pin!(take(Urgency::Image)).poll(&mut cx) else {
             panic!("nobody else is there");
         };
-        let mut image = pin!(turns.take(Kind::Image));
-        let mut style = Box::pin(turns.take(Kind::Style));
-        let mut script = pin!(turns.take(Kind::Script));
+        let mut image = pin!(take(Urgency::Image));
+        let mut style = Box::pin(take(Urgency::Style));
+        let mut script = pin!(take(Urgency::Script));
         assert!(image.as_mut().poll(&mut cx).is_pending());
         assert!(style.as_mut().poll(&mut cx).is_pending());
         assert!(script.as_mut().poll(&mut cx).is_pending());
@@ -85,5 +129,21 @@ mod tests {
         assert!(image.as_mut().poll(&mut cx).is_pending());
         drop(turn);
         assert!(image.as_mut().poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn places_are_kept_and_so_many_have_their_turn() {
+        let turns = Turns::new(2);
+        let mut cx = Context::from_waker(Waker::noop());
+        let [first, second, third] = [(); 3].map(|()| turns.place(Urgency::Image));
+        let Poll::Ready(one) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
+        let Poll::Ready(_two) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
+        let mut second = pin!(turns.take(second));
+        let mut first = pin!(turns.take(first));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        drop(one);
+        assert!(second.as_mut().poll(&mut cx).is_pending(), "it came later");
+        assert!(first.as_mut().poll(&mut cx).is_ready());
     }
 }

@@ -116,7 +116,7 @@ async fn pass(
     message::strip_hop(&mut head.headers);
     let mut body = front.head(&Response::from_parts(head, ()), length, trapped).await?;
     // The stream may stay open behind the body: see the far end's `page`.
-    while body.left() != Some(0) {
+    while body.left() != Some(0) && !inflater.is_over() {
         let piece = world::timeout(idle, coming.data()).await;
         let Some(piece) = piece.map_err(io::Error::other)? else { break };
         let piece: Bytes = piece.map_err(io::Error::other)?;

@@ -1,6 +1,12 @@
 //! What is measured of a load: named queries over the store's rows.
 
-use record::{ConnectionRecord, ObjectRecord};
+mod arrival;
+mod between;
+mod means;
+mod requests;
+mod sent_again;
+
+use record::{ConnectionRecord, Event, ObjectRecord};
 
 use crate::scenario::choice;
 use crate::store::VisitRow;
@@ -56,6 +62,78 @@ choice! {
         RequestedAfterDocument = "requested_after_document",
         /// By when half of the objects had arrived.
         HalfOfObjects = "half_of_objects",
+        /// Whether the page had loaded within 8 s: 100 or 0.
+        Within8s = "within_8s",
+        /// Whether it failed or took more than a minute: 100 or 0.
+        Over60s = "over_60s",
+        /// Servers that were asked.
+        Hosts = "hosts",
+        /// Objects of the page, without what is sent after loading.
+        Objects = "objects",
+        /// Documents among them.
+        TextObjects = "text_objects",
+        /// Scripts and sheets among them.
+        CodeObjects = "code_objects",
+        /// All others among them.
+        OtherObjects = "other_objects",
+        /// Mean TCP handshake of the connections that were opened.
+        Open = "open",
+        /// Mean time from an object's discovery to its first byte.
+        FirstByte = "first_byte",
+        /// Mean of before the request.
+        MeanInit = "mean_init",
+        /// Mean from the request to the first byte.
+        MeanWait = "mean_wait",
+        /// Mean from the first byte to the last.
+        MeanReceive = "mean_receive",
+        /// Before the request, in per cent of objects' time.
+        InitShare = "init_share",
+        /// Handing over the request, in per cent of objects' time.
+        MeanSendShare = "mean_send_share",
+        /// The share of objects, in per cent, that were blocked for longer than a round trip.
+        BlockedOverRtt = "blocked_over_rtt",
+        /// The share of objects, in per cent, whose first byte came no sooner than 0.98 round trips after the request.
+        WaitFromRtt = "wait_from_rtt",
+        /// The share of requests, in per cent, that fit a segment.
+        RequestsInSegment = "requests_in_segment",
+        /// Gaps of more than a round trip between one request and the next.
+        RequestGaps = "request_gaps",
+        /// The longest gap between two requests, in per cent of the span from the first to the last.
+        LongestGap = "longest_gap",
+        /// The most kbit/s of bodies in a second.
+        PeakThroughput = "peak_throughput",
+        /// Connections that carried something.
+        ConnectionsUsed = "connections_used",
+        /// The mean of servers' congestion windows at the visit's end, in segments.
+        Window = "window",
+        /// The largest of them.
+        LargestWindow = "largest_window",
+        /// The share of servers' busy time, in per cent, in which flow control held them back.
+        FlowLimited = "flow_limited",
+        /// Segments that servers sent again.
+        SentAgain = "sent_again",
+        /// Those of them that turned out to be needless.
+        Needless = "sent_again_needlessly",
+        /// Those of the needless that left within 3 s of a promotion of the radio's.
+        AfterPromotion = "sent_again_after_promotion",
+        /// Those of the needless that did not.
+        RadioUp = "sent_again_radio_up",
+        /// The median over bursts of how many connections sent again; bursts lie 1 s apart.
+        ConnectionsHit = "connections_hit",
+        /// The same, in per cent of the connections.
+        ConnectionsHitShare = "connections_hit_share",
+        /// How often requests went to a connection that sends again, of those that might have: over how often chance alone would send them there.
+        BoundToHit = "bound_to_hit",
+        /// Objects that a PEP sent unasked.
+        Promised = "promised",
+        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that until all was handed on.
+        OriginShare = "origin_share",
+        /// The median at the proxy from the origin's first byte to its last.
+        OriginDownload = "origin_download",
+        /// The median at the proxy from the origin's first byte to the first that it handed on: with SPDY to its session.
+        ProxyQueue = "proxy_queue",
+        /// What objects spent there together, in per cent of objects' time.
+        ProxyQueueShare = "proxy_queue_share",
     }
     not_yet {}
 }
@@ -69,6 +147,8 @@ pub struct Load<'a> {
     pub objects: &'a [ObjectRecord],
     /// Its connections.
     pub connections: &'a [ConnectionRecord],
+    /// Its events.
+    pub events: &'a [Event],
 }
 
 impl Quantity {
@@ -87,18 +167,40 @@ impl Quantity {
                 | BytesUp
                 | Retransmits
                 | Throughput
+                | Within8s
+                | Over60s
+        )
+    }
+
+    /// Whether it takes the visit's events.
+    pub fn needs_events(self) -> bool {
+        use Quantity::*;
+        matches!(
+            self,
+            SentAgain
+                | Needless
+                | AfterPromotion
+                | RadioUp
+                | ConnectionsHit
+                | ConnectionsHitShare
+                | BoundToHit
+                | Promised
+                | OriginShare
+                | OriginDownload
+                | ProxyQueue
+                | ProxyQueueShare
         )
     }
 
     /// Its value for a load; none if the load has no such thing.
     pub fn of(self, load: Load<'_>) -> Option<f64> {
-        let Load { visit, objects, connections } = load;
+        let Load { visit, objects, connections, events } = load;
         let plt = visit.plt_ns.map(seconds);
         match self {
             Quantity::Plt => plt,
             Quantity::Ttfb => visit.ttfb_ns.map(seconds),
             Quantity::Excess => Some(plt? / seconds(visit.floors?.graph_ns)),
-            Quantity::Failed => Some(if plt.is_none() { 100.0 } else { 0.0 }),
+            Quantity::Failed => Some(hundred(plt.is_none())),
             Quantity::Requests => Some(visit.requests as f64),
             Quantity::Connections => Some(visit.connections as f64),
             Quantity::BodyBytes => Some(visit.body_bytes as f64),
@@ -119,11 +221,57 @@ impl Quantity {
             Quantity::Concurrency => concurrency(objects),
             Quantity::RequestedAfterDocument => requested_after_document(objects),
             Quantity::HalfOfObjects => half_of_objects(objects, visit.started_at_ns),
+            Quantity::Within8s => Some(hundred(plt.is_some_and(|plt| plt < 8.0))),
+            Quantity::Over60s => Some(hundred(plt.is_none_or(|plt| plt > 60.0))),
+            Quantity::Hosts => Some(requests::hosts(objects)),
+            Quantity::Objects => Some(requests::of_kinds(objects, |_| true)),
+            Quantity::TextObjects => Some(requests::of_kinds(objects, |kind| kind == "Document")),
+            Quantity::CodeObjects => Some(requests::of_kinds(objects, requests::is_code)),
+            Quantity::OtherObjects => Some(requests::of_kinds(objects, |kind| {
+                kind != "Document" && !requests::is_code(kind)
+            })),
+            Quantity::Open => means::open(connections),
+            Quantity::FirstByte => means::first_byte(load),
+            Quantity::MeanInit => means::mean(load, before_request),
+            Quantity::MeanWait => means::mean(load, |object| object.phases.wait_ns),
+            Quantity::MeanReceive => means::mean(load, |object| object.phases.receive_ns),
+            Quantity::InitShare => means::share(load, before_request),
+            Quantity::MeanSendShare => means::share(load, |object| object.phases.send_ns),
+            Quantity::BlockedOverRtt => requests::over_rtt(load, |phases| phases.blocked_ns, 1.0),
+            Quantity::WaitFromRtt => requests::over_rtt(load, |phases| phases.wait_ns, 0.98),
+            Quantity::RequestsInSegment => requests::in_segment(objects),
+            Quantity::RequestGaps => requests::gaps(load),
+            Quantity::LongestGap => requests::longest_gap(load),
+            Quantity::PeakThroughput => arrival::peak(load),
+            Quantity::ConnectionsUsed => Some(connections.len() as f64),
+            Quantity::Window => means::window(connections),
+            Quantity::LargestWindow => {
+                connections.iter().map(|it| it.cwnd_down).max().map(f64::from)
+            }
+            Quantity::FlowLimited => means::flow_limited(connections),
+            Quantity::SentAgain => Some(sent_again::all(events).len() as f64),
+            Quantity::Needless => Some(sent_again::needless(events).len() as f64),
+            Quantity::AfterPromotion => Some(sent_again::after_promotion(events) as f64),
+            Quantity::RadioUp => Some(sent_again::radio_up(events) as f64),
+            Quantity::ConnectionsHit => sent_again::connections_hit(events),
+            Quantity::ConnectionsHitShare => sent_again::connections_hit(events)
+                .map(|hit| 100.0 * hit / (connections.len() as f64).max(1.0)),
+            Quantity::BoundToHit => sent_again::bound_to_hit(load),
+            Quantity::Promised => between::promised(events),
+            Quantity::OriginShare => between::origin_share(events),
+            Quantity::OriginDownload => between::origin_download(events),
+            Quantity::ProxyQueue => between::queue(events),
+            Quantity::ProxyQueueShare => between::queue_share(load),
         }
     }
 }
 
 const BRIEFLY_NS: u64 = 50_000_000;
+
+/// A yes or no whose mean is a share in per cent.
+fn hundred(yes: bool) -> f64 {
+    if yes { 100.0 } else { 0.0 }
+}
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
@@ -230,7 +378,7 @@ mod tests {
 
     fn of(quantity: Quantity, objects: &[ObjectRecord]) -> f64 {
         let (visit, _) = any();
-        quantity.of(Load { visit: &visit, objects, connections: &[] }).unwrap()
+        quantity.of(Load { visit: &visit, objects, connections: &[], events: &[] }).unwrap()
     }
 
     #[test]
@@ -255,7 +403,7 @@ mod tests {
     fn a_load_that_failed_has_no_time() {
         let (mut visit, _) = any();
         let of = |quantity: Quantity, visit: &VisitRow| {
-            quantity.of(Load { visit, objects: &[], connections: &[] })
+            quantity.of(Load { visit, objects: &[], connections: &[], events: &[] })
         };
         assert_eq!(of(Quantity::Failed, &visit), Some(0.0));
         assert_eq!(of(Quantity::SetUp, &visit), None);

@@ -1,0 +1,177 @@
+//! The two halves, as processes of their own, and what an operator sees of them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Desk;
+
+/// Nothing of a test waits longer.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What both halves are told of their leg: a far end that is silent is gone after two seconds.
+const QUICK: &str = "[leg]\nkeep-alive = '1s'\ndead-after = '1s'\n";
+
+/// One half. It is killed when it is dropped.
+pub struct End {
+    pub child: Child,
+    /// Where it listens.
+    pub at: SocketAddr,
+    metrics: SocketAddr,
+}
+
+/// Both halves, before an origin.
+pub struct Pair {
+    desk: Desk,
+    pub near: End,
+    pub far: End,
+}
+
+impl End {
+    fn start(desk: &Desk, half: &str, config: &str) -> End {
+        let file = format!("{half}.toml");
+        desk.put(&file, config);
+        let mut command = desk.command(&["pep", half, "--config", &file]);
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut place = || {
+            let mut line = String::new();
+            said.read_line(&mut line).unwrap();
+            let place = line.trim().strip_prefix("listening on ");
+            place.unwrap_or_else(|| panic!("{half} said {line}")).parse().unwrap()
+        };
+        let (at, metrics) = (place(), place());
+        // It goes on to be heard: a full pipe would stop it.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        End { child, at, metrics }
+    }
+
+    /// One of its counters.
+    pub fn count(&self, name: &str) -> u64 {
+        let text = self.operator("/metrics");
+        let name = format!("farlink_pep_{name} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&name));
+        value.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
+    }
+
+    /// Whether it is well: a near end, that its far end is there.
+    pub fn is_well(&self) -> bool {
+        self.operator("/health").starts_with("HTTP/1.1 200 ")
+    }
+
+    fn operator(&self, path: &str) -> String {
+        let mut tcp = connect(self.metrics);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        tcp.write_all(request.as_bytes()).unwrap();
+        let mut text = String::new();
+        tcp.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// As `kill` does.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// Ended by SIGKILL.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// What it holds of the machine's memory.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Pair {
+    /// Both halves before `origin`, looked into where `is_http`; the leg stands.
+    pub fn start(origin: SocketAddr, is_http: bool) -> Pair {
+        Pair::start_with(origin, is_http, "")
+    }
+
+    /// With `more` in both halves' `[leg]`.
+    pub fn start_with(origin: SocketAddr, is_http: bool, more: &str) -> Pair {
+        let desk = Desk::new();
+        let (near_key, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
+        let far = far_end(&desk, "127.0.0.1:0".parse().unwrap(), &near_key, more);
+        let near = near_end(&desk, far.at, origin, &far_key, is_http, more);
+        until("the leg stands", || near.is_well());
+        Pair { desk, near, far }
+    }
+
+    /// A far end where the last one was.
+    pub fn start_far_end_again(&mut self) {
+        let near_key = self.desk.read("near.key.public");
+        self.far = far_end(&self.desk, self.far.at, &near_key, "");
+    }
+}
+
+/// A new key in a file; gives its public one.
+pub fn key(desk: &Desk, name: &str) -> String {
+    let made = desk.command(&["pep", "key"]).output().unwrap();
+    desk.put(name, &made.stdout);
+    let said = String::from_utf8(made.stderr).unwrap();
+    let public = said.trim().rsplit_once(' ').unwrap().1.to_owned();
+    desk.put(&format!("{name}.public"), &public);
+    public
+}
+
+/// A far end with `far.key` that lets in who has the key of `peer`, and may reach loopback.
+pub fn far_end(desk: &Desk, listen: SocketAddr, peer: &str, leg: &str) -> End {
+    let config = format!(
+        "listen = '{listen}'\nkey = 'far.key'\npeer = '{peer}'\nalso = ['127.0.0.0/8']\nmetrics = '127.0.0.1:0'\n{QUICK}{leg}"
+    );
+    End::start(desk, "remote", &config)
+}
+
+/// A near end with `near.key` that carries to `origin`.
+pub fn near_end(
+    desk: &Desk,
+    far: SocketAddr,
+    origin: SocketAddr,
+    peer: &str,
+    is_http: bool,
+    leg: &str,
+) -> End {
+    let ports = if is_http { origin.port().to_string() } else { String::new() };
+    let config = format!(
+        "far = '{far}'\nkey = 'near.key'\npeer = '{peer}'\nhttp-ports = [{ports}]\nmetrics = '127.0.0.1:0'\n{QUICK}{leg}\n[[forward]]\nlisten = '127.0.0.1:0'\nto = '{origin}'\n"
+    );
+    End::start(desk, "local", &config)
+}
+
+pub fn connect(to: SocketAddr) -> TcpStream {
+    let tcp = TcpStream::connect(to).unwrap();
+    tcp.set_read_timeout(Some(PATIENCE)).unwrap();
+    tcp
+}
+
+/// Reads to the end, or to what broke; what came is there either way.
+pub fn read_all(tcp: &mut TcpStream) -> (Vec<u8>, std::io::Result<()>) {
+    let mut all = Vec::new();
+    let ended = tcp.read_to_end(&mut all).map(drop);
+    (all, ended)
+}
+
+/// Waits for what other threads or processes bring about.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it did not come about in {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,16 @@
+//! `farlink pep`, from outside: both halves as they are shipped, a client and an origin over loopback.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a real proxy between other processes takes the machine's time"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod dying;
+mod ends;
+mod letting_in;
+mod origin;
+mod pages;
+mod passing;
+mod round_trips;

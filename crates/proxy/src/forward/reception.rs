@@ -1,0 +1,187 @@
+//! What becomes of requests once it is said who may ask for what: the answer that is stored, or a job.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::{Hit, Lookup, Tolerance};
+use http::Method;
+use http_stack::server::RequestBody;
+use http_stack::tls::Protocol;
+use http_stack::{Answer, Reply, RequestHead};
+
+use super::cached::{hit_answer, hit_reply};
+use super::entrance::Proxy;
+use super::job::Job;
+use super::refusal::Refused;
+use super::replies;
+use super::route::Route;
+use crate::caching::{Prepared, Shown, Store};
+use crate::journal::{Brief, Entry, Note, Outcome};
+use crate::target::Scheme;
+
+/// Where requests that came by connections of one scheme are answered.
+pub(super) struct Reception {
+    pub(super) proxy: Rc<Proxy>,
+    pub(super) scheme: Scheme,
+}
+
+/// A request that is let in.
+pub(super) enum Admitted {
+    /// The proxy answers by itself.
+    Own(Reply),
+    /// The answer is stored.
+    Stored(Option<String>, Arc<Store>, Hit<Prepared>),
+    /// From a user who is known, or need not be; whether what is asked for may be is the job's to say.
+    Known(Option<String>, Result<Job, Refused>),
+    /// From somebody who claims to be a user.
+    Claimed(Vec<u8>, Result<Job, Refused>),
+}
+
+impl Reception {
+    /// Answers a request, if it is `admitted`.
+    pub(super) fn answer(
+        &self,
+        admitted: Result<Admitted, Refused>,
+        head: RequestHead<'_>,
+        body: Option<RequestBody>,
+    ) -> Answer {
+        if let Ok(Admitted::Stored(_, store, hit)) = &admitted
+            && !self.proxy.journal.wants_hits()
+        {
+            return Answer::Ready(self.brief_hit(store, hit, head.protocol));
+        }
+        let mut note = Note::new(entry(&head), &self.proxy.journal);
+        match admitted {
+            Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
+            Ok(Admitted::Own(reply)) => Answer::Ready(own(&mut note, reply)),
+            Ok(Admitted::Stored(user, store, hit)) => {
+                note.entry.user = user;
+                Answer::Ready(hit_reply(&store, &hit, &mut note))
+            }
+            Ok(Admitted::Known(user, job)) => {
+                note.entry.user = user;
+                self.begin(job, body, note)
+            }
+            Ok(Admitted::Claimed(claim, job)) => {
+                let (proxy, users) =
+                    (Rc::clone(&self.proxy), self.proxy.settings.access.users.clone());
+                Answer::later(async move {
+                    let verifier = proxy.verifiers.acquire().await;
+                    let user = world::blocking(move || users?.verify(&claim)).await;
+                    drop(verifier);
+                    let Some(user) = user else {
+                        return refuse(&mut note, &Refused::unknown_user()).into();
+                    };
+                    note.entry.user = Some(user);
+                    match job {
+                        Ok(job) => proxy.carry_out(job, body, note).await,
+                        Err(refused) => refuse(&mut note, &refused).into(),
+                    }
+                })
+            }
+        }
+    }
+
+    /// The answer that a hit is, of which nobody wants to know more than that it was given.
+    fn brief_hit(&self, store: &Store, hit: &Hit<Prepared>, protocol: Protocol) -> Reply {
+        let reply = hit_answer(store, hit);
+        let status = reply.head.parts.status().as_u16();
+        let sent_bytes = reply.body.len() as u64;
+        self.proxy.journal.hit(Brief { protocol, status, sent_bytes });
+        reply
+    }
+
+    fn begin(
+        &self,
+        job: Result<Job, Refused>,
+        body: Option<RequestBody>,
+        mut note: Note,
+    ) -> Answer {
+        match job {
+            Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
+            Ok(Job::Options) => Answer::Ready(own(&mut note, replies::options())),
+            Ok(job) => {
+                let proxy = Rc::clone(&self.proxy);
+                Answer::later(async move { proxy.carry_out(job, body, note).await })
+            }
+        }
+    }
+
+    /// What is to be done for a request that is let in along `route`: nothing, if the answer is stored.
+    pub(super) fn prepare(
+        &self,
+        route: Route<'_, '_>,
+        head: &RequestHead<'_>,
+        user: Option<String>,
+    ) -> Admitted {
+        if let Some((store, hit)) = self.stored(&route, head) {
+            return Admitted::Stored(user, store, hit);
+        }
+        Admitted::Known(user, self.job(route, head))
+    }
+
+    /// What is to be done for a request along `route`.
+    pub(super) fn job(&self, route: Route<'_, '_>, head: &RequestHead<'_>) -> Result<Job, Refused> {
+        let Proxy { settings, store, .. } = &*self.proxy;
+        let key = store.as_ref().and_then(|_| Some(route.key(self.scheme)?.to_owned()));
+        Job::new(settings, route, head, self.scheme, key, self.proxy.next_turn())
+    }
+
+    /// The answer, if it is stored and nothing else is to be done about it. Allocates nothing.
+    fn stored(
+        &self,
+        route: &Route<'_, '_>,
+        head: &RequestHead<'_>,
+    ) -> Option<(Arc<Store>, Hit<Prepared>)> {
+        let store = self.proxy.store.as_ref()?;
+        let method = match head.method {
+            "GET" => Method::GET,
+            "HEAD" => Method::HEAD,
+            _ => return None,
+        };
+        let fields = Shown(head.fields);
+        let request = cache::Request::new(&method, &fields);
+        if request.has_body() {
+            return None;
+        }
+        match store.memory().lookup(&route.key(self.scheme)?, &request, store.now()) {
+            Lookup::Hit(hit) if hit.stale != Some(Tolerance::WhileRevalidate) => {
+                Some((Arc::clone(store), hit))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether targets are written in one form only: HTTP/2 and later, and SPDY.
+pub(super) fn in_one_form(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::H10 | Protocol::H1)
+}
+
+fn entry(head: &RequestHead<'_>) -> Entry {
+    let is_whole = !in_one_form(head.protocol) || head.is_connect();
+    let url = match is_whole && !head.target.starts_with('/') {
+        true => head.target.to_owned(),
+        false => format!("{}://{}{}", head.scheme, head.authority, head.target),
+    };
+    Entry::new(head.peer, head.method, url, head.protocol)
+}
+
+pub(super) fn refuse(note: &mut Note, refused: &Refused) -> Reply {
+    note.entry.outcome = Outcome::Refused(refused.kind);
+    whole(note, refused.reply())
+}
+
+fn own(note: &mut Note, reply: Reply) -> Reply {
+    note.entry.outcome = Outcome::Own;
+    whole(note, reply)
+}
+
+/// Notes an answer that is there.
+pub(super) fn whole(note: &mut Note, reply: Reply) -> Reply {
+    let now = Some(world::now());
+    note.entry.status = reply.head.parts.status().as_u16();
+    note.entry.sent_bytes = reply.body.len() as u64;
+    (note.entry.times.client_first, note.entry.times.client_last) = (now, now);
+    reply
+}
