@@ -41,6 +41,8 @@ pub struct Browser {
     h2: h2::settings::Client,
     /// How it speaks SPDY.
     spdy: spdy::Config,
+    /// Where SPDY's header blocks are looked up.
+    recall: Option<spdy::Recall>,
     /// How it speaks HTTP/3.
     h3: h3::settings::Client,
     /// Where it gets addresses from.
@@ -74,6 +76,7 @@ impl Browser {
             sessions: RefCell::default(),
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
+            recall: None,
             h3: h3::settings::Client::default(),
             naming: Naming::default(),
             discovery: H3Discovery::Straight,
@@ -111,6 +114,12 @@ impl Browser {
     #[must_use]
     pub fn with_spdy(self, spdy: spdy::Config) -> Browser {
         Browser { spdy, ..self }
+    }
+
+    /// The same browser, simulated beside others that speak SPDY: what its header blocks become is looked up in `recall`.
+    #[must_use]
+    pub fn with_recall(self, recall: spdy::Recall) -> Browser {
+        Browser { recall: Some(recall), ..self }
     }
 
     /// The same browser with requests over HTTP/2 that depend on each other so.
@@ -162,6 +171,7 @@ impl Browser {
             tunnel: arm.tunnel(host),
             h2: self.h2,
             spdy: self.spdy,
+            recall: self.recall.clone(),
             h3: self.h3.clone(),
             pipelined: arm.pipelined,
             ..opening.sessions(&self.sessions.borrow())

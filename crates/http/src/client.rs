@@ -39,6 +39,8 @@ pub struct Opening {
     pub h2: h2::settings::Client,
     /// SPDY's settings.
     pub spdy: spdy::Config,
+    /// Where its header blocks are looked up, for who simulates. The default is nowhere.
+    pub recall: Option<spdy::Recall>,
     /// HTTP/3's settings.
     pub h3: h3::settings::Client,
     /// Which pushed responses of HTTP/2 and SPDY are wanted; without, they are refused.
@@ -59,6 +61,7 @@ impl Opening {
             h1: h1::client::Settings::default(),
             h2: h2::settings::Client::CHROME,
             spdy: spdy::Config::CLIENT,
+            recall: None,
             h3: h3::settings::Client::default(),
             wanted: None,
         }
@@ -155,6 +158,7 @@ pub async fn open(
         h1,
         h2,
         spdy,
+        recall,
         wanted,
         ..
     } = opening;
@@ -203,7 +207,8 @@ pub async fn open(
         }
         Protocol::Spdy(version) => {
             let local = stream.local_addr().ok();
-            let (handle, driver) = spdy::connect_wanting(stream, version, spdy, wanted);
+            let recall = recall.as_ref();
+            let (handle, driver) = spdy::connect_wanting(stream, version, spdy, wanted, recall);
             drop(world::spawn(driver));
             Connection::Spdy { handle, local }
         }

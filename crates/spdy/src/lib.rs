@@ -15,12 +15,14 @@
 
 mod compress;
 mod config;
+mod context;
 mod fields;
 pub mod frame;
 pub mod message;
 mod output;
 mod priority;
 mod reason;
+mod recall;
 mod schedule;
 mod session;
 mod stream_id;
@@ -33,6 +35,7 @@ pub use fields::{FieldError, Fields};
 pub use output::Output;
 pub use priority::Priority;
 pub use reason::{CloseReason, ResetReason};
+pub use recall::Recall;
 pub use schedule::Policy;
 pub use session::{CommandError, Event, Message, OpenError, Opened, Role, Session, SessionError};
 pub use stream_id::StreamId;

@@ -23,10 +23,12 @@ use self::flood::Floods;
 use self::stream::{Half, Stream};
 use self::streams::Streams;
 use crate::compress::{Deflater, Inflater};
+use crate::context::Context;
 use crate::frame::{self, Block, Reader, Setting, SettingId, Settings, SynStream};
 use crate::window::{INITIAL_WINDOW, ReceiveWindow, SendWindow};
 use crate::{
-    CloseReason, Config, FieldError, Fields, Output, Priority, ResetReason, StreamId, Version,
+    CloseReason, Config, FieldError, Fields, Output, Priority, Recall, ResetReason, StreamId,
+    Version,
 };
 
 /// Which end it is.
@@ -54,8 +56,8 @@ pub struct Session {
     version: Version,
     config: Config,
     reader: Reader,
-    inflater: Inflater,
-    deflater: Deflater,
+    inflater: Context<Inflater>,
+    deflater: Context<Deflater>,
     /// A header block on its way to or from compression.
     scratch: Vec<u8>,
     streams: Streams,
@@ -95,6 +97,16 @@ struct Pings {
 impl Session {
     /// A session that has just begun: what it has to say first waits in its output.
     pub fn new(role: Role, version: Version, config: Config) -> Session {
+        Session::recalling(role, version, config, None)
+    }
+
+    /// The same; what its header blocks become it looks up in `recall`, if that is given.
+    pub fn recalling(
+        role: Role,
+        version: Version,
+        config: Config,
+        recall: Option<&Recall>,
+    ) -> Session {
         let limits = &config.limits;
         let session_size = config.session_window_bytes.max(INITIAL_WINDOW);
         let has_window = version.has_session_window();
@@ -103,8 +115,8 @@ impl Session {
             version,
             config,
             reader: Reader::new(version, limits.control_frame_bytes),
-            inflater: Inflater::new(version, limits.header_block_bytes),
-            deflater: Deflater::new(version, config.compression),
+            inflater: Context::new((version, limits.header_block_bytes), recall),
+            deflater: Context::new((version, config.compression), recall),
             scratch: Vec::new(),
             streams: Streams::new(role, config.policy),
             send_window: has_window.then(|| SendWindow::new(INITIAL_WINDOW)),
@@ -406,7 +418,7 @@ impl Session {
             return Err(FieldError::TooLong);
         }
         let mut block = Vec::new();
-        self.deflater.deflate(&self.scratch, &mut block);
+        let Ok(()) = self.deflater.code(&self.scratch, &mut block);
         Ok(block.into())
     }
 

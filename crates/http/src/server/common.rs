@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Drain, Pace, Paced, RequestBody, Watch};
+use crate::spdy::Recall;
 use crate::wheel::{Timer, Wheel};
 
 /// What the connections of HTTP/2, SPDY and HTTP/3 share: the word that the server goes away, timers, and how patient they are. Clones are
@@ -15,6 +16,8 @@ pub struct Common {
     pub wheel: Wheel,
     /// How patient they are; `None`: for ever. That is the default: a connection is kept as long as its client keeps it.
     pub patience: Option<Patient>,
+    /// Where SPDY's header blocks are looked up, for who simulates. The default is nowhere.
+    pub recall: Option<Recall>,
 }
 
 /// How patient a server is.

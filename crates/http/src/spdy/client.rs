@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use ::spdy::{
-    CloseReason, Config, Event, Message, OpenError, ResetReason, Role, Session, StreamId, Version,
-    message,
+    CloseReason, Config, Event, Message, OpenError, Recall, ResetReason, Role, Session, StreamId,
+    Version, message,
 };
 use bytes::Bytes;
 use http::Request;
@@ -31,21 +31,22 @@ pub fn connect<S: Transport>(
     version: Version,
     config: Config,
 ) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
-    connect_wanting(stream, version, config, None)
+    connect_wanting(stream, version, config, None, None)
 }
 
-/// The same, with pushed streams that are `wanted`; if that is not given, none are.
+/// The same, with pushed streams that are `wanted`, none if that is not given, and header blocks looked up in `recall`.
 pub fn connect_wanting<S: Transport>(
     stream: S,
     version: Version,
     config: Config,
     wanted: Option<Wanted>,
+    recall: Option<&Recall>,
 ) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
     let promises = wanted.map(Promises::new);
     // As many as a server takes requests.
     let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
     let config = Config { streams, ..config };
-    let session = Session::new(Role::Client, version, config);
+    let session = Session::recalling(Role::Client, version, config, recall);
     let gate = Gate::new(session.allowed_streams() as usize);
     let state = State {
         session,

@@ -13,7 +13,7 @@ mod fields;
 pub mod server;
 mod wire;
 
-pub use ::spdy::{Compression, Config, Limits, Policy, PushedHead, Version};
+pub use ::spdy::{Compression, Config, Limits, Policy, PushedHead, Recall, Version};
 
 pub use self::client::{Handle, connect, connect_wanting};
 pub use self::server::{serve, serve_in};

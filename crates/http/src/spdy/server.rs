@@ -82,7 +82,7 @@ where
     let mut serving = Serving {
         peer: stream.peer(),
         wire: Wire::new(stream, config.chunk_bytes),
-        session: Session::new(Role::Server, version, config),
+        session: Session::recalling(Role::Server, version, config, common.recall.as_ref()),
         handler,
         arriving: BTreeMap::new(),
         pending: Vec::new(),

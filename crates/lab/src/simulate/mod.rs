@@ -1,5 +1,6 @@
 //! Runs one journey in the simulated world: a pure function of its plan.
 
+mod memories;
 mod stage;
 
 use std::future::Future;
@@ -9,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_stack::spdy::Recall;
 use http_stack::tls::ClientSessions;
 use page::Page;
 use proxy::Meters;
@@ -17,6 +19,7 @@ use tokio::sync::oneshot;
 use units::Time;
 use world::sim;
 
+use self::memories::Memories;
 use self::stage::Stage;
 pub(crate) use self::stage::{links, radio};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
@@ -30,12 +33,13 @@ use crate::tour::{
 #[derive(Default)]
 pub struct Simulator {
     library: Arc<Library>,
+    memories: Memories,
 }
 
 impl Simulator {
     /// An executor of journeys over what `library` holds.
     pub fn new(library: Arc<Library>) -> Simulator {
-        Simulator { library }
+        Simulator { library, memories: Memories::default() }
     }
 
     /// Runs a journey with everything that crosses its wires.
@@ -71,6 +75,16 @@ impl Simulator {
         seed: u64,
         detail: Detail,
     ) -> Result<(JourneyResult, Traffic), String> {
+        self.memories.lend(|recall| self.run_with(scenario, seed, detail, recall))
+    }
+
+    fn run_with(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        detail: Detail,
+        recall: &Recall,
+    ) -> Result<(JourneyResult, Traffic), String> {
         if scenario.world != World::Sim {
             return Err(format!("the world `{}` is not simulated", scenario.world));
         }
@@ -79,7 +93,7 @@ impl Simulator {
         let pages = ready.visitable(scenario)?;
         let arms = ready.arms(scenario)?;
         let Stage { mut plan, clients, meters, proxied, pep } =
-            Stage::set(scenario, &ready, &arms, &network, seed, detail)?;
+            Stage::set(scenario, &ready, &arms, &network, seed, detail, recall)?;
         let middleman = tour::proxy_address(scenario).map(|address| Middleman { address, proxied });
         let (split, stands) = pep.map(|pep| (pep.log, pep.stands)).unzip();
         let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| Split { log, place });
@@ -90,7 +104,8 @@ impl Simulator {
         for visitor in &visitors {
             let tls = tour::client_tls(scenario, detail.tls(visitor.source(), "client"));
             let sessions = ClientSessions::new(tls);
-            let mut browser = tour::browser(scenario)?.with_sessions(sessions);
+            let browser = tour::browser(scenario)?.with_sessions(sessions);
+            let mut browser = browser.with_recall(recall.clone());
             if let Some(bodies) = detail.bodies() {
                 browser = browser.with_bodies(Rc::clone(&bodies));
                 kept.push((visitor.number, bodies));

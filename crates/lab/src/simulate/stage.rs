@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use browser::Arm;
 use chance::Source;
+use http_stack::spdy::Recall;
 use net::{LinkConfig, Network};
 use proxy::{Meters, origin};
 use tokio::sync::oneshot;
@@ -83,6 +84,7 @@ impl Stage {
         network: &Network,
         seed: u64,
         detail: Detail,
+        recall: &Recall,
     ) -> Result<Stage, String> {
         let source = Source::new(seed, 0);
         let mut plan = Plan::new(source);
@@ -124,7 +126,10 @@ impl Stage {
         for (name, address) in tour::hosts(&ready.page, scenario.hosting) {
             plan.host(&name, address);
         }
-        for (index, (host, (listen, origin))) in ready.page.hosts.iter().zip(origins).enumerate() {
+        for (index, (host, (mut listen, origin))) in
+            ready.page.hosts.iter().zip(origins).enumerate()
+        {
+            listen.acceptor.common.recall = Some(recall.clone());
             let address = origin_address(index);
             let farther = extra_delay(scenario, host).map(|extra| (link_names(index), extra));
             let server = shared.origin(&mut plan, address, &nodes, farther);
@@ -137,6 +142,7 @@ impl Stage {
         let proxy = tour::Proxy::of(scenario, ready, arms, source, detail)?;
         if let (Some(proxy), Between::Proxy(node)) = (proxy, shared.between) {
             let (meters, journal) = (meters.clone(), proxied.clone());
+            let proxy = proxy.recalling(recall.clone());
             plan.spawn(node, async move {
                 proxy.start(&meters, &journal).expect("a fresh node's ports are free");
             });

@@ -9,6 +9,7 @@ use browser::Arm;
 use cache::{Limits, Policy};
 use chance::Source;
 use http_stack::server::Acceptor;
+use http_stack::spdy::Recall;
 use http_stack::tls::{Authorities, PLAN_START, PublicClient, Security};
 use http_stack::wheel::Wheel;
 use proxy::access::Destinations;
@@ -86,6 +87,12 @@ impl Proxy {
         let earlier = earlier::all(scenario, &ready.page, source);
         let threads = turned.workers;
         Ok(Some(Proxy { settings, store, ports, acceptor, scheme, threads, earlier }))
+    }
+
+    /// The same, simulated: what SPDY's header blocks become is looked up in `recall`.
+    pub(crate) fn recalling(mut self, recall: Recall) -> Proxy {
+        self.acceptor.common.recall = Some(recall);
+        self
     }
 
     /// Listens and serves from then on; tells `steps` of each request.

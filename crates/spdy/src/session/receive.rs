@@ -85,7 +85,7 @@ impl Session {
 
     /// Inflates a block, which must be done even if nobody wants it. The inner error is the stream's.
     fn inflate(&mut self, block: &[u8]) -> Result<Result<Fields, ResetReason>, SessionError> {
-        self.inflater.inflate(block, &mut self.scratch)?;
+        self.inflater.code(block, &mut self.scratch)?;
         let fields = Fields::read(self.version, &self.scratch, self.config.limits.fields);
         Ok(fields.map_err(|_| ResetReason::PROTOCOL_ERROR))
     }
