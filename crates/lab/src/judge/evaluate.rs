@@ -51,8 +51,13 @@ fn tree(it: &Tree, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
             let values: Result<Vec<Value>, Fault> =
                 arguments.iter().map(|argument| tree(argument, frame, draw)).collect();
             let values = values?;
-            call(*function, values, frame).ok_or_else(|| {
-                Fault::Clause(format!("`{function}` has nothing to be taken of, or too much"))
+            let is_empty =
+                matches!(values.last(), Some(Value::Series(points)) if points.is_empty());
+            call(*function, values, frame).ok_or_else(|| match is_empty {
+                true => Fault::Nothing(function.to_string()),
+                false => Fault::Clause(format!(
+                    "`{function}` has too little to be taken of, or too much"
+                )),
             })
         }
     }

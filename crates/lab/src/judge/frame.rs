@@ -24,6 +24,9 @@ pub enum Fault {
         /// Over which grid.
         grid: String,
     },
+    /// There is no load, or none of a case, that has what a function is taken of.
+    #[error("loads of which `{0}` can be taken")]
+    Nothing(String),
     /// The clause says what cannot be.
     #[error("{0}")]
     Clause(String),

@@ -104,17 +104,23 @@ fn judge_clause(
         None => clause.test.judge(&frame, None, name)?,
         Some(cases) => {
             let labels = frame.cases().to_vec();
-            let each = |(case, label): (usize, &String)| {
-                let finding = clause.test.judge(&frame, Some(case), name)?;
-                Ok((label.clone(), finding))
-            };
-            let found: Result<Vec<(String, Finding)>, Fault> =
-                labels.iter().enumerate().map(each).collect();
             let least = match cases {
                 Cases::All => labels.len(),
                 Cases::AtLeast(least) => least,
             };
-            Finding::over_cases(found?, least)
+            let (mut found, mut nothing) = (Vec::new(), None);
+            for (case, label) in labels.into_iter().enumerate() {
+                match clause.test.judge(&frame, Some(case), name) {
+                    Ok(finding) => found.push((label, finding)),
+                    Err(fault @ Fault::Nothing(_)) => nothing = Some(fault),
+                    Err(fault) => return Err(fault),
+                }
+            }
+            // Cases of which nothing can be said count neither way, unless too few are left.
+            if let Some(fault) = nothing.filter(|_| found.len() < least) {
+                return Err(fault);
+            }
+            Finding::over_cases(found, least)
         }
     };
     Ok((finding, frame.grounds))

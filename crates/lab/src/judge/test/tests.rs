@@ -190,6 +190,8 @@ fn what_cannot_be_read_says_why() {
     let range = "test = 'range'\nquantity = 'plt(h1)'\nlow = 3";
     let several = bench.judge("small", range).unwrap_err();
     assert!(several.to_string().contains("has 6 numbers where one is needed"), "{several}");
+    let nothing = Fault::Nothing("median".into());
+    assert_eq!(fault("small", "median(from(1000, 2000, plt(h1)))"), nothing);
     let twice = Bench::new().exact(H1, &[1.0]).exact(H1, &[1.0]).value("small", "plt(h1)");
     assert!(twice.unwrap_err().to_string().contains("two cells of `h1` at 50"));
 }
