@@ -24,10 +24,16 @@ mod real_time {
         namespaces && chromium
     }
 
-    /// Loads the page; gives its PLT and on how many connections its objects came. All came by `version`.
+    /// Loads the page; gives its PLT and on how many connections its objects came. All came by `version`. `None`, visibly, on a machine that is not
+    /// on time in any attempt: without precedence for the emulator a browser takes what it needs.
     #[track_caller]
-    fn load(desk: &Desk, arguments: &str, version: &str) -> (f64, usize) {
-        let out = desk.farlink(&format!("{LOAD} {arguments} --har c.har")).ok();
+    fn load(desk: &Desk, arguments: &str, version: &str) -> Option<(f64, usize)> {
+        let ran = desk.farlink(&format!("{LOAD} {arguments} --har c.har"));
+        if ran.out.contains("was not on time in") {
+            println!("skipped: too much else runs for {arguments}");
+            return None;
+        }
+        let out = ran.ok();
         let visit: Value = serde_json::from_str(out.trim()).unwrap();
         assert_eq!(visit["failure"], Value::Null, "{arguments}");
         let har: Value = serde_json::from_str(&desk.read("c.har")).unwrap();
@@ -38,7 +44,7 @@ mod real_time {
         }
         let connections: BTreeSet<&str> =
             entries.iter().map(|entry| entry["connection"].as_str().unwrap()).collect();
-        (visit["plt_ms"].as_f64().unwrap(), connections.len())
+        Some((visit["plt_ms"].as_f64().unwrap(), connections.len()))
     }
 
     #[test]
@@ -47,16 +53,25 @@ mod real_time {
         if !possible(&desk) {
             return;
         }
-        let (_, clear) = load(&desk, "--protocol h1 --tls none --route proxy", "HTTP/1.1");
-        let (_, secure) = load(&desk, "--protocol h1 --tls tls13 --route proxy", "HTTP/1.1");
-        // For each host up to six.
-        assert!((2..=12).contains(&clear) && (2..=12).contains(&secure), "{clear}, {secure}");
-        let (_, session) = load(&desk, "--protocol h2 --tls tls13 --route proxy", "HTTP/2");
-        assert_eq!(session, 1, "one session carries all hosts");
+        for tls in ["none", "tls13"] {
+            let arguments = format!("--protocol h1 --tls {tls} --route proxy");
+            if let Some((_, connections)) = load(&desk, &arguments, "HTTP/1.1") {
+                // For each host up to six.
+                assert!((2..=12).contains(&connections), "{tls}: {connections}");
+            }
+        }
+        let session = "--protocol h2 --tls tls13 --route proxy";
+        if let Some((_, connections)) = load(&desk, session, "HTTP/2") {
+            assert_eq!(connections, 1, "one session carries all hosts");
+        }
         let tunnels = "--protocol h2 --tls tls13 --route proxy,via=connect";
-        assert_eq!(load(&desk, tunnels, "HTTP/2").1, 2, "a tunnel leads to one host");
+        if let Some((_, connections)) = load(&desk, tunnels, "HTTP/2") {
+            assert_eq!(connections, 2, "a tunnel leads to one host");
+        }
         let dealt = "--protocol h2 --tls tls13 --route proxy --browser spdy-20";
-        assert!(load(&desk, dealt, "HTTP/2").1 > 5, "a PAC file deals requests out");
+        if let Some((_, connections)) = load(&desk, dealt, "HTTP/2") {
+            assert!(connections > 5, "a PAC file deals requests out");
+        }
     }
 
     #[test]
@@ -66,8 +81,9 @@ mod real_time {
             return;
         }
         let route = "--protocol h2 --tls tls13 --route caching-proxy,rtt=200ms,rate=100mbit";
-        let (cold, _) = load(&desk, route, "HTTP/2");
-        let (primed, _) = load(&desk, &format!("{route},cache=primed"), "HTTP/2");
+        let cold = load(&desk, route, "HTTP/2");
+        let primed = load(&desk, &format!("{route},cache=primed"), "HTTP/2");
+        let (Some((cold, _)), Some((primed, _))) = (cold, primed) else { return };
         // A document that may not be stored costs two round trips beyond the proxy, its objects two more if they are not there.
         assert!(primed + 250.0 < cold, "{primed} ms primed, {cold} ms cold");
     }
