@@ -13,4 +13,5 @@ mod letting_in;
 mod origin;
 mod pages;
 mod passing;
+mod restarting;
 mod round_trips;
