@@ -33,7 +33,8 @@ pub struct Pair {
 }
 
 impl End {
-    fn start(desk: &Desk, half: &str, config: &str) -> End {
+    /// As `config` says, which names one listener and `metrics`.
+    pub fn start(desk: &Desk, half: &str, config: &str) -> End {
         let file = format!("{half}.toml");
         desk.put(&file, config);
         let mut command = desk.command(&["pep", half, "--config", &file]);

@@ -9,6 +9,7 @@
 mod common;
 mod dying;
 mod ends;
+mod intercepting;
 mod letting_in;
 mod origin;
 mod pages;
