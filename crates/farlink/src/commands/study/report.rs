@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
+use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
 use lab::study::Laboratory;
@@ -19,7 +19,8 @@ use crate::show::terminal::wrapped;
 pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
-    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
+    let pages = args.markdown.iter().chain(&args.summary);
+    pages.into_iter().try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let heard: Result<Vec<Hearing>, Failure> = which
         .studies()?
@@ -31,6 +32,10 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     summary(&hearings)?;
     if let Some(path) = &args.markdown {
         let page = markdown(&hearings, &commands(args, &hearings));
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.summary {
+        let page = judge::summary(&hearings, &commands(args, &hearings));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
