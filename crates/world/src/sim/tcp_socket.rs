@@ -358,10 +358,18 @@ impl TcpSockets {
         }
     }
 
-    /// The live sockets' accounts, in slot order.
-    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
-        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
-        sockets.map(|socket| socket.account(topology, None)).collect()
+    /// The live sockets' accounts, in slot order; with their series, if they are to be told.
+    pub(super) fn endpoints(&self, topology: &Topology, tells_series: bool) -> Vec<Endpoint> {
+        let told = |socket: &Socket| match tells_series {
+            true => Endpoint { series: socket.series().to_vec(), ..socket.account(topology) },
+            false => socket.account(topology),
+        };
+        self.live().map(told).collect()
+    }
+
+    /// The live sockets, in slot order.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Socket> {
+        self.slots.iter().filter_map(|(_, socket)| socket.as_ref())
     }
 }
 
@@ -390,20 +398,36 @@ impl Socket {
         }
     }
 
-    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
+    /// Its account without its series.
+    fn account(&self, topology: &Topology) -> Endpoint {
+        let [local, peer] = self.ends(topology);
         Endpoint {
-            local: topology.address(self.here),
-            peer: topology.address(self.there),
+            local,
+            peer,
             cookie: None,
             active: self.active,
             opened_at: self.opened_at,
-            closed_at,
+            closed_at: None,
             stats: Some(self.connection.stats()),
             retransmits: self.connection.retransmits().to_vec(),
-            series: self.connection.series().to_vec(),
+            series: Vec::new(),
             held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
             qlog: String::new(),
         }
+    }
+
+    /// Its address and its peer's.
+    pub(super) fn ends(&self, topology: &Topology) -> [SocketAddr; 2] {
+        [self.here, self.there].map(|port| topology.address(port))
+    }
+
+    /// Whether it sent the first SYN.
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    pub(super) fn series(&self) -> &[tcp::Sample] {
+        self.connection.series()
     }
 
     /// Whoever waits for what is possible now: reader, writer.
@@ -570,7 +594,8 @@ impl State {
         if !abandoned || !socket.connection.is_closed() {
             return;
         }
-        let account = socket.account(&self.topology, Some(self.now));
+        let (closed_at, series) = (Some(self.now), socket.series().to_vec());
+        let account = Endpoint { closed_at, series, ..socket.account(&self.topology) };
         self.trace.closed.push(account);
         self.demux.remove_tcp(socket.here, socket.there);
         *generation = generation.wrapping_add(1);
