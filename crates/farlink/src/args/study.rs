@@ -86,6 +86,10 @@ pub struct StudyReport {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub markdown: Option<PathBuf>,
 
+    /// Also write the studies' own figures, drawn from these runs, as one page.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
     /// Also write the report of each experiment into this directory: STUDY-EXPERIMENT.html.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,

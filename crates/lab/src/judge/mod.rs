@@ -10,6 +10,7 @@ pub mod measured;
 
 mod clauses;
 mod draw;
+mod estimate;
 mod evaluate;
 mod expression;
 mod finding;
@@ -28,6 +29,7 @@ mod verdict;
 
 pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
 pub use draw::{DRAWS, Draw};
+pub use estimate::{Estimate, estimates};
 pub use expression::{Expression, Function, Leaf, Operator, Tree};
 pub use facts::{Fact, Facts, Filter};
 pub use finding::{Figure, Finding, Found, Outcome};
@@ -36,7 +38,7 @@ pub use hearing::{Elsewhere, Evidence, Hearing, HearingError, hear};
 pub use laboratories::Turn;
 pub use measured::{Cell, Measured};
 pub use page::markdown;
-pub use quantity::{Load, Quantity};
+pub use quantity::{Load, Quantity, spread};
 pub use series::{Place, Value};
 pub use statistic::Statistic;
 pub use tally::{Counted, Tally};
