@@ -178,7 +178,7 @@ fn at_client(panel: &str, arm: &Arm, load: &Load, objects: &[ObjectRecord]) -> V
             ("receive", since(load, handed + phases.wait_ns + phases.receive_ns)),
         ];
         let from = since(load, object.discovered_at_ns);
-        parts((panel, &arm.name), (index + 1, &object.url), from, until)
+        parts((panel, arm.name.as_str()), (index + 1, object.url.as_str()), from, until)
     };
     sorted.into_iter().enumerate().flat_map(of_object).collect()
 }
@@ -196,7 +196,7 @@ fn at_proxy(panel: &str, arm: &Arm, load: &Load, events: &[record::Event]) -> Ve
             ("to the client", since(load, it.client_last_ns?)),
         ];
         let from = since(load, it.asked_at_ns);
-        Some(parts((panel, &arm.name), (index + 1, &it.url), from, until))
+        Some(parts((panel, arm.name.as_str()), (index + 1, it.url.as_str()), from, until))
     };
     asked.iter().enumerate().filter_map(of_request).flatten().collect()
 }
