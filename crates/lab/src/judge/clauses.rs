@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{Filter, Leaf, Quantity, Terms, Test};
+use super::{Filter, Quantity, Terms, Test};
 use crate::study::{Study, StudyError, known_format, typed};
 
 /// How a study's claims are judged.
@@ -185,16 +185,9 @@ impl Clauses {
         let clauses = self.claims.iter().flat_map(|claim| &claim.clauses);
         let asked = clauses.flat_map(|clause| {
             let leaves = clause.test.leaves().into_iter();
-            leaves.filter_map(|leaf| self.asked(leaf, clause, experiment))
+            leaves.filter_map(|leaf| self.terms.asked(leaf, clause.grid.as_deref(), experiment))
         });
         asked.collect()
-    }
-
-    /// The quantity of a leaf, if it is of this experiment.
-    fn asked(&self, leaf: &Leaf, clause: &Clause, experiment: &str) -> Option<Quantity> {
-        let Leaf::Measured { quantity, grid, .. } = leaf else { return None };
-        let grid = self.terms.grids.get(grid.as_ref().or(clause.grid.as_ref())?)?;
-        grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
     }
 
     fn mistake(&self, clause: &Clause) -> Option<String> {

@@ -132,6 +132,15 @@ impl Expression {
         &self.tree
     }
 
+    /// By how much `of` is below `against`, in per cent: the median over their common places.
+    pub fn saved_percent(of: &Expression, against: &Expression) -> Expression {
+        let over = |a: Tree, b: Tree| Tree::Both(Operator::Over, Box::new(a), Box::new(b));
+        let ratio = Tree::Call(Function::Median, vec![over(of.tree.clone(), against.tree.clone())]);
+        let saved = Tree::Both(Operator::Minus, Box::new(Tree::Number(1.0)), Box::new(ratio));
+        let tree = Tree::Both(Operator::Times, Box::new(Tree::Number(100.0)), Box::new(saved));
+        Expression { text: format!("100 * (1 - median(({of}) / ({against})))"), tree }
+    }
+
     /// The series that it takes.
     pub fn leaves(&self) -> BTreeSet<&Leaf> {
         let mut leaves = BTreeSet::new();

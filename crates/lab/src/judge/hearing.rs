@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use super::measured::complete_run;
-use super::{Clauses, Fault, Judged, Measured, Verdict, judge};
+use super::{Clauses, Concluded, Conclusions, Fault, Judged, Measured, Verdict, judge};
+use super::{clauses, conclusions};
 use crate::experiment::{Catalogue, ExperimentError};
 use crate::plan::Plan;
 use crate::store::{RunId, RunRow, Store, StoreError};
@@ -20,6 +21,8 @@ pub struct Hearing {
     pub judged: Vec<Judged>,
     /// What other laboratories, as far as they were run, say of them.
     pub elsewhere: Vec<Elsewhere>,
+    /// What it concluded, then and with what came after.
+    pub conclusions: Vec<Concluded>,
 }
 
 /// The verdicts of a laboratory that is not the study's.
@@ -56,13 +59,15 @@ pub enum HearingError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A clause cannot be read.
-    #[error("{study}/clauses.toml: `{claim}`: {fault}")]
+    /// A clause or a comparison cannot be read.
+    #[error("{study}/{file}: `{entry}`: {fault}")]
     Clause {
         /// Which study.
         study: String,
-        /// The claim whose clause it is.
-        claim: String,
+        /// The file that it stands in.
+        file: &'static str,
+        /// The claim or conclusion that it is of.
+        entry: String,
         /// Why.
         fault: Fault,
     },
@@ -79,22 +84,31 @@ pub fn hear(
     catalogue: &dyn Catalogue,
 ) -> Result<Hearing, HearingError> {
     let clauses = Clauses::of_study(&study)?;
+    let conclusions = Conclusions::of_study(&study)?;
     let mut plans = Vec::new();
     for (experiment, source) in study.experiments() {
         let (_, plan) = manner.plan(source, catalogue)?;
         plans.push((experiment.id.clone(), plan));
     }
-    let inquiry = Inquiry { study: &study, clauses: &clauses, plans: &plans, store };
+    let inquiry = Inquiry {
+        study: &study,
+        clauses: &clauses,
+        conclusions: &conclusions,
+        plans: &plans,
+        store,
+    };
     let (measured, experiments) = inquiry.published()?;
     let judged = inquiry.judge(&measured)?;
     let elsewhere = inquiry.elsewhere(&measured, &judged)?;
-    Ok(Hearing { study, experiments, judged, elsewhere })
+    let conclusions = inquiry.conclude(&measured)?;
+    Ok(Hearing { study, experiments, judged, elsewhere, conclusions })
 }
 
 /// A study with the plans of its experiments, and where they have been run.
 struct Inquiry<'a> {
     study: &'a Study,
     clauses: &'a Clauses,
+    conclusions: &'a Conclusions,
     plans: &'a [(String, Plan)],
     store: &'a Store,
 }
@@ -167,7 +181,8 @@ impl Inquiry<'_> {
         for (id, plan) in self.plans {
             let digest = laboratory.plan(plan).digest();
             let Some(run) = complete_run(self.store, &digest)? else { continue };
-            let quantities = self.clauses.quantities(id);
+            let mut quantities = self.clauses.quantities(id);
+            quantities.extend(self.conclusions.quantities(id));
             measured.gather(self.store, run, id, &quantities, plan.cells())?;
             runs.push((id.clone(), run));
         }
@@ -175,9 +190,19 @@ impl Inquiry<'_> {
     }
 
     fn judge(&self, measured: &Measured) -> Result<Vec<Judged>, HearingError> {
-        let Study { name, claims, files, .. } = self.study;
+        let Study { claims, files, .. } = self.study;
         judge(claims, self.clauses, measured, files)
-            .map_err(|(claim, fault)| HearingError::Clause { study: name.clone(), claim, fault })
+            .map_err(|(claim, fault)| self.unreadable(clauses::FILE, claim, fault))
+    }
+
+    fn conclude(&self, measured: &Measured) -> Result<Vec<Concluded>, HearingError> {
+        self.conclusions
+            .draw(measured, &self.study.files)
+            .map_err(|(conclusion, fault)| self.unreadable(conclusions::FILE, conclusion, fault))
+    }
+
+    fn unreadable(&self, file: &'static str, entry: String, fault: Fault) -> HearingError {
+        HearingError::Clause { study: self.study.name.clone(), file, entry, fault }
     }
 }
 

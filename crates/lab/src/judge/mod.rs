@@ -9,6 +9,8 @@ pub mod facts;
 pub mod measured;
 
 mod clauses;
+mod conclusions;
+mod conclusions_page;
 mod draw;
 mod estimate;
 mod evaluate;
@@ -28,6 +30,8 @@ mod test;
 mod verdict;
 
 pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
+pub use conclusions::{Compared, Concluded, Conclusions, Saved, Since, Way};
+pub use conclusions_page::summary;
 pub use draw::{DRAWS, Draw};
 pub use estimate::{Estimate, estimates};
 pub use expression::{Expression, Function, Leaf, Operator, Tree};

@@ -15,7 +15,7 @@ use proxy::serve::{NoPort, Orders, Worker, WorkerParts};
 use world::real;
 
 use super::log::Writing;
-use super::secret::secret;
+use crate::commands::secret::secret;
 use crate::failure::Failure;
 
 /// Threads that serve.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lab::figures::{self, FiguresError};
-use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
+use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
 use lab::study::Laboratory;
@@ -20,8 +20,8 @@ use crate::show::terminal::wrapped;
 pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
-    let mut written = [&args.markdown, &args.html].into_iter().flatten();
-    written.try_for_each(|path| files::check_place(path))?;
+    let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
+    pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let heard: Result<Vec<Hearing>, Failure> = which
         .studies()?
@@ -37,6 +37,10 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     }
     if let Some(path) = &args.html {
         let page = figures::html(&hearings, &store).map_err(not_drawn)?;
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.summary {
+        let page = judge::summary(&hearings, &commands(args, &hearings));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {

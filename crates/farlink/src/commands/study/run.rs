@@ -6,7 +6,7 @@ use std::time::Instant;
 use lab::experiment::Source;
 use lab::runner::Ended;
 use lab::store::Store;
-use lab::study::{Laboratory, Study, StudyExperiment};
+use lab::study::{Laboratory, Role, Study, StudyExperiment};
 use lab::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -62,6 +62,13 @@ struct Place<'a> {
     laboratory: Laboratory,
 }
 
+impl Place<'_> {
+    /// Other laboratories are for claims, and no claim is about what came after the study.
+    fn is_of_interest(self) -> bool {
+        self.laboratory == Laboratory::AsPublished || self.experiment.role != Role::Afterwards
+    }
+}
+
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.study.name, self.experiment.id)?;
@@ -81,6 +88,9 @@ fn one(
     worlds: &Worlds,
     how: How<'_>,
 ) -> Result<Option<u64>, Failure> {
+    if !place.is_of_interest() {
+        return Ok(Some(0));
+    }
     let refused = |error| experiment_failure(&error);
     let (source, published) =
         args.which.manner().plan(source, worlds.library()).map_err(refused)?;
