@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::kind::Kind;
-use crate::judge::{Clauses, Column, Filter, Grid, Leaf, Quantity, Terms};
+use crate::judge::{Clauses, Column, Filter, Grid, Quantity, Terms};
 use crate::study::{Study, StudyError, known_format, typed};
 
 /// The name of the file.
@@ -146,12 +146,10 @@ impl Figures {
     fn asked(&self, show: &Kind, experiment: &str) -> BTreeSet<Quantity> {
         let mut asked = BTreeSet::new();
         for leaf in show.expressions().into_iter().flat_map(|it| it.leaves()) {
-            if let Leaf::Measured { quantity, grid, .. } = leaf {
-                let mut grids =
-                    grid.iter().chain(show.scope().on.iter().filter(|_| grid.is_none()));
-                let is_asked = grids.any(|grid| self.is_of(grid, experiment));
-                asked.extend(is_asked.then_some(*quantity));
-            }
+            let grids = show.scope().on.iter().map(|grid| Some(grid.as_str()));
+            let quantities =
+                grids.chain([None]).filter_map(|grid| self.terms.asked(leaf, grid, experiment));
+            asked.extend(quantities);
         }
         if show.grids().any(|grid| self.is_of(grid, experiment)) {
             asked.extend(show.quantities());
