@@ -57,6 +57,8 @@ choice! {
         Medians = "medians",
         /// `means(s)`: the mean of each curve, likewise.
         Means = "means",
+        /// `across(s)`: the mean of all curves, place by place.
+        Across = "across",
         /// `along_log(s)`: the same series over the logarithm of its x.
         AlongLog = "along_log",
     }

@@ -22,18 +22,18 @@ static FOLDERS: [Folder; 5] = [
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
         "prb-speed.toml", "s1-speed.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml",
+        "clauses.toml", "figures.toml",
     ),
     folder!(
         "bth2013": "study.toml", "claims.toml",
         "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml",
+        "clauses.toml", "figures.toml",
         "published/table_c1_spdy_ssl_bw10mbps.csv", "published/table_c2_spdy_nossl_bw10mbps.csv",
         "published/table_c3_http_ssl_bw10mbps.csv", "published/table_c4_http_nossl_bw10mbps.csv",
         "published/table_c5_spdy_ssl_rtt150ms.csv", "published/table_c6_spdy_nossl_rtt150ms.csv",
-        "published/table_c7_http_ssl_rtt150ms.csv",
+        "published/table_c7_http_ssl_rtt150ms.csv", "published/table_c8_http_nossl_rtt150ms.csv",
     ),
     folder!(
         "cardaci2015": "study.toml", "claims.toml", "sites.toml",
@@ -42,13 +42,13 @@ static FOLDERS: [Folder; 5] = [
         "wikipedia-http.toml", "wikipedia-spdy.toml",
         "afterwards.toml", "afterwards-pep.toml", "afterwards-past-pep.toml", "conclusions.toml",
         "published/table_1_sites.csv",
-        "clauses.toml",
+        "clauses.toml", "figures.toml",
     ),
     folder!(
         "petuchowski2015": "study.toml", "claims.toml",
         "tcp.toml", "links.toml", "page.toml", "uplink.toml", "tiles.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml",
+        "clauses.toml", "figures.toml",
     ),
     folder!(
         "erman2013": "study.toml", "claims.toml", "sites.toml",
@@ -57,7 +57,7 @@ static FOLDERS: [Folder; 5] = [
         "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml",
         "afterwards.toml", "conclusions.toml",
         "published/table_1_sites.csv",
-        "clauses.toml",
+        "clauses.toml", "figures.toml",
     ),
 ];
 

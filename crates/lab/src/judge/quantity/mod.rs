@@ -13,6 +13,8 @@ mod windows;
 
 use record::{ConnectionRecord, Event, ObjectRecord, Series};
 
+pub use self::arrival::spread;
+
 use crate::scenario::choice;
 use crate::store::VisitRow;
 
@@ -87,6 +89,8 @@ choice! {
         FirstByte = "first_byte",
         /// Mean of before the request.
         MeanInit = "mean_init",
+        /// Mean of handing over the request.
+        MeanSend = "mean_send",
         /// Mean from the request to the first byte.
         MeanWait = "mean_wait",
         /// Mean from the first byte to the last.
@@ -304,6 +308,7 @@ impl Quantity {
             Quantity::Open => means::open(connections),
             Quantity::FirstByte => means::first_byte(load),
             Quantity::MeanInit => means::mean(load, before_request),
+            Quantity::MeanSend => means::mean(load, |object| object.phases.send_ns),
             Quantity::MeanWait => means::mean(load, |object| object.phases.wait_ns),
             Quantity::MeanReceive => means::mean(load, |object| object.phases.receive_ns),
             Quantity::InitShare => means::share(load, before_request),
