@@ -17,14 +17,14 @@ macro_rules! folder {
 
 static FOLDERS: [Folder; 5] = [
     folder!(
-        "kallio2016": "study.toml", "claims.toml",
+        "kallio2016": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "delay-http.toml", "prb-http.toml", "s1-http.toml",
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
         "prb-speed.toml", "s1-speed.toml",
         "clauses.toml",
     ),
     folder!(
-        "bth2013": "study.toml", "claims.toml",
+        "bth2013": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
         "clauses.toml",
@@ -34,7 +34,7 @@ static FOLDERS: [Folder; 5] = [
         "published/table_c7_http_ssl_rtt150ms.csv",
     ),
     folder!(
-        "cardaci2015": "study.toml", "claims.toml", "sites.toml",
+        "cardaci2015": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
         "emulated-http.toml", "emulated-spdy.toml", "satellite-http.toml", "satellite-spdy.toml",
         "losses-http.toml", "losses-spdy.toml", "idle-gap.toml",
         "wikipedia-http.toml", "wikipedia-spdy.toml",
@@ -42,15 +42,16 @@ static FOLDERS: [Folder; 5] = [
         "clauses.toml",
     ),
     folder!(
-        "petuchowski2015": "study.toml", "claims.toml",
+        "petuchowski2015": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "tcp.toml", "links.toml", "page.toml", "uplink.toml", "tiles.toml",
         "clauses.toml",
     ),
     folder!(
-        "erman2013": "study.toml", "claims.toml", "sites.toml",
+        "erman2013": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
         "sites-http.toml", "sites-spdy.toml", "images-http.toml", "images-spdy.toml",
         "ping-http.toml", "ping-spdy.toml", "beacons-http.toml", "beacons-spdy.toml",
         "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml",
+        "pause-http.toml", "pause-spdy.toml",
         "published/table_1_sites.csv",
         "clauses.toml",
     ),
@@ -157,6 +158,8 @@ mod tests {
                 ("fixes-http", 20),
                 ("fixes-spdy", 20),
                 ("risk", 10),
+                ("pause-http", 4),
+                ("pause-spdy", 4),
             ]
         );
     }
