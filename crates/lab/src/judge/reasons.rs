@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::page::cell;
 use super::{Found, Hearing, Shown, Verdict, Whose};
-use crate::study::{Change, Moved, Strength};
+use crate::study::{Change, Changes, Moved, Strength};
 
 impl Hearing {
     /// The claims that the study supports strongly and that are refuted or inconclusive, by place.
@@ -62,7 +62,7 @@ impl Whose {
 /// Both sections.
 pub(super) fn sections(page: &mut String, hearing: &Hearing) {
     causes(page, hearing);
-    changes(page, &hearing.study.changes.changes);
+    changes(page, &hearing.study.changes);
 }
 
 fn causes(page: &mut String, hearing: &Hearing) {
@@ -104,7 +104,10 @@ fn cause(page: &mut String, shown: &Shown) {
     );
 }
 
-fn changes(page: &mut String, changes: &[Change]) {
+fn changes(page: &mut String, Changes { changes, are_complete, .. }: &Changes) {
+    if !are_complete {
+        page.push_str("\n**The set-up was changed in a way that is not listed.**\n");
+    }
     if changes.is_empty() {
         return;
     }

@@ -2,8 +2,8 @@
 
 use super::verdict::judge_clause;
 use super::{
-    Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic, Tally,
-    Verdict, facts, hear, judge, markdown, runs_for_causes,
+    Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic,
+    Tally, Verdict, facts, hear, judge, markdown, runs_for_causes,
 };
 use crate::experiment::resolve;
 use crate::scenario::World;
@@ -208,7 +208,7 @@ fn a_cause_is_judged() {
     let causes = format!(
         "format = 1\n[terms]\narm.h2 = {{ protocol = \"h2\" }}\n\
          [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"it is far\"\n\
-         clause = [{{ on = \"rtt\", test = \"range\", quantity = \"min(plt(h2))\", low = 0.1 }}]\n\
+         clause = [{{ on = \"rtt\", test = \"range\", quantity = \"min(plt(h2))\", low = 0.01 }}]\n\
          [[cause]]\nof = [\"slow\"]\nlies_in = \"defect\"\nwhy = \"not so\"\nclause = [{FAILING}]\n\
          [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"CPU\"\nlaboratory = \"client-x0.5\"\n\
          come_to = [\"confirmed\"]\n\
@@ -222,7 +222,7 @@ fn a_cause_is_judged() {
     assert_eq!(hearing.explained(), (1, 1));
     let page = markdown(&[hearing], "c");
     assert!(page.contains("refuted or inconclusive: 1; a run shows a cause of 1."), "{page}");
-    assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.1` holds"));
+    assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.01` holds"));
     assert!(page.contains("in `client-x0.5`:<br>`slow there confirmed` fails: it is refuted"));
 
     let runs = runs_for_causes(&hearing_study(&causes)).unwrap();
@@ -355,7 +355,8 @@ fn what_is_wrong_in_a_file_is_named() {
 #[test]
 fn a_share_of_curves_is_rounded_up() {
     let clause = |more: &str| {
-        let text = format!("test = \"range\", quantity = \"1\", low = 0, {more}").replace(", ", "\n");
+        let text =
+            format!("test = \"range\", quantity = \"1\", low = 0, {more}").replace(", ", "\n");
         toml::from_str::<Clause>(&text)
     };
     let share = clause("min_cases_pct = 80").unwrap();
