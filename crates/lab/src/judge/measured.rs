@@ -94,6 +94,19 @@ impl Measured {
         self.cells.push(cell);
     }
 
+    /// The same with the first `loads` repetitions of each cell alone: what as many loads would have measured. How many of them failed
+    /// is not known any more.
+    #[must_use]
+    pub fn first(&self, loads: u32) -> Measured {
+        let mut fewer = self.clone();
+        for cell in &mut fewer.cells {
+            cell.values.values_mut().for_each(|values| values.retain(|r, _| *r < loads));
+            cell.loads = cell.loads.min(loads);
+            cell.failed = cell.failed.min(loads);
+        }
+        fewer
+    }
+
     /// The cells, to be changed.
     pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
         &mut self.cells
@@ -183,5 +196,19 @@ mod tests {
         assert_eq!(cell.values[&Quantity::Plt], expected);
         assert_eq!(cell.values[&Quantity::Wait].len(), 3);
         assert!(!cell.values.contains_key(&Quantity::Ttfb));
+    }
+
+    #[test]
+    fn the_first_loads_are_those_of_a_shorter_run() {
+        let wanted = BTreeSet::from([Quantity::Plt]);
+        let measured = |repetitions| {
+            let filled = toy::filled_store(&toy::plan(repetitions));
+            let mut measured = Measured::new();
+            let cells = toy::plan(repetitions).cells().to_vec();
+            measured.gather(&filled.store, filled.run, "toy", &wanted, &cells).unwrap();
+            measured
+        };
+        assert_eq!(measured(5).first(2).cells(), measured(2).cells());
+        assert_eq!(measured(2).first(5), measured(2));
     }
 }

@@ -8,6 +8,7 @@
 pub mod facts;
 pub mod measured;
 
+mod causes;
 mod clauses;
 mod conclusions;
 mod conclusions_page;
@@ -21,6 +22,7 @@ mod hearing;
 mod laboratories;
 mod page;
 mod quantity;
+mod reasons;
 mod series;
 mod statistic;
 mod swapped;
@@ -29,6 +31,7 @@ mod terms;
 mod test;
 mod verdict;
 
+pub use causes::{Cause, Run, Whose, runs_for_causes};
 pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
 pub use conclusions::{Compared, Concluded, Conclusions, Saved, Since, Way};
 pub use conclusions_page::summary;
@@ -38,7 +41,7 @@ pub use expression::{Expression, Function, Leaf, Operator, Tree};
 pub use facts::{Fact, Facts, Filter};
 pub use finding::{Figure, Finding, Found, Outcome};
 pub use frame::{Fault, Frame, Grounds, Sources};
-pub use hearing::{Elsewhere, Evidence, Hearing, HearingError, hear};
+pub use hearing::{Elsewhere, Evidence, Hearing, HearingError, Shown, hear};
 pub use laboratories::Turn;
 pub use measured::{Cell, Measured};
 pub use page::markdown;

@@ -17,7 +17,7 @@ macro_rules! folder {
 
 static FOLDERS: [Folder; 5] = [
     folder!(
-        "kallio2016": "study.toml", "claims.toml",
+        "kallio2016": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "delay-http.toml", "prb-http.toml", "s1-http.toml",
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
         "prb-speed.toml", "s1-speed.toml",
@@ -25,7 +25,7 @@ static FOLDERS: [Folder; 5] = [
         "clauses.toml", "figures.toml",
     ),
     folder!(
-        "bth2013": "study.toml", "claims.toml",
+        "bth2013": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
         "afterwards.toml", "conclusions.toml",
@@ -36,7 +36,7 @@ static FOLDERS: [Folder; 5] = [
         "published/table_c7_http_ssl_rtt150ms.csv", "published/table_c8_http_nossl_rtt150ms.csv",
     ),
     folder!(
-        "cardaci2015": "study.toml", "claims.toml", "sites.toml",
+        "cardaci2015": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
         "emulated-http.toml", "emulated-spdy.toml", "satellite-http.toml", "satellite-spdy.toml",
         "losses-http.toml", "losses-spdy.toml", "idle-gap.toml",
         "wikipedia-http.toml", "wikipedia-spdy.toml",
@@ -45,17 +45,18 @@ static FOLDERS: [Folder; 5] = [
         "clauses.toml", "figures.toml",
     ),
     folder!(
-        "petuchowski2015": "study.toml", "claims.toml",
+        "petuchowski2015": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "tcp.toml", "links.toml", "page.toml", "uplink.toml", "tiles.toml",
         "afterwards.toml", "conclusions.toml",
         "clauses.toml", "figures.toml",
     ),
     folder!(
-        "erman2013": "study.toml", "claims.toml", "sites.toml",
+        "erman2013": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
         "sites-http.toml", "sites-spdy.toml", "images-http.toml", "images-spdy.toml",
         "ping-http.toml", "ping-spdy.toml", "beacons-http.toml", "beacons-spdy.toml",
         "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml",
         "afterwards.toml", "conclusions.toml",
+        "pause-http.toml", "pause-spdy.toml",
         "published/table_1_sites.csv",
         "clauses.toml", "figures.toml",
     ),
@@ -169,6 +170,8 @@ mod tests {
                 ("fixes-spdy", 20),
                 ("risk", 10),
                 ("afterwards", 24),
+                ("pause-http", 4),
+                ("pause-spdy", 4),
             ]
         );
     }

@@ -26,7 +26,10 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let heard: Result<Vec<Hearing>, Failure> = which
         .studies()?
         .into_iter()
-        .map(|study| hear(study, &store, which.manner(), worlds.library()).map_err(refused))
+        .map(|study| {
+            hear(study, &store, which.manner(), args.laboratory_loads, worlds.library())
+                .map_err(refused)
+        })
         .collect();
     let hearings = heard?;
     hearings.iter().try_for_each(tell)?;
@@ -60,7 +63,11 @@ fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let elsewhere: String = elsewhere.map(|it| format!(" --laboratory {it}")).collect();
     let mut commands = vec![format!("farlink study run {typed}")];
     if !elsewhere.is_empty() {
-        commands.push(format!("farlink study run {typed}{elsewhere}"));
+        let loads = args.laboratory_loads.map_or(String::new(), |n| format!(" --loads {n}"));
+        commands.push(format!("farlink study run {typed}{loads}{elsewhere}"));
+    }
+    if hearings.iter().flat_map(|hearing| &hearing.causes).any(|shown| !shown.findings.is_empty()) {
+        commands.push(format!("farlink study run {typed} --causes"));
     }
     commands.push(shell::this_command());
     commands.join("\n    ")
@@ -77,6 +84,15 @@ fn tell(hearing: &Hearing) -> Result<(), Failure> {
             output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
         }
     }
+    hearing.causes.iter().try_for_each(|shown| {
+        let cause = &shown.cause;
+        let (of, lies_in, why) = (cause.of.join(", "), cause.lies_in, &cause.why);
+        output::line(wrapped(&format!("cause ({lies_in}) of {of}: {why}: {}", shown.answer())))?;
+        shown.findings.iter().try_for_each(|found| {
+            let place = cause.place();
+            output::line(wrapped(&format!("    {}{place}: {}", found.clause, found.finding)))
+        })
+    })?;
     hearing.elsewhere.iter().filter(|there| !there.is_same).try_for_each(|there| {
         let turns = hearing.turns(there);
         let laboratory = there.laboratory;
