@@ -36,20 +36,19 @@ static NO_FILTERS: [libc::sock_filter; 8] = [
 
 /// What `command` starts can filter no socket.
 pub fn without_filters(command: &mut Command) {
-    // SAFETY: between fork and exec, only `prctl` is called, which is safe there.
-    unsafe {
-        command.pre_exec(|| {
-            let program = libc::sock_fprog {
-                len: NO_FILTERS.len() as u16,
-                filter: NO_FILTERS.as_ptr().cast_mut(),
-            };
-            // SAFETY: takes numbers alone.
-            done(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
-            let mode = libc::SECCOMP_MODE_FILTER;
-            // SAFETY: `program` and its steps outlive the call, which copies them.
-            done(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) })
-        });
-    }
+    // SAFETY: between fork and exec `refuse` calls `prctl` alone, which is safe there.
+    unsafe { command.pre_exec(refuse) };
+}
+
+fn refuse() -> io::Result<()> {
+    let filter = NO_FILTERS.as_ptr().cast_mut();
+    let program = libc::sock_fprog { len: NO_FILTERS.len() as u16, filter };
+    // SAFETY: takes numbers alone.
+    done(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    // SAFETY: `program` and its steps outlive the call, which copies them.
+    done(unsafe {
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+    })
 }
 
 fn done(result: i32) -> io::Result<()> {
