@@ -19,9 +19,14 @@ use super::state::{self, State};
 use super::topology::{Body, Packet, Port, Topology};
 use crate::report::Endpoint;
 
-/// A handle: a slot and its generation, and the addresses for those who ask.
+/// A handle: a slot and its generation, and the addresses for those who ask. These lie apart: connections of the real world, which have
+/// no such part, would be as large.
 pub(crate) struct TcpStream {
     id: Id,
+    addresses: Box<Addresses>,
+}
+
+struct Addresses {
     local: SocketAddr,
     peer: SocketAddr,
 }
@@ -94,11 +99,11 @@ impl TcpStream {
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
-        self.local
+        self.addresses.local
     }
 
     pub(crate) fn peer_addr(&self) -> SocketAddr {
-        self.peer
+        self.addresses.peer
     }
 
     pub(crate) fn set_notsent_lowat(&self, bytes: u32) {
@@ -275,7 +280,7 @@ impl TcpListener {
         state::with(|state| {
             let id = state.tcp.listener(self.slot).backlog.pop_front()?;
             let stream = state.tcp_handle(id);
-            let peer = stream.peer;
+            let peer = stream.peer_addr();
             Some((stream, peer))
         })
     }
@@ -481,7 +486,8 @@ impl State {
     fn tcp_handle(&mut self, id: Id) -> TcpStream {
         let socket = self.tcp.get(id);
         let (here, there) = (socket.here, socket.there);
-        TcpStream { id, local: self.topology.address(here), peer: self.topology.address(there) }
+        let (local, peer) = (self.topology.address(here), self.topology.address(there));
+        TcpStream { id, addresses: Box::new(Addresses { local, peer }) }
     }
 
     pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: Box<tcp::Segment>) {
