@@ -99,6 +99,14 @@ pub struct StudyReport {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub markdown: Option<PathBuf>,
 
+    /// Also write the studies' own figures, drawn from these runs, as one page.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
+    /// Also write a page of Markdown on what the studies concluded, and what HTTP/2 and HTTP/3 do to it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub summary: Option<PathBuf>,
+
     /// Also write the report of each experiment into this directory: STUDY-EXPERIMENT.html.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,

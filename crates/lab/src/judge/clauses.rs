@@ -211,7 +211,7 @@ impl Clauses {
         let clauses = of_claims.chain(self.causes.iter().flat_map(|cause| &cause.clauses));
         let asked = clauses.flat_map(|clause| {
             let leaves = clause.test.leaves().into_iter();
-            leaves.filter_map(|leaf| self.asked(leaf, clause, experiment))
+            leaves.filter_map(|leaf| self.terms.asked(leaf, clause.grid.as_deref(), experiment))
         });
         asked.collect()
     }
@@ -232,13 +232,6 @@ impl Clauses {
         });
         let grids = grids.filter_map(|name| self.terms.grids.get(name));
         grids.flat_map(|grid| grid.experiments.iter().cloned()).collect()
-    }
-
-    /// The quantity of a leaf, if it is of this experiment.
-    fn asked(&self, leaf: &Leaf, clause: &Clause, experiment: &str) -> Option<Quantity> {
-        let Leaf::Measured { quantity, grid, .. } = leaf else { return None };
-        let grid = self.terms.grids.get(grid.as_ref().or(clause.grid.as_ref())?)?;
-        grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
     }
 }
 

@@ -7,11 +7,15 @@ use thiserror::Error;
 use super::frame::Sources;
 use super::measured::complete_run;
 use super::verdict::{judge_clause, of_findings};
-use super::{Cause, Clauses, Fault, Finding, Found, Judged, Measured, Outcome, Verdict, judge};
+use super::{
+    Cause, Clauses, Concluded, Conclusions, Fault, Finding, Found, Judged, Measured, Outcome,
+    Verdict, judge,
+};
+use super::{clauses, conclusions};
 use crate::experiment::{Catalogue, ExperimentError};
 use crate::plan::Plan;
 use crate::store::{RunId, RunRow, Store, StoreError};
-use crate::study::{Depth, Laboratory, LaboratoryKind, Manner, Study, StudyError};
+use crate::study::{CAUSES, Depth, Laboratory, LaboratoryKind, Manner, Study, StudyError};
 
 /// A study with its verdicts.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +28,8 @@ pub struct Hearing {
     pub judged: Vec<Judged>,
     /// What other laboratories, as far as they were run, say of them.
     pub elsewhere: Vec<Elsewhere>,
+    /// What it concluded, then and with what came after.
+    pub conclusions: Vec<Concluded>,
     /// Why claims are not confirmed, as far as that is shown.
     pub causes: Vec<Shown>,
 }
@@ -77,13 +83,15 @@ pub enum HearingError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A clause cannot be read.
-    #[error("{study}/clauses.toml: `{claim}`: {fault}")]
+    /// A clause or a comparison cannot be read.
+    #[error("{study}/{file}: `{entry}`: {fault}")]
     Clause {
         /// Which study.
         study: String,
-        /// The claim whose clause it is.
-        claim: String,
+        /// The file that it stands in.
+        file: &'static str,
+        /// The claim or conclusion that it is of.
+        entry: String,
         /// Why.
         fault: Fault,
     },
@@ -102,21 +110,31 @@ pub fn hear(
     catalogue: &dyn Catalogue,
 ) -> Result<Hearing, HearingError> {
     let clauses = Clauses::of_study(&study)?;
-    let inquiry = Inquiry { study: &study, clauses: &clauses, store, manner, catalogue };
+    let conclusions = Conclusions::of_study(&study)?;
+    let inquiry = Inquiry {
+        study: &study,
+        clauses: &clauses,
+        conclusions: &conclusions,
+        store,
+        manner,
+        catalogue,
+    };
     let plans = inquiry.plans(None)?;
     let (measured, experiments) = inquiry.published(&plans)?;
     let judged = inquiry.judge(&measured)?;
     let elsewhere = inquiry.elsewhere(&measured, &judged, loads)?;
+    let concluded = inquiry.conclude(&measured)?;
     let causes: Result<_, HearingError> =
         clauses.causes.iter().map(|cause| inquiry.shown(cause, &measured)).collect();
     let causes = causes?;
-    Ok(Hearing { study, experiments, judged, elsewhere, causes })
+    Ok(Hearing { study, experiments, judged, elsewhere, conclusions: concluded, causes })
 }
 
 /// A study, and where its experiments have been run.
 struct Inquiry<'a> {
     study: &'a Study,
     clauses: &'a Clauses,
+    conclusions: &'a Conclusions,
     store: &'a Store,
     manner: Manner,
     catalogue: &'a dyn Catalogue,
@@ -220,7 +238,8 @@ impl Inquiry<'_> {
         for (id, plan) in plans {
             let digest = laboratory.plan(plan).digest();
             let Some(run) = complete_run(self.store, &digest)? else { continue };
-            let quantities = self.clauses.quantities(id);
+            let mut quantities = self.clauses.quantities(id);
+            quantities.extend(self.conclusions.quantities(id));
             measured.gather(self.store, run, id, &quantities, plan.cells())?;
             runs.push((id.clone(), run));
         }
@@ -228,9 +247,19 @@ impl Inquiry<'_> {
     }
 
     fn judge(&self, measured: &Measured) -> Result<Vec<Judged>, HearingError> {
-        let Study { name, claims, files, .. } = self.study;
+        let Study { claims, files, .. } = self.study;
         judge(claims, self.clauses, measured, files)
-            .map_err(|(claim, fault)| HearingError::Clause { study: name.clone(), claim, fault })
+            .map_err(|(claim, fault)| self.unreadable(clauses::FILE, claim, fault))
+    }
+
+    fn conclude(&self, measured: &Measured) -> Result<Vec<Concluded>, HearingError> {
+        self.conclusions
+            .draw(measured, &self.study.files)
+            .map_err(|(conclusion, fault)| self.unreadable(conclusions::FILE, conclusion, fault))
+    }
+
+    fn unreadable(&self, file: &'static str, entry: String, fault: Fault) -> HearingError {
+        HearingError::Clause { study: self.study.name.clone(), file, entry, fault }
     }
 
     /// Whether a run shows a cause; `published` is what the study's own laboratory measured.
@@ -269,8 +298,7 @@ impl Inquiry<'_> {
             match judge_clause(clause, &name, sources) {
                 Ok((finding, _)) => findings.push(Found { clause: clause.to_string(), finding }),
                 Err(fault @ Fault::Clause(_)) => {
-                    let (study, claim) = (self.study.name.clone(), name);
-                    return Err(HearingError::Clause { study, claim, fault });
+                    return Err(self.unreadable(CAUSES, name, fault));
                 }
                 Err(missing) => waits_for.push(missing.to_string()),
             }

@@ -55,6 +55,7 @@ impl Measured {
         let mut cells: BTreeMap<(u32, u32, Option<String>), Cell> = BTreeMap::new();
         let in_detail = quantities.iter().any(|quantity| quantity.needs_objects());
         let with_events = quantities.iter().any(|quantity| quantity.needs_events());
+        let with_series = quantities.iter().any(|quantity| quantity.needs_series());
         for visit in store.visits(run)? {
             let Some(journey) = by_position.get(&visit.key.journey) else { continue };
             let (objects, connections) = match in_detail {
@@ -65,11 +66,16 @@ impl Measured {
                 true => store.events(visit.key)?,
                 false => Vec::new(),
             };
+            let series = match with_series {
+                true => store.series(visit.key)?,
+                false => None,
+            };
             let load = Load {
                 visit: &visit,
                 objects: &objects,
                 connections: &connections,
                 events: &events,
+                series: series.as_ref(),
             };
             let (number, page) = (visit.key.visit, visit.page.as_deref());
             let cell = cells

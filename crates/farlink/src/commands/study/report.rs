@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
+use lab::figures::{self, FiguresError};
+use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
 use lab::study::Laboratory;
@@ -19,7 +20,8 @@ use crate::show::terminal::wrapped;
 pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
-    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
+    let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
+    pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let heard: Result<Vec<Hearing>, Failure> = which
         .studies()?
@@ -34,6 +36,14 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     summary(&hearings)?;
     if let Some(path) = &args.markdown {
         let page = markdown(&hearings, &commands(args, &hearings));
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        let page = figures::html(&hearings, &store).map_err(not_drawn)?;
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.summary {
+        let page = judge::summary(&hearings, &commands(args, &hearings));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
@@ -151,6 +161,14 @@ fn write_reports(
         }
     }
     Ok(())
+}
+
+fn not_drawn(error: FiguresError) -> Failure {
+    match error {
+        FiguresError::Study(error) => super::refused(error),
+        FiguresError::Store(error) => stores::failed(error),
+        error @ FiguresError::Figure { .. } => Failure::bad_input(error),
+    }
 }
 
 fn refused(error: HearingError) -> Failure {

@@ -7,7 +7,7 @@ use lab::experiment::Source;
 use lab::judge::{Run, runs_for_causes};
 use lab::runner::Ended;
 use lab::store::Store;
-use lab::study::{Depth, Laboratory, Manner, Study, StudyExperiment};
+use lab::study::{Depth, Laboratory, Manner, Role, Study, StudyExperiment};
 use lab::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -82,6 +82,13 @@ struct Place<'a> {
     manner: Manner,
 }
 
+impl Place<'_> {
+    /// Other laboratories are for claims, and no claim is about what came after the study.
+    fn is_of_interest(&self) -> bool {
+        self.laboratory == Laboratory::AsPublished || self.experiment.role != Role::Afterwards
+    }
+}
+
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.study.name, self.experiment.id)?;
@@ -103,6 +110,9 @@ fn one(
     worlds: &Worlds,
     how: How<'_>,
 ) -> Result<Option<u64>, Failure> {
+    if !place.is_of_interest() {
+        return Ok(Some(0));
+    }
     let refused = |error| experiment_failure(&error);
     let (source, published) =
         place.manner.plan(place.source.clone(), worlds.library()).map_err(refused)?;
