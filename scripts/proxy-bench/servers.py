@@ -137,11 +137,12 @@ class Server:
         return spent / 1e9
 
     def pss_kib(self):
-        """Memory, what is shared divided among those that share it."""
+        """Memory, what is shared divided among those that share it; without pages of files, whose sharers come and go."""
         total = 0
         for pid in self.pids():
-            text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-            total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+            for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith(("Pss_Anon:", "Pss_Shmem:", "SwapPss:")):
+                    total += int(line.split()[1])
         return total
 
 

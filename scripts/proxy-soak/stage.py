@@ -57,7 +57,8 @@ class Origin(threading.Thread):
         line = reader.readline()
         while reader.readline() not in (b"\r\n", b""):
             pass
-        if not line:
+        # The end, or what is left of a body that broke off.
+        if line.count(b" ") != 2:
             return False
         path = line.split(b" ")[1].split(b"?")[0]
         if path == b"/garbage":
