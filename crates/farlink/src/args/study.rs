@@ -49,7 +49,7 @@ pub struct Which {
     #[arg(long, conflicts_with = "quick")]
     pub deep: bool,
 
-    /// Where pages are loaded: sim or emu.
+    /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.
     #[arg(long, default_value = "sim")]
     pub world: lab::scenario::World,
 

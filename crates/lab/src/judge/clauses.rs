@@ -51,7 +51,7 @@ pub struct Clause {
 pub enum Cases {
     /// On all of them.
     All,
-    /// On so many at least.
+    /// On so many at least; on all of them, if there are fewer.
     AtLeast(usize),
 }
 

@@ -9,6 +9,8 @@ pub mod facts;
 pub mod measured;
 
 mod clauses;
+mod comparison;
+mod comparison_page;
 mod draw;
 mod evaluate;
 mod expression;
@@ -27,6 +29,8 @@ mod test;
 mod verdict;
 
 pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
+pub use comparison::{Agreement, Agreements, Both, Compared, Comparison, compare};
+pub use comparison_page::{comparison_markdown, percentage};
 pub use draw::{DRAWS, Draw};
 pub use expression::{Expression, Function, Leaf, Operator, Tree};
 pub use facts::{Fact, Facts, Filter};

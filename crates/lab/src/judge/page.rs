@@ -139,6 +139,6 @@ fn claim(page: &mut String, claim: &Claim, judged: &Judged, wrongly: &str) {
 }
 
 /// A text as a cell of a table holds it.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
 }

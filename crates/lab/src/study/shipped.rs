@@ -21,13 +21,13 @@ static FOLDERS: [Folder; 5] = [
         "delay-http.toml", "prb-http.toml", "s1-http.toml",
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
         "prb-speed.toml", "s1-speed.toml",
-        "clauses.toml",
+        "clauses.toml", "emulated.toml",
     ),
     folder!(
         "bth2013": "study.toml", "claims.toml",
         "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
-        "clauses.toml",
+        "clauses.toml", "emulated.toml",
         "published/table_c1_spdy_ssl_bw10mbps.csv", "published/table_c2_spdy_nossl_bw10mbps.csv",
         "published/table_c3_http_ssl_bw10mbps.csv", "published/table_c4_http_nossl_bw10mbps.csv",
         "published/table_c5_spdy_ssl_rtt150ms.csv", "published/table_c6_spdy_nossl_rtt150ms.csv",
@@ -39,12 +39,12 @@ static FOLDERS: [Folder; 5] = [
         "losses-http.toml", "losses-spdy.toml", "idle-gap.toml",
         "wikipedia-http.toml", "wikipedia-spdy.toml",
         "published/table_1_sites.csv",
-        "clauses.toml",
+        "clauses.toml", "emulated.toml",
     ),
     folder!(
         "petuchowski2015": "study.toml", "claims.toml",
         "tcp.toml", "links.toml", "page.toml", "uplink.toml", "tiles.toml",
-        "clauses.toml",
+        "clauses.toml", "emulated.toml",
     ),
     folder!(
         "erman2013": "study.toml", "claims.toml", "sites.toml",
@@ -52,7 +52,7 @@ static FOLDERS: [Folder; 5] = [
         "ping-http.toml", "ping-spdy.toml", "beacons-http.toml", "beacons-spdy.toml",
         "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml",
         "published/table_1_sites.csv",
-        "clauses.toml",
+        "clauses.toml", "emulated.toml",
     ),
 ];
 

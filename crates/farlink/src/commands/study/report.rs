@@ -137,7 +137,7 @@ fn write_reports(
     Ok(())
 }
 
-fn refused(error: HearingError) -> Failure {
+pub(super) fn refused(error: HearingError) -> Failure {
     match error {
         HearingError::Study(error) => super::refused(error),
         HearingError::Experiment(error) => experiment_failure(&error),
