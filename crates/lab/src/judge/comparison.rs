@@ -231,8 +231,8 @@ fn percent(part: usize, whole: usize) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::judge::Grounds;
-    use crate::toy;
     use crate::tour::Library;
+    use crate::toy;
 
     const SETUP: &str = "format = 1\ntitle = \"t\"\nauthors = \"a\"\nyear = 2013\nquestion = \"q?\"\n\
         assumption = []\n[[experiment]]\nid = \"one\"\nfile = \"one.toml\"\nsection = \"1\"\n\
@@ -278,7 +278,8 @@ mod tests {
             grid.experiments(&study, manner, &library).unwrap().remove(0).plan
         });
         let mut filled = toy::filled_store(&simulated);
-        let compared = |store: &Store| compare(study.clone(), store, Depth::Usual, &library).unwrap();
+        let compared =
+            |store: &Store| compare(study.clone(), store, Depth::Usual, &library).unwrap();
         let half = compared(&filled.store);
         assert_eq!((half.size(), half.agreements().covered()), ((0, 0), 0), "one world is missing");
 
@@ -291,7 +292,10 @@ mod tests {
         assert_eq!(whole.not_covered(), BTreeSet::from(["in-between"]));
         assert_eq!(whole.agreements().share(), Some(100.0));
         let page = crate::judge::comparison_markdown(&[whole], "farlink study run s --world emu");
-        assert!(page.contains("| [s](#s) | 4 | 24 | 1 | 1 (0) | 0 | 0 | 100 % | 100 % |"), "{page}");
+        assert!(
+            page.contains("| [s](#s) | 4 | 24 | 1 | 1 (0) | 0 | 0 | 100 % | 100 % |"),
+            "{page}"
+        );
         assert!(page.contains("Not covered: `in-between`."), "{page}");
     }
 
