@@ -29,6 +29,14 @@ charts=$(grep -oE '<svg' "$work/dom.html" | wc -l)
 lanes=$(grep -oE '<svg [^>]*data-lane="[^"]*"' "$work/pause.html")
 [ "$(wc -l <<<"$lanes")" -ge 11 ] || die "lanes are missing below the waterfalls" "$lanes"
 if grep -v 'width="1070"' <<<"$lanes"; then die "a lane is not as wide as its waterfall"; fi
+# A study's figures, each with its data.
+"$farlink" study run petuchowski2015 --quick --store "$work/study.sqlite" >/dev/null
+"$farlink" study report petuchowski2015 --quick --store "$work/study.sqlite" --html out/smoke-study.html >/dev/null
+# shellcheck disable=SC2086
+"$chromium" $flags --user-data-dir="$work/study" --enable-logging=stderr --dump-dom "file://$root/out/smoke-study.html" \
+  >"$work/study.html" 2>>"$work/log"
+figures=$(grep -oE '<svg[^>]*class="plot-' "$work/study.html" | wc -l)
+[ "$figures" -ge 9 ] || die "the study's page drew $figures plots; at least 9 were expected"
 if grep -E 'CONSOLE.*(Uncaught|Error|Refused)' "$work/log"; then die "the report's scripts failed"; fi
 for theme in light dark; do
   [ $theme = dark ] && scheme=--blink-settings=preferredColorScheme=0 || scheme=--blink-settings=preferredColorScheme=1

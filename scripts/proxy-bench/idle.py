@@ -8,6 +8,18 @@ DATA, HEADERS, SETTINGS = 0, 1, 4
 ACK = END_STREAM = 1
 
 
+def _context():
+    # The machine's authorities, which take long to load, are not wanted.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    return context
+
+
+# One for all: the first connections must not be given up for resting while the last are opened.
+CONTEXT = _context()
+
+
 def open_all(server, protocol, count):
     """Opens so many connections; they stay open until they are closed by the caller."""
     one = _h1 if protocol == "h1" else _h2
@@ -30,10 +42,7 @@ def _h1(port):
 
 
 def _h2(port):
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2"])
-    connection = context.wrap_socket(_connect(port))
+    connection = CONTEXT.wrap_socket(_connect(port))
     # RFC 7541: GET, https and /1 of the static table or literal, the authority literal.
     head = b"\x82\x87\x04\x02/1\x01\x09127.0.0.1"
     request = _frame(HEADERS, END_STREAM | 4, 1, head)

@@ -1,35 +1,12 @@
 //! A hit allocates nothing: counted by the allocator itself.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use allocations::{Counting, count};
 use bytes::Bytes;
 use farlink_cache::{
     Date, Entry, Exchange, Key, Limits, Lookup, Memory, Partition, Policy, Request, Scheme, Stored,
     storable,
 };
 use http::{Method, StatusCode};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator; it counts each thread's allocations.
-struct Counting;
-
-// SAFETY: hands everything to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -63,11 +40,11 @@ fn hits_of_every_kind_allocate_nothing() {
         ("Cache-Control", "max-age=10, max-stale"),
     ] {
         let asked = [("Accept-Encoding", "gzip,br"), more];
-        let before = ALLOCATIONS.get();
+        let before = count();
         let key = Key::new(Partition(0), Scheme::Https, "WWW.example.com:443", "/style.css?v=3");
         let lookup = memory.lookup(&key, &Request::new(&Method::GET, &asked[..]), now);
         let Lookup::Hit(hit) = lookup else { panic!("{more:?}: {lookup:?}") };
         let body = hit.entry.value().body.clone();
-        assert_eq!((ALLOCATIONS.get() - before, body.len()), (0, 1_000), "{more:?}");
+        assert_eq!((count() - before, body.len()), (0, 1_000), "{more:?}");
     }
 }

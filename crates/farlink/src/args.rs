@@ -8,6 +8,7 @@ mod keep_alive;
 mod order;
 mod pep;
 mod proxy;
+mod recording;
 mod route;
 mod study;
 
@@ -26,6 +27,7 @@ pub use self::keep_alive::KeepAlive;
 pub use self::order::Order;
 pub use self::pep::{Half, Pep};
 pub use self::proxy::Proxy;
+pub use self::recording::Recording;
 pub use self::route::Route;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 
@@ -317,6 +319,9 @@ pub struct How {
     pub keep_alive: KeepAlive,
 
     #[command(flatten)]
+    pub recording: Recording,
+
+    #[command(flatten)]
     pub order: Order,
 
     /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
@@ -369,6 +374,10 @@ pub struct Report {
     /// Also write one line of CSV a visit.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
+
+    /// Also write how servers' windows stood, one line of CSV a sample, as `tcp_probe` tells it: of visits of which that was recorded.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub windows: Option<PathBuf>,
 
     /// Also write every visit as HAR 1.2 into this directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

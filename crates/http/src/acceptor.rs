@@ -105,18 +105,24 @@ impl Acceptor {
     }
 
     /// Serves one connection to its end; says how that came.
-    pub async fn serve<H: Handler>(&self, tcp: TcpStream, handler: Rc<H>) -> Served {
-        self.serve_metered(tcp, handler, &FlowMeter::default()).await
+    pub fn serve<H: Handler>(
+        &self,
+        tcp: TcpStream,
+        handler: Rc<H>,
+    ) -> impl Future<Output = Served> {
+        // Boxed before the rest's future is made, which would keep a place for `tcp` for ever.
+        let accepting = Box::pin(self.in_time(self.accept(tcp)));
+        async move { self.serve_accepted(accepting, handler, &FlowMeter::default()).await }
     }
 
     /// As [`Acceptor::serve`]; `meter` tells how long flow control of HTTP/2 or SPDY limited it.
-    pub async fn serve_metered<H: Handler>(
+    pub fn serve_metered<H: Handler>(
         &self,
         tcp: TcpStream,
         handler: Rc<H>,
         meter: &FlowMeter,
-    ) -> Served {
-        self.serve_accepted(Box::pin(self.in_time(self.accept(tcp))), handler, meter).await
+    ) -> impl Future<Output = Served> {
+        self.serve_accepted(Box::pin(self.in_time(self.accept(tcp))), handler, meter)
     }
 
     /// The far end of a tunnel that ends here: its client shakes hands by `tls` and is served by a task of its own. `client` is the address
@@ -150,21 +156,24 @@ impl Acceptor {
         handler: Rc<H>,
         meter: &FlowMeter,
     ) -> Served {
-        match accepting.await {
-            Err(error) => Served::Unaccepted(error),
-            Ok((stream, Protocol::H10 | Protocol::H1)) => {
+        let (stream, protocol) = match accepting.await {
+            Err(error) => return Served::Unaccepted(error),
+            Ok(accepted) => accepted,
+        };
+        match protocol {
+            Protocol::H10 | Protocol::H1 => {
                 Served::H1(Box::pin(h1::server::serve(stream, handler, &self.h1)).await)
             }
-            Ok((stream, Protocol::H2)) => {
+            Protocol::H2 => {
                 let served = h2::serve_in(&self.common, stream, handler, &self.h2, meter);
                 Served::H2(Box::pin(served).await)
             }
-            Ok((stream, Protocol::Spdy(version))) => {
+            Protocol::Spdy(version) => {
                 let served =
                     spdy::serve_in(&self.common, stream, handler, version, self.spdy, meter);
                 Served::Spdy(Box::pin(served).await)
             }
-            Ok((_, Protocol::H3)) => Served::Unaccepted(io::Error::new(
+            Protocol::H3 => Served::Unaccepted(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
             )),

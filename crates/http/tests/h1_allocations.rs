@@ -2,36 +2,15 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
+use allocations::{Counting, count};
 use bytes::Bytes;
 use common::{in_world, listen};
 use farlink_http::h1::server::Settings;
 use farlink_http::{Answer, Handler, Reply, RequestHead};
 use http::{HeaderMap, StatusCode};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator; it counts each thread's allocations.
-struct Counting;
-
-// SAFETY: hands everything to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -44,7 +23,7 @@ struct Noting {
 
 impl Handler for Noting {
     fn handle(&self, _request: RequestHead<'_>) -> Answer {
-        self.noted.borrow_mut().push(ALLOCATIONS.get());
+        self.noted.borrow_mut().push(count());
         Answer::Ready(self.reply.clone())
     }
 }

@@ -2,46 +2,13 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicIsize, Ordering};
 
+use allocations::{Counting, held_bytes, watch};
 use common::{Echo, any, in_world};
 use farlink_http::client::Opening;
 use farlink_http::server::Acceptor;
 use farlink_http::tls::{Protocol, Security};
-
-/// What the server's thread holds.
-static HELD: AtomicIsize = AtomicIsize::new(0);
-
-thread_local! {
-    static IS_SERVER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The system's allocator; it counts what the server's thread takes and gives back.
-struct Counting;
-
-fn count(bytes: isize) {
-    if IS_SERVER.get() {
-        HELD.fetch_add(bytes, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: hands everything to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -50,7 +17,7 @@ static COUNTING: Counting = Counting;
 fn start(security: Security) -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        IS_SERVER.set(true);
+        watch();
         let config = world::real::Config::new(chance::Source::new(1, 0));
         world::real::run(config, async move {
             let server = any::listen(Echo, Acceptor::new(security));
@@ -73,7 +40,7 @@ fn held_at_rest(protocol: Protocol, security: Security) -> isize {
         let mut held = 0;
         for number in 0..FIRST + MORE {
             if number == FIRST {
-                held = HELD.load(Ordering::Relaxed);
+                held = held_bytes();
             }
             let opening = Opening::new(address, "any.farlink.test", security, protocol);
             let mut connection = any::open(opening).await;
@@ -82,7 +49,7 @@ fn held_at_rest(protocol: Protocol, security: Security) -> isize {
         }
         // The last connection may still tidy up.
         world::sleep(std::time::Duration::from_millis(50)).await;
-        let more = HELD.load(Ordering::Relaxed) - held;
+        let more = held_bytes() - held;
         tell.send(more / MORE as isize).expect("the test waits");
     });
     told.recv().expect("the world has told")

@@ -1,12 +1,13 @@
-//! The visits of a run as CSV (RFC 4180), one row a visit, with the scenario beside each.
+//! A run as CSV (RFC 4180): a row a visit, with the scenario beside each, or a row a sample of a window.
 
 use std::io::Write;
 
+use record::WindowSample;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::scenario::{Push, Scheduler};
-use crate::store::{JourneyRow, RunId, Store, StoreError, VisitRow};
+use crate::store::{JourneyRow, RunId, Store, StoreError, VisitKey, VisitRow};
 
 /// Failed to write the table.
 #[derive(Debug, Error)]
@@ -102,6 +103,77 @@ pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), Cs
     Ok(())
 }
 
+/// How a server's end of a connection stood, and whose it was.
+#[derive(Serialize)]
+struct WindowRow<'a> {
+    run: i64,
+    journey: u64,
+    visit: u32,
+    connection: u32,
+    host: &'a str,
+    at_ns: u64,
+    cwnd: u32,
+    ssthresh: Option<u32>,
+    in_flight: u32,
+    in_flight_bytes: u64,
+    unsent_bytes: u64,
+    peer_window_bytes: u64,
+    srtt_ns: u64,
+    rto_ns: u64,
+    retransmits: u64,
+}
+
+/// Writes the windows of the visits of `run` to `out`, a row a sample, as far as they were recorded; gives how many samples there are.
+pub fn write_windows(store: &Store, run: RunId, out: impl Write) -> Result<u64, CsvError> {
+    let mut writer = csv::Writer::from_writer(out);
+    let mut samples = 0;
+    for visit in store.visits(run)? {
+        let Some(series) = store.series(visit.key)? else { continue };
+        let connections = store.connections(visit.key)?;
+        for window in &series.windows {
+            let host =
+                connections.get(window.connection as usize).map_or("", |it| it.host.as_str());
+            writer.serialize(window_row(visit.key, host, window))?;
+            samples += 1;
+        }
+    }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(samples)
+}
+
+fn window_row<'a>(key: VisitKey, host: &'a str, window: &WindowSample) -> WindowRow<'a> {
+    let WindowSample {
+        connection,
+        at_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        in_flight_bytes,
+        unsent_bytes,
+        peer_window_bytes,
+        srtt_ns,
+        rto_ns,
+        retransmits,
+    } = *window;
+    WindowRow {
+        run: key.run.0,
+        journey: key.journey,
+        visit: key.visit,
+        connection,
+        host,
+        at_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        in_flight_bytes,
+        unsent_bytes,
+        peer_window_bytes,
+        srtt_ns,
+        rto_ns,
+        retransmits,
+    }
+}
+
 fn row<'a>(run: RunId, journey: &'a JourneyRow, visit: &'a VisitRow) -> Row<'a> {
     let scenario = &journey.scenario;
     let floors = visit.floors;
@@ -191,5 +263,17 @@ mod tests {
         assert_eq!((&rows[0][column("protocol")], &rows[2][column("protocol")]), ("h1", "h2"));
         let plt_ns = filled.store.visits(filled.run).unwrap()[0].plt_ns.unwrap();
         assert_eq!(rows[0][column("plt_ns")], plt_ns.to_string());
+    }
+
+    #[test]
+    fn one_row_a_sample_of_a_window() {
+        let filled = toy::filled_store(&toy::plan(1));
+        let mut out = Vec::new();
+        let samples = write_windows(&filled.store, filled.run, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len() as u64, samples + 1);
+        assert!(lines[0].starts_with("run,journey,visit,connection,host,at_ns,cwnd,ssthresh,"));
+        assert!(lines[2].contains(",10,5,0,"), "{}", lines[2]);
     }
 }

@@ -114,6 +114,7 @@ mod tests {
             emulation: None,
             paint: None,
             radio: None,
+            series: None,
         };
         let early = EarlyMetrics::of(&visit).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));

@@ -12,6 +12,7 @@ pub mod csv_export;
 pub mod early;
 pub mod emulate;
 pub mod experiment;
+pub mod figures;
 pub mod floor;
 pub mod har_export;
 pub mod judge;

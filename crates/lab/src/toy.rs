@@ -183,6 +183,15 @@ fn object(load: &Load, index: u32, discovered_at_ns: u64, phases: Phases) -> Obj
     }
 }
 
+fn series(plt_ns: u64) -> record::Series {
+    let window = record::WindowSample { at_ns: plt_ns / 3, cwnd: 10, ..Default::default() };
+    record::Series {
+        windows: vec![window, record::WindowSample { ssthresh: Some(5), ..window }],
+        packets: vec![record::PacketSize { wire_bytes: 1500, down: plt_ns / 1_000_000, up: 3 }],
+        ..record::Series::default()
+    }
+}
+
 fn record(
     load: &Load,
     index: u32,
@@ -241,6 +250,7 @@ fn record(
             }],
             ..record::RadioRecord::default()
         }),
+        series: Some(series(plt_ns)),
     }
 }
 

@@ -16,6 +16,7 @@ mod ending;
 pub mod http;
 pub mod leg;
 pub mod local;
+mod port;
 mod race;
 pub mod remote;
 mod rules;

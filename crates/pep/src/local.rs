@@ -5,20 +5,20 @@
 //! It accepts a connection at once, in the server's stead, and carries it by the leg. If the far end is gone or full, or a rule says so, it
 //! connects directly: then the connection crosses the satellite as if there were no proxy.
 
-use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ipnet::IpNet;
-use world::{JoinHandle, TcpListener, TcpStream};
+use world::{TcpListener, TcpStream};
 
 use crate::counters::Counters;
 use crate::ending::{Ending, Stage};
 use crate::http::{self, Answered, Asking, Front, Next, Store};
 use crate::leg::{self, Connector, Lease, Leg};
-use crate::race::{First, race};
+use crate::port;
+use crate::race::race;
 use crate::rules::within;
 use crate::split::{self, Ask, Ended, Splice};
 
@@ -125,31 +125,20 @@ impl Local {
 
     /// Carries what `listener` accepts, until it is told to end and what is there has ended.
     pub async fn serve(self: Rc<Local>, listener: TcpListener, target: Target) {
-        let mut carried: Vec<JoinHandle<()>> = Vec::new();
-        loop {
-            match race(listener.accept(), self.ending.reached(Stage::Draining)).await {
-                First::One(Ok((tcp, _))) => {
-                    let (local, listening_at) = (Rc::clone(&self), listener.local_addr());
-                    carried.retain(|connection| !connection.is_finished());
-                    carried.push(world::spawn(async move {
-                        match local.target(&tcp, target, listening_at) {
-                            Some(target) => {
-                                let over = local.ending.reached(Stage::Over);
-                                race(local.carry(tcp, target), over).await;
-                            }
-                            None => local.counters.refused.add(1),
-                        }
-                    }));
+        let listening_at = listener.local_addr().ok();
+        let carry = |tcp: TcpStream| {
+            let local = Rc::clone(&self);
+            async move {
+                match local.target(&tcp, target, listening_at) {
+                    Some(target) => {
+                        let over = local.ending.reached(Stage::Over);
+                        race(local.carry(tcp, target), over).await;
+                    }
+                    None => local.counters.refused.add(1),
                 }
-                // Out of descriptors, most likely: what ends in the meantime gives some back.
-                First::One(Err(_)) => world::sleep(Duration::from_millis(100)).await,
-                First::Other(()) => break,
             }
-        }
-        drop(listener);
-        for connection in carried {
-            connection.await;
-        }
+        };
+        port::serve(listener, &self.ending, carry).await;
     }
 
     /// Where `tcp` is to go; nowhere if the kernel did not lead it here: then it would come back for ever.
@@ -157,13 +146,13 @@ impl Local {
         &self,
         tcp: &TcpStream,
         target: Target,
-        listening_at: io::Result<SocketAddr>,
+        listening_at: Option<SocketAddr>,
     ) -> Option<SocketAddr> {
         match target {
             Target::Fixed(target) => Some(target),
             Target::Asked => {
                 let asked = tcp.original_destination().ok()?;
-                let here = listening_at.ok()?;
+                let here = listening_at?;
                 let is_here = asked.port() == here.port()
                     && (here.ip().is_unspecified() || here.ip() == asked.ip());
                 (!is_here || tcp.local_addr().ok()? != asked).then_some(asked)

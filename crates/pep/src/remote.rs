@@ -12,12 +12,13 @@ use ::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use world::{JoinHandle, TcpListener, TcpStream};
+use world::{TcpListener, TcpStream};
 
 use crate::counters::Counters;
 use crate::ending::{Ending, Stage};
 use crate::http::{self, Fetcher};
 use crate::leg::{self, Acceptor};
+use crate::port;
 use crate::race::{First, race};
 use crate::rules::Reach;
 use crate::split::{self, Ask, Ended, Splice};
@@ -81,27 +82,15 @@ impl Remote {
 
     /// Serves the near ends that connect to `listener`, until it is told to end and what is there has ended.
     pub async fn serve(self: Rc<Remote>, listener: TcpListener) {
-        let mut channels: Vec<JoinHandle<()>> = Vec::new();
-        loop {
-            match race(listener.accept(), self.ending.reached(Stage::Draining)).await {
-                First::One(Ok((tcp, _))) => {
-                    let remote = Rc::clone(&self);
-                    channels.retain(|channel| !channel.is_finished());
-                    channels.push(world::spawn(async move {
-                        if remote.channel(tcp).await.is_err() {
-                            remote.counters.refused.add(1);
-                        }
-                    }));
+        let carry = |tcp: TcpStream| {
+            let remote = Rc::clone(&self);
+            async move {
+                if remote.channel(tcp).await.is_err() {
+                    remote.counters.refused.add(1);
                 }
-                // Out of descriptors, most likely: what ends in the meantime gives some back.
-                First::One(Err(_)) => world::sleep(Duration::from_millis(100)).await,
-                First::Other(()) => break,
             }
-        }
-        drop(listener);
-        for channel in channels {
-            channel.await;
-        }
+        };
+        port::serve(listener, &self.ending, carry).await;
     }
 
     /// Serves one channel until it is lost, or has been told to end and is empty.

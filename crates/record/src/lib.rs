@@ -17,6 +17,7 @@ mod object;
 mod paint;
 mod proxied;
 mod radio;
+mod series;
 mod visit;
 
 pub use behind::waited_behind;
@@ -30,4 +31,5 @@ pub use object::{ObjectRecord, Phases};
 pub use paint::Paint;
 pub use proxied::Proxied;
 pub use radio::{RadioRecord, RadioStateRecord};
+pub use series::{Departure, INTERVAL_NS, Interval, PacketSize, RadioStep, Series, WindowSample};
 pub use visit::{Outcome, VisitRecord};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord,
+    ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord, Series,
 };
 
 /// One load of one page, complete.
@@ -50,6 +50,9 @@ pub struct VisitRecord {
     /// What the client's radio did (networks with a radio only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioRecord>,
+    /// How it went over time (where the experiment wants that recorded).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
 }
 
 /// How a visit ended.

@@ -2,34 +2,12 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::Duration;
 
+use allocations::{Counting, count};
 use bytes::Bytes;
 use common::*;
 use farlink_spdy::{Config, Event, Version};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator; it counts each thread's allocations.
-struct Counting;
-
-// SAFETY: hands everything to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -48,13 +26,13 @@ fn a_data_frame_allocates_nothing() {
         let (mut frames, mut counted) = (0, 0);
         // The first round grows what is kept.
         for round in 0.. {
-            let before = ALLOCATIONS.get();
+            let before = count();
             pair.server.produce(20_000);
             let bytes = pair.server.output().len();
-            let after_sending = ALLOCATIONS.get();
+            let after_sending = count();
             // What a transport does is not counted.
             let carried = Bytes::from(pair.server.output().to_vec());
-            let before_receiving = ALLOCATIONS.get();
+            let before_receiving = count();
             pair.server.advance(bytes);
             pair.client.receive(Duration::ZERO, carried);
             let mut received = 0;
@@ -65,7 +43,7 @@ fn a_data_frame_allocates_nothing() {
                 }
             }
             if round > 0 {
-                counted += ALLOCATIONS.get() - before_receiving + after_sending - before;
+                counted += count() - before_receiving + after_sending - before;
                 frames += received;
             }
             if bytes == 0 {

@@ -3,7 +3,8 @@
 //! Source: Linux 6.18 `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `__tcp_cleanup_rbuf`. The delay adapts to the gaps
 //! between segments; a connection that answers within it is interactive and saves its acknowledgements
-//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging. What other systems do beside: `stretch`.
+//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging; and
+//! that a full segment which is pushed waited like any other before Linux 6.6. What other systems do beside: `stretch`.
 
 use std::time::Duration;
 

@@ -123,7 +123,10 @@ impl Connection {
             State::SynSent => self.handle_in_syn_sent(now, &segment),
             State::SynReceived => self.handle_in_syn_received(now, segment),
             State::TimeWait => self.handle_in_time_wait(now, &segment),
-            _ => self.handle_synchronised(now, segment),
+            _ => {
+                self.receiver.sample_rtt(now, &segment);
+                self.handle_synchronised(now, segment);
+            }
         }
     }
 

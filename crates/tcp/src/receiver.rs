@@ -26,7 +26,7 @@ pub(crate) struct Receiver {
     pub(crate) ecn: EcnReceiver,
     /// The time to echo (`ts_recent`).
     echo: Time,
-    /// The last echo that gave a sample of the round trip.
+    /// The last echo that was looked at for a sample of the round trip (`rcv_rtt_last_tsecr`).
     sampled: Option<Time>,
 }
 
@@ -107,7 +107,6 @@ impl Receiver {
             self.acks.on_duplicate(self.window.advertised());
             return;
         }
-        self.sample_rtt(now, &segment, len);
         self.window.measure_ratio(len);
         let had_gap = self.queue.has_gap();
         let ecn = segment.ecn;
@@ -161,15 +160,18 @@ impl Receiver {
         }
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`).
-    fn sample_rtt(&mut self, now: Time, segment: &Segment, len: u64) {
-        let Some(timestamps) = segment.timestamps else { return };
-        if self.sampled == Some(timestamps.echo) || len < self.acks.rcv_mss() {
+    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`). Whatever echoes a
+    /// time first uses it up: the full segments behind a small one, or behind an acknowledgement, are no samples. (Linux 3 takes
+    /// each full segment; here the first of each time.)
+    pub(crate) fn sample_rtt(&mut self, now: Time, segment: &Segment) {
+        let Some(timestamps) = segment.timestamps.filter(|_| self.accepts(segment)) else { return };
+        let is_full = segment.payload.len() as u64 >= self.acks.rcv_mss();
+        if self.sampled == Some(timestamps.echo) || !(is_full || self.window.uses_up_echoes()) {
             return;
         }
         self.sampled = Some(timestamps.echo);
         let rtt = tick(now) - tick(timestamps.echo);
-        if !rtt.is_zero() {
+        if is_full && !rtt.is_zero() {
             self.window.sample_rtt(rtt, self.queue.ready_bytes() == 0);
         }
     }

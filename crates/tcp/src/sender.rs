@@ -431,7 +431,7 @@ impl Sender {
             TsoSegments::Autosized => self.bursts.segments_left(seq, self.mss),
         };
         self.note_paced(now, len, most);
-        let push = data_end == self.stream_end();
+        let push = data_end == self.stream_end() || self.bursts.pushes(end, self.mss);
         Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
     }
 

@@ -38,7 +38,9 @@ pub(crate) struct Bursts {
     ends: VecDeque<u64>,
     /// Where the last one begins.
     tail_begins: u64,
-    /// The burst that was let out ends here.
+    /// The burst that was let out begins here,
+    began: u64,
+    /// and ends here.
     granted: u64,
 }
 
@@ -92,6 +94,12 @@ impl Bursts {
         self.granted.saturating_sub(sent).div_ceil(u64::from(mss)) as u32
     }
 
+    /// The burst of several segments of `mss` bytes ends at `end`: its buffer is pushed (`__tcp_transmit_skb`, since Linux 5.4), so
+    /// that its receiver need not wait for more.
+    pub(crate) fn pushes(&self, end: u64, mss: u32) -> bool {
+        end == self.granted && self.granted - self.began > u64::from(mss)
+    }
+
     /// Drops what was granted.
     pub(crate) fn revoke(&mut self) {
         self.granted = 0;
@@ -115,7 +123,9 @@ impl Sender {
         if self.bursts.is_over(self.nxt) {
             self.deferred = false;
             match self.judge_burst(now, timers) {
-                Verdict::Send(end) => self.bursts.granted = end,
+                Verdict::Send(end) => {
+                    (self.bursts.began, self.bursts.granted) = (self.nxt, end);
+                }
                 Verdict::Wait => return None,
                 Verdict::WaitForWindow => {
                     self.deferred = true;

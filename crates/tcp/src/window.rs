@@ -197,6 +197,11 @@ impl ReceiveWindow {
         self.clamp = self.clamp.max(wanted.min(self.max));
     }
 
+    /// Whether a segment that gives no sample of the round trip spends the time that it echoes (since Linux 4.18).
+    pub(crate) fn uses_up_echoes(&self) -> bool {
+        self.tuning == ReceiveTuning::Linux6
+    }
+
     /// The round trip from a segment that echoes a timestamp (`tcp_rcv_rtt_measure_ts`).
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, queue_empty: bool) {
         self.rtt.smooth(rtt, queue_empty);

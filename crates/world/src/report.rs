@@ -55,6 +55,29 @@ pub struct Endpoint {
     pub qlog: String,
 }
 
+impl Endpoint {
+    /// The same without what is long: how it moved, what lay above its socket, its qlog.
+    #[must_use]
+    pub fn without_series(&self) -> Endpoint {
+        let Endpoint { local, peer, cookie, active, opened_at, closed_at, .. } = *self;
+        let (stats, retransmits) = (self.stats.clone(), self.retransmits.clone());
+        let (series, held, qlog) = (Vec::new(), Vec::new(), String::new());
+        Endpoint {
+            local,
+            peer,
+            cookie,
+            active,
+            opened_at,
+            closed_at,
+            stats,
+            retransmits,
+            series,
+            held,
+            qlog,
+        }
+    }
+}
+
 /// How many bytes lay where above a socket, at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {

@@ -321,7 +321,7 @@ impl TcpListener {
     /// one when the port is closed.
     ///
     /// # Errors
-    /// If the kernel has no filters for sockets.
+    /// If the kernel has no filters for sockets: then they can only be made few.
     pub fn refuse_handshakes(&self) -> io::Result<()> {
         match &self.0 {
             Listener::Sim(listener) => {

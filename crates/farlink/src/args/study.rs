@@ -1,6 +1,6 @@
 //! What can be asked about studies.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -45,9 +45,14 @@ pub struct Which {
     #[arg(long)]
     pub quick: bool,
 
-    /// 200 repetitions of each cell instead of the study's few: what is so, whatever chance did to the study.
+    /// 200 repetitions of each cell instead of the study's few, and all 20 draws of sites that are drawn: what is so, whatever chance
+    /// did to the study.
     #[arg(long, conflicts_with = "quick")]
     pub deep: bool,
+
+    /// N loads of each cell instead of as many as the study made; fewer than 5 are too few to judge by.
+    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "deep"])]
+    pub loads: Option<NonZeroU32>,
 
     /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.
     #[arg(long, default_value = "sim")]
@@ -68,6 +73,10 @@ pub struct StudyRun {
     #[arg(long, value_name = "NAME")]
     pub laboratory: Vec<Laboratories>,
 
+    /// Run instead what shows why claims are not confirmed: the experiments, laboratories and loads that the causes of the study name.
+    #[arg(long, conflicts_with_all = ["laboratory", "quick", "deep", "loads"])]
+    pub causes: bool,
+
     /// Measure anew even if the store holds these very experiments.
     #[arg(long)]
     pub again: bool,
@@ -82,9 +91,21 @@ pub struct StudyReport {
     #[command(flatten)]
     pub which: Which,
 
+    /// Judge in the other laboratories by N loads of each cell (`study run --loads N --laboratory ...`), beside as many of the study's own.
+    #[arg(long, value_name = "N")]
+    pub laboratory_loads: Option<NonZeroU32>,
+
     /// Also write the verdicts as a page of Markdown: claim, published value, ours, verdict.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub markdown: Option<PathBuf>,
+
+    /// Also write the studies' own figures, drawn from these runs, as one page.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
+    /// Also write a page of Markdown on what the studies concluded, and what HTTP/2 and HTTP/3 do to it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub summary: Option<PathBuf>,
 
     /// Also write the report of each experiment into this directory: STUDY-EXPERIMENT.html.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]

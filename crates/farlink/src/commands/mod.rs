@@ -18,6 +18,7 @@ mod reference;
 mod report;
 mod run;
 mod runs;
+mod secret;
 mod shell;
 mod stores;
 mod study;

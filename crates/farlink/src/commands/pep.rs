@@ -13,6 +13,7 @@ use world::TcpListener;
 use world::real::Config;
 
 use super::output;
+use super::secret::secret;
 use crate::args::{Half, Pep};
 use crate::failure::{ExitCode, Failure};
 
@@ -80,8 +81,8 @@ fn remote(half: &Half) -> Result<ExitCode, Failure> {
 }
 
 fn in_world(main: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
-    // Nothing here draws from it: an end of the proxy has no seed.
-    let config = Config::new(chance::Source::new(0, 0));
+    let (seed, visit) = secret()?;
+    let config = Config::new(chance::Source::new(seed, visit));
     world::real::run(config, main).map_err(Failure::machine)?
 }
 

@@ -14,7 +14,8 @@ use crate::failure::{ExitCode, Failure};
 pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     let store = stores::open(&args.store)?;
     let run = choose(&store, args)?;
-    for path in [Some(&args.output), args.csv.as_ref()].into_iter().flatten() {
+    let files = [Some(&args.output), args.csv.as_ref(), args.windows.as_ref()];
+    for path in files.into_iter().flatten() {
         files::check_place(path)?;
     }
     warn_if_partial(&store, run)?;
@@ -27,6 +28,17 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.csv {
         let mut csv = Vec::new();
         lab::csv_export::write_visits(&store, run, &mut csv).map_err(Failure::machine)?;
+        files::write_whole(path, &csv)?;
+    }
+    if let Some(path) = &args.windows {
+        let mut csv = Vec::new();
+        let samples =
+            lab::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
+        if samples == 0 {
+            let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
+            return Err(Failure::bad_input(format!("run {} has no windows recorded", run.0))
+                .hint(hint.to_owned()));
+        }
         files::write_whole(path, &csv)?;
     }
     if let Some(folder) = &args.har {

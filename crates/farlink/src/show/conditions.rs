@@ -120,6 +120,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(!blocked.is_empty(), format!("without {}", blocked.join(", ")));
     tell(scenario.release == Release::Coalesced, "coalesced packets".to_owned());
     tell(!scenario.traffic.is_none(), format!("traffic {}", scenario.traffic));
+    tell(!scenario.record.is_nothing(), format!("recording {}", scenario.record));
     tell(!scenario.security.is_usual(), format!("TLS with {}", scenario.security));
     tell(!scenario.resolution.is_by_hosts(), format!("DNS {}", scenario.resolution));
     tell(!scenario.quic.is_usual(), format!("QUIC with {}", scenario.quic));

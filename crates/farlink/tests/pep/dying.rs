@@ -65,7 +65,7 @@ fn a_far_end_is_killed(is_http: bool) {
     assert_eq!(pair.near.count("connections_broken_total"), 1);
     is_served(&pair);
     assert_eq!(pair.near.count("connections_failed_open_total"), 1);
-    pair.start_far_end_again();
+    drop(pair.start_far_end_again());
     until("the leg stands again", || pair.near.is_well());
     let before = pair.near.count(carried);
     is_served(&pair);

@@ -1,7 +1,7 @@
 //! The two halves, as processes of their own, and what an operator sees of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What both halves are told of their leg: a far end that is silent is gone after two seconds.
 const QUICK: &str = "[leg]\nkeep-alive = '1s'\ndead-after = '1s'\n";
+
+/// Where the kernel likes.
+pub const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// One half. It is killed when it is dropped.
 pub struct End {
@@ -24,12 +27,14 @@ pub struct End {
 /// Both halves, before an origin.
 pub struct Pair {
     desk: Desk,
+    origin: SocketAddr,
     pub near: End,
     pub far: End,
 }
 
 impl End {
-    fn start(desk: &Desk, half: &str, config: &str) -> End {
+    /// As `config` says, which names one listener and `metrics`.
+    pub fn start(desk: &Desk, half: &str, config: &str) -> End {
         let file = format!("{half}.toml");
         desk.put(&file, config);
         let mut command = desk.command(&["pep", half, "--config", &file]);
@@ -75,6 +80,12 @@ impl End {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
+    /// Waits until it has come to its end, in order.
+    pub fn ends(mut self) {
+        until("it ends", || self.child.try_wait().unwrap().is_some());
+        assert!(self.child.wait().unwrap().success());
+    }
+
     /// Ended by SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -106,16 +117,26 @@ impl Pair {
     pub fn start_with(origin: SocketAddr, is_http: bool, more: &str) -> Pair {
         let desk = Desk::new();
         let (near_key, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
-        let far = far_end(&desk, "127.0.0.1:0".parse().unwrap(), &near_key, more);
-        let near = near_end(&desk, far.at, origin, &far_key, is_http, more);
+        let far = far_end(&desk, ANYWHERE, &near_key, more);
+        let near = near_end(&desk, ANYWHERE, far.at, origin, &far_key, is_http, more);
         until("the leg stands", || near.is_well());
-        Pair { desk, near, far }
+        Pair { desk, origin, near, far }
     }
 
-    /// A far end where the last one was.
-    pub fn start_far_end_again(&mut self) {
+    /// A far end where the last one was, or is; gives that.
+    pub fn start_far_end_again(&mut self) -> End {
         let near_key = self.desk.read("near.key.public");
-        self.far = far_end(&self.desk, self.far.at, &near_key, "");
+        let far = far_end(&self.desk, self.far.at, &near_key, "");
+        std::mem::replace(&mut self.far, far)
+    }
+
+    /// A near end that passes all unread, where the last one is; gives that.
+    pub fn start_near_end_again(&mut self) -> End {
+        let far_key = self.desk.read("far.key.public");
+        let (at, far) = (self.near.at, self.far.at);
+        let near = near_end(&self.desk, at, far, self.origin, &far_key, false, "");
+        until("its leg stands", || near.is_well());
+        std::mem::replace(&mut self.near, near)
     }
 }
 
@@ -140,6 +161,7 @@ pub fn far_end(desk: &Desk, listen: SocketAddr, peer: &str, leg: &str) -> End {
 /// A near end with `near.key` that carries to `origin`.
 pub fn near_end(
     desk: &Desk,
+    listen: SocketAddr,
     far: SocketAddr,
     origin: SocketAddr,
     peer: &str,
@@ -148,7 +170,7 @@ pub fn near_end(
 ) -> End {
     let ports = if is_http { origin.port().to_string() } else { String::new() };
     let config = format!(
-        "far = '{far}'\nkey = 'near.key'\npeer = '{peer}'\nhttp-ports = [{ports}]\nmetrics = '127.0.0.1:0'\n{QUICK}{leg}\n[[forward]]\nlisten = '127.0.0.1:0'\nto = '{origin}'\n"
+        "far = '{far}'\nkey = 'near.key'\npeer = '{peer}'\nhttp-ports = [{ports}]\nmetrics = '127.0.0.1:0'\n{QUICK}{leg}\n[[forward]]\nlisten = '{listen}'\nto = '{origin}'\n"
     );
     End::start(desk, "local", &config)
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::mpsc;
 
 use crate::common::Desk;
-use crate::ends::{PATIENCE, Pair, connect, far_end, key, near_end, read_all, until};
+use crate::ends::{ANYWHERE, PATIENCE, Pair, connect, far_end, key, near_end, read_all, until};
 use crate::origin::{http, origin, whole};
 
 fn hello() -> std::net::SocketAddr {
@@ -25,8 +25,8 @@ fn a_stranger_is_not_let_in_and_his_clients_are_served() {
     let desk = Desk::new();
     let (_, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
     let somebody = key(&desk, "somebody.key");
-    let far = far_end(&desk, "127.0.0.1:0".parse().unwrap(), &somebody, "");
-    let near = near_end(&desk, far.at, hello(), &far_key, false, "");
+    let far = far_end(&desk, ANYWHERE, &somebody, "");
+    let near = near_end(&desk, ANYWHERE, far.at, hello(), &far_key, false, "");
     until("it is refused", || far.count("refused_total") > 0);
     assert!(!near.is_well());
     is_served(near.at);
@@ -39,8 +39,8 @@ fn an_impostor_gets_nothing() {
     let desk = Desk::new();
     let (near_key, _) = (key(&desk, "near.key"), key(&desk, "far.key"));
     let real = key(&desk, "real.key");
-    let impostor = far_end(&desk, "127.0.0.1:0".parse().unwrap(), &near_key, "");
-    let near = near_end(&desk, impostor.at, hello(), &real, false, "");
+    let impostor = far_end(&desk, ANYWHERE, &near_key, "");
+    let near = near_end(&desk, ANYWHERE, impostor.at, hello(), &real, false, "");
     until("it has tried", || impostor.count("refused_total") > 0);
     assert!(!near.is_well());
     is_served(near.at);

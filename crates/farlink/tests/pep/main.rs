@@ -9,8 +9,10 @@
 mod common;
 mod dying;
 mod ends;
+mod intercepting;
 mod letting_in;
 mod origin;
 mod pages;
 mod passing;
+mod restarting;
 mod round_trips;

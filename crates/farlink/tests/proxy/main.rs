@@ -10,12 +10,16 @@ mod caching;
 #[path = "../common/mod.rs"]
 mod common;
 mod configuration;
+mod crowd;
 mod disk;
 mod drain;
 mod forwarding;
 mod intercepting;
 mod origin;
 mod others;
+mod packaged;
 mod refusing;
+mod restart;
 mod running;
+mod unfiltered;
 mod working;

@@ -48,22 +48,24 @@ where
 ///
 /// # Errors
 /// As [`serve`]; also if the client is too slow for `common`'s patience.
-pub async fn serve_in<S, H>(
+pub fn serve_in<S, H>(
     common: &Common,
     stream: S,
     handler: Rc<H>,
     settings: &settings::Server,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> impl Future<Output = Result<(), Broken>>
 where
     S: Transport,
     H: Handler,
 {
-    // Boxed, so that the connection does not hold its handshake's state for ever.
-    let begun = Session::begin(common, stream, handler, settings, meter);
-    let mut session = Box::pin(begun).await?;
-    let ended = std::future::poll_fn(|cx| session.poll(cx)).await;
-    session.finish().await;
-    session.end();
-    Ok(ended?)
+    // Boxed here, so that the connection does not hold for ever what its beginning needs.
+    let begun = Box::pin(Session::begin(common, stream, handler, settings, meter));
+    async move {
+        let mut session = begun.await?;
+        let ended = std::future::poll_fn(|cx| session.poll(cx)).await;
+        session.finish().await;
+        session.end();
+        Ok(ended?)
+    }
 }

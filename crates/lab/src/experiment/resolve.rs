@@ -19,8 +19,8 @@ use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
 use crate::scenario::{
     BackgroundTraffic, ChoiceError, Clients, Itinerary, Keeps, KnobError, NetworkSpec, Pace,
-    PageOrder, PageRef, PrioritiesRef, Resolution, Route, Scenario, Security, Serving, Spacing,
-    Stretch, Tcp, Transport, Unsent,
+    PageOrder, PageRef, PrioritiesRef, Recording, Resolution, Route, Scenario, Security, Serving,
+    Spacing, Stretch, Tcp, Transport, Unsent,
 };
 
 /// The experiment format that this version reads.
@@ -90,6 +90,7 @@ pub(crate) fn cells(
     grid.vary("release", &raw.release, choice("release"), |s, v| s.release = v)?;
     grid.vary("traffic", &raw.traffic, traffic, |s, v| s.traffic = v)?;
     grid.vary("dns", &raw.dns, knobs::<Resolution>("dns"), |s, v| s.resolution = v)?;
+    grid.vary("record", &raw.record, knobs::<Recording>("record"), |s, v| s.record = v)?;
     vary_stretch(&mut grid, raw)?;
     vary_route(&mut grid, raw)?;
     vary_transport(&mut grid, &raw.transport)?;
@@ -127,6 +128,7 @@ fn check_worlds(source: &Source, raw: &RawGrid, cells: &[Scenario]) -> Result<()
         ("server.hosting", &raw.server.hosting),
         ("stack.security", &raw.stack.security),
         ("route", &raw.route),
+        ("record", &raw.record),
         ("dns", &raw.dns),
         ("stack.multiplexing", &raw.stack.multiplexing),
         ("stack.h3_discovery", &raw.stack.h3_discovery),

@@ -71,6 +71,13 @@ impl Bench {
         super::evaluate::value(&expression, &frame, &Draw::as_measured(None))
     }
 
+    /// The same, place by place with its intervals.
+    pub fn estimates(&self, grid: &str, expression: &str) -> Result<Vec<super::Estimate>, Fault> {
+        let expression = Expression::try_from(expression.to_owned()).map_err(Fault::Clause)?;
+        let leaves: Vec<_> = expression.leaves().into_iter().cloned().collect();
+        super::estimates(&expression, &self.frame(&leaves, grid)?, "a figure")
+    }
+
     fn frame(&self, leaves: &[super::Leaf], grid: &str) -> Result<Frame, Fault> {
         let sources =
             Sources { measured: &self.measured, terms: &self.terms, tables: &self.tables };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{Filter, Leaf, Quantity, Terms, Test};
+use super::{Cause, Filter, Leaf, Quantity, Terms, Test, causes};
 use crate::study::{Study, StudyError, known_format, typed};
 
 /// How a study's claims are judged.
@@ -15,6 +15,8 @@ pub struct Clauses {
     pub terms: Terms,
     /// By claim, in the file's order.
     pub claims: Vec<ClaimClauses>,
+    /// Why claims are not confirmed.
+    pub causes: Vec<Cause>,
 }
 
 /// How one or more claims are judged.
@@ -47,12 +49,25 @@ pub struct Clause {
 }
 
 /// On how many curves a clause must hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cases {
     /// On all of them.
     All,
     /// On so many at least; on all of them, if there are fewer.
     AtLeast(usize),
+    /// On so many per cent of them at least.
+    Share(f64),
+}
+
+impl Cases {
+    /// How many of so many curves that is.
+    pub fn least(self, curves: usize) -> usize {
+        match self {
+            Cases::All => curves,
+            Cases::AtLeast(least) => least.min(curves),
+            Cases::Share(pct) => (curves as f64 * pct / 100.0).ceil() as usize,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -76,6 +91,7 @@ struct Scope {
     #[serde(default)]
     by_case: bool,
     min_cases: Option<usize>,
+    min_cases_pct: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for Clause {
@@ -85,16 +101,22 @@ impl<'de> Deserialize<'de> for Clause {
         use serde::de::Error;
         let mut test = toml::Table::deserialize(deserializer)?;
         let mut own = toml::Table::new();
-        for key in ["on", "where", "by_case", "min_cases"] {
+        for key in ["on", "where", "by_case", "min_cases", "min_cases_pct"] {
             if let Some(value) = test.remove(key) {
                 own.insert(key.to_owned(), value);
             }
         }
         let scope: Scope = own.try_into().map_err(D::Error::custom)?;
         let test: Test = test.try_into().map_err(D::Error::custom)?;
-        let cases = match scope.min_cases {
-            Some(least) => Some(Cases::AtLeast(least)),
-            None => scope.by_case.then_some(Cases::All),
+        let cases = match (scope.min_cases, scope.min_cases_pct) {
+            (Some(_), Some(_)) => {
+                return Err(D::Error::custom(
+                    "`min_cases` and `min_cases_pct` say the same: take one",
+                ));
+            }
+            (Some(least), None) => Some(Cases::AtLeast(least)),
+            (None, Some(pct)) => Some(Cases::Share(pct)),
+            (None, None) => scope.by_case.then_some(Cases::All),
         };
         Ok(Clause { grid: scope.on, filter: scope.filter, cases, test })
     }
@@ -110,13 +132,14 @@ impl fmt::Display for Clause {
         match self.cases {
             Some(Cases::All) => f.write_str(", on each curve"),
             Some(Cases::AtLeast(least)) => write!(f, ", on {least} curves"),
+            Some(Cases::Share(pct)) => write!(f, ", on {pct} % of curves"),
             None => Ok(()),
         }
     }
 }
 
 impl Clauses {
-    /// The clauses of `study`, from its folder.
+    /// The clauses of `study`, and the causes that it has been given, from its folder.
     ///
     /// # Errors
     /// What is wrong with the file, or that it is not there.
@@ -128,7 +151,9 @@ impl Clauses {
         })?;
         let experiments = study.setup.experiments.iter().map(|it| it.id.as_str()).collect();
         let claims = study.claims.iter().map(|claim| claim.id.as_str()).collect();
-        Clauses::read(&study.name, text, &experiments, &claims)
+        let mut clauses = Clauses::read(&study.name, text, &experiments, &claims)?;
+        (clauses.terms, clauses.causes) = causes::read(study, &clauses)?;
+        Ok(clauses)
     }
 
     /// Reads the clauses of `study`; `experiments` are its experiments, `claims` its claims.
@@ -143,7 +168,7 @@ impl Clauses {
     ) -> Result<Clauses, StudyError> {
         let raw: RawClauses = typed(study, FILE, text)?;
         known_format(study, FILE, raw.format)?;
-        let clauses = Clauses { terms: raw.terms, claims: raw.claims };
+        let clauses = Clauses { terms: raw.terms, claims: raw.claims, causes: Vec::new() };
         let wrong = |entry: &str, field: &str, why: String| StudyError::Field {
             study: study.to_owned(),
             file: FILE.to_owned(),
@@ -167,7 +192,7 @@ impl Clauses {
                 return Err(wrong(&claim.id, "waits_for", why.to_owned()));
             }
             for (index, clause) in claim.clauses.iter().enumerate() {
-                if let Some(why) = clauses.mistake(clause) {
+                if let Some(why) = clause.mistake(&clauses.terms) {
                     return Err(wrong(&claim.id, &format!("clause {}", index + 1), why));
                 }
             }
@@ -182,29 +207,44 @@ impl Clauses {
 
     /// All quantities that are asked of the loads of `experiment`.
     pub fn quantities(&self, experiment: &str) -> BTreeSet<Quantity> {
-        let clauses = self.claims.iter().flat_map(|claim| &claim.clauses);
+        let of_claims = self.claims.iter().flat_map(|claim| &claim.clauses);
+        let clauses = of_claims.chain(self.causes.iter().flat_map(|cause| &cause.clauses));
         let asked = clauses.flat_map(|clause| {
             let leaves = clause.test.leaves().into_iter();
-            leaves.filter_map(|leaf| self.asked(leaf, clause, experiment))
+            leaves.filter_map(|leaf| self.terms.asked(leaf, clause.grid.as_deref(), experiment))
         });
         asked.collect()
     }
 
-    /// The quantity of a leaf, if it is of this experiment.
-    fn asked(&self, leaf: &Leaf, clause: &Clause, experiment: &str) -> Option<Quantity> {
-        let Leaf::Measured { quantity, grid, .. } = leaf else { return None };
-        let grid = self.terms.grids.get(grid.as_ref().or(clause.grid.as_ref())?)?;
-        grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
+    /// The experiments that show whether `cause` is one: those of its clauses, or of the clauses of its claims.
+    pub fn experiments_of(&self, cause: &Cause) -> BTreeSet<String> {
+        let of_claims = self.claims.iter().filter(|claim| cause.of.contains(&claim.id));
+        let clauses: Vec<&Clause> = match cause.clauses.is_empty() {
+            true => of_claims.flat_map(|claim| &claim.clauses).collect(),
+            false => cause.clauses.iter().collect(),
+        };
+        let grids = clauses.into_iter().flat_map(|clause| {
+            let leaves = clause.test.leaves().into_iter();
+            leaves.filter_map(|leaf| match leaf {
+                Leaf::Measured { grid, .. } => grid.as_ref().or(clause.grid.as_ref()),
+                Leaf::Published(_) => None,
+            })
+        });
+        let grids = grids.filter_map(|name| self.terms.grids.get(name));
+        grids.flat_map(|grid| grid.experiments.iter().cloned()).collect()
     }
+}
 
-    fn mistake(&self, clause: &Clause) -> Option<String> {
-        if let Some(why) = clause.test.mistake() {
+impl Clause {
+    /// What it says that cannot be, in these terms.
+    pub(super) fn mistake(&self, terms: &Terms) -> Option<String> {
+        if let Some(why) = self.test.mistake() {
             return Some(why);
         }
-        if let Some(name) = clause.filter.unknown() {
+        if let Some(name) = self.filter.unknown() {
             return Some(format!("`{name}` is no fact of a cell"));
         }
-        let leaves = clause.test.leaves();
-        leaves.into_iter().find_map(|leaf| self.terms.unknown(leaf, clause.grid.as_deref()))
+        let leaves = self.test.leaves();
+        leaves.into_iter().find_map(|leaf| terms.unknown(leaf, self.grid.as_deref()))
     }
 }

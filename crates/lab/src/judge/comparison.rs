@@ -22,7 +22,7 @@ pub struct Comparison {
     /// The study.
     pub study: Study,
     /// What was taken of its experiments.
-    pub experiments: Vec<Compared>,
+    pub experiments: Vec<ReducedRuns>,
     /// Its claims, in the order of their file.
     pub claims: Vec<Both>,
     /// How punctual the emulator was.
@@ -31,7 +31,7 @@ pub struct Comparison {
 
 /// An experiment of the grid, with its runs.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct ReducedRuns {
     /// Its name within the study.
     pub id: String,
     /// How many scenarios are taken of it.
@@ -117,7 +117,7 @@ pub fn compare(
         };
         let ReducedExperiment { id, plan, .. } = pair.1;
         let (cells, repetitions) = (plan.cells().len(), plan.repetitions());
-        experiments.push(Compared { id: id.clone(), cells, repetitions, never_on_time, runs });
+        experiments.push(ReducedRuns { id: id.clone(), cells, repetitions, never_on_time, runs });
     }
     let judged = |world| judge_covered(&study.claims, &clauses, world, &study.files);
     let both = judged(&worlds[0]).into_iter().zip(judged(&worlds[1]));

@@ -120,6 +120,7 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
             let numbers: Vec<f64> = points.into_iter().map(|(_, y)| y).collect();
             mean(&numbers)
         })?,
+        Function::Across => Value::Series(across(last.points())),
         Function::AlongLog => {
             let log = |(Place { case, x }, y)| (Place { case, x: libm::log(x) }, y);
             Value::Series(last.points().into_iter().map(log).collect())
@@ -129,6 +130,17 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
 
 fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// The mean of all curves at each x, in its order.
+fn across(mut points: Vec<(Place, f64)>) -> Vec<(Place, f64)> {
+    points.sort_by(|(a, _), (b, _)| a.x.total_cmp(&b.x));
+    let same_x = points.chunk_by(|(a, _), (b, _)| a.x == b.x);
+    let middle = |points: &[(Place, f64)]| {
+        let sum: f64 = points.iter().map(|(_, y)| y).sum();
+        (Place { case: 0, x: points[0].0.x }, sum / points.len() as f64)
+    };
+    same_x.map(middle).collect()
 }
 
 /// By how much the first lies below the second.

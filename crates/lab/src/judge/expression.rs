@@ -57,6 +57,8 @@ choice! {
         Medians = "medians",
         /// `means(s)`: the mean of each curve, likewise.
         Means = "means",
+        /// `across(s)`: the mean of all curves, place by place.
+        Across = "across",
         /// `along_log(s)`: the same series over the logarithm of its x.
         AlongLog = "along_log",
     }
@@ -128,6 +130,15 @@ impl Expression {
     /// What it consists of.
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// By how much `of` is below `against`, in per cent: the median over their common places.
+    pub fn saved_percent(of: &Expression, against: &Expression) -> Expression {
+        let over = |a: Tree, b: Tree| Tree::Both(Operator::Over, Box::new(a), Box::new(b));
+        let ratio = Tree::Call(Function::Median, vec![over(of.tree.clone(), against.tree.clone())]);
+        let saved = Tree::Both(Operator::Minus, Box::new(Tree::Number(1.0)), Box::new(ratio));
+        let tree = Tree::Both(Operator::Times, Box::new(Tree::Number(100.0)), Box::new(saved));
+        Expression { text: format!("100 * (1 - median(({of}) / ({against})))"), tree }
     }
 
     /// The series that it takes.

@@ -6,7 +6,8 @@ use thiserror::Error;
 
 use super::measured::Repeated;
 use super::{
-    Cell, Draw, Fact, Filter, Grid, Leaf, Measured, Place, Quantity, Statistic, Terms, Value,
+    Cell, Draw, Expression, Fact, Filter, Grid, Leaf, Measured, Place, Quantity, Statistic, Terms,
+    Tree, Value,
 };
 use crate::statistics::Sample;
 
@@ -127,6 +128,20 @@ impl Frame {
             points.iter().filter_map(at)
         };
         Value::Series(cases.flat_map(of_case).collect())
+    }
+
+    /// An expression of one quantity, with another statistic of its cells' loads; none of any other expression.
+    pub fn with_statistic(
+        &self,
+        expression: &Expression,
+        statistic: Statistic,
+    ) -> Option<Vec<(Place, f64)>> {
+        let Tree::Leaf(leaf @ Leaf::Measured { .. }) = expression.tree() else { return None };
+        let value = |point: &Point| {
+            let sample = Sample::new(point.sample.values().copied())?;
+            Some((point.place, statistic.of(&sample)?))
+        };
+        Some(self.series.get(leaf)?.iter().filter_map(value).collect())
     }
 
     /// The curves, by the value of the fact that tells them apart.

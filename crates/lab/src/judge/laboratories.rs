@@ -10,7 +10,7 @@ use crate::study::{Laboratory, LaboratoryKind};
 pub struct Turn<'a> {
     /// Whose.
     pub claim: &'a str,
-    /// In the study's own laboratory.
+    /// In the study's own laboratory, by as many loads.
     pub here: &'a Verdict,
     /// In the other one.
     pub there: &'a Verdict,
@@ -19,12 +19,12 @@ pub struct Turn<'a> {
 impl Hearing {
     /// The verdicts that are others there. One that is open in either laboratory has not turned.
     pub fn turns<'a>(&'a self, elsewhere: &'a Elsewhere) -> Vec<Turn<'a>> {
-        let both = self.judged.iter().zip(&elsewhere.verdicts);
-        let turned = both.filter(|(here, there)| {
+        let both = elsewhere.beside.iter().zip(&elsewhere.verdicts);
+        let turned = self.judged.iter().zip(both).filter(|(_, (here, there))| {
             let is_open = |verdict: &Verdict| matches!(verdict, Verdict::Open(_));
-            here.verdict != **there && !is_open(&here.verdict) && !is_open(there)
+            here != there && !is_open(here) && !is_open(there)
         });
-        turned.map(|(here, there)| Turn { claim: &here.id, here: &here.verdict, there }).collect()
+        turned.map(|(judged, (here, there))| Turn { claim: &judged.id, here, there }).collect()
     }
 }
 
@@ -51,9 +51,10 @@ fn row(page: &mut String, hearing: &Hearing, laboratory: Laboratory) {
         }
         Some(there) => {
             let count = |verdict| there.verdicts.iter().filter(|it| **it == verdict).count();
+            let loads = there.loads.map_or(String::new(), |loads| format!(", {loads} loads"));
             writeln!(
                 page,
-                "| {laboratory} | {} | {} | {} | {} |",
+                "| {laboratory}{loads} | {} | {} | {} | {} |",
                 count(Verdict::Confirmed),
                 count(Verdict::Refuted),
                 count(Verdict::Inconclusive),

@@ -55,6 +55,7 @@ impl Measured {
         let mut cells: BTreeMap<(u32, u32, Option<String>), Cell> = BTreeMap::new();
         let in_detail = quantities.iter().any(|quantity| quantity.needs_objects());
         let with_events = quantities.iter().any(|quantity| quantity.needs_events());
+        let with_series = quantities.iter().any(|quantity| quantity.needs_series());
         for visit in store.visits(run)? {
             let Some(journey) = by_position.get(&visit.key.journey) else { continue };
             let (objects, connections) = match in_detail {
@@ -65,11 +66,16 @@ impl Measured {
                 true => store.events(visit.key)?,
                 false => Vec::new(),
             };
+            let series = match with_series {
+                true => store.series(visit.key)?,
+                false => None,
+            };
             let load = Load {
                 visit: &visit,
                 objects: &objects,
                 connections: &connections,
                 events: &events,
+                series: series.as_ref(),
             };
             let (number, page) = (visit.key.visit, visit.page.as_deref());
             let cell = cells
@@ -86,6 +92,19 @@ impl Measured {
     pub fn add(&mut self, experiment: &str, cell: Cell) {
         self.runs.entry(experiment.to_owned()).or_insert(RunId(0));
         self.cells.push(cell);
+    }
+
+    /// The same with the first `loads` repetitions of each cell alone: what as many loads would have measured. How many of them failed
+    /// is not known any more.
+    #[must_use]
+    pub fn first(&self, loads: u32) -> Measured {
+        let mut fewer = self.clone();
+        for cell in &mut fewer.cells {
+            cell.values.values_mut().for_each(|values| values.retain(|r, _| *r < loads));
+            cell.loads = cell.loads.min(loads);
+            cell.failed = cell.failed.min(loads);
+        }
+        fewer
     }
 
     /// The cells, to be changed.
@@ -177,5 +196,19 @@ mod tests {
         assert_eq!(cell.values[&Quantity::Plt], expected);
         assert_eq!(cell.values[&Quantity::Wait].len(), 3);
         assert!(!cell.values.contains_key(&Quantity::Ttfb));
+    }
+
+    #[test]
+    fn the_first_loads_are_those_of_a_shorter_run() {
+        let wanted = BTreeSet::from([Quantity::Plt]);
+        let measured = |repetitions| {
+            let filled = toy::filled_store(&toy::plan(repetitions));
+            let mut measured = Measured::new();
+            let cells = toy::plan(repetitions).cells().to_vec();
+            measured.gather(&filled.store, filled.run, "toy", &wanted, &cells).unwrap();
+            measured
+        };
+        assert_eq!(measured(5).first(2).cells(), measured(2).cells());
+        assert_eq!(measured(2).first(5), measured(2));
     }
 }

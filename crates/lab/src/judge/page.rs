@@ -3,11 +3,8 @@
 use std::fmt::Write;
 
 use super::tally::{Counted, Tally};
-use super::{Evidence, Found, Hearing, Judged, Verdict, laboratories};
-use crate::study::{Claim, Laboratory};
-
-/// The hexadecimal digits of a digest that tell set-ups apart for a reader.
-const DIGITS: usize = 16;
+use super::{Evidence, Found, Hearing, Judged, Verdict, laboratories, reasons};
+use crate::study::{Claim, DIGITS, Laboratory};
 
 /// The page of these studies; `command` makes it anew.
 pub fn markdown(hearings: &[Hearing], command: &str) -> String {
@@ -32,8 +29,12 @@ is less than another if the interval of the gap excludes 0 and the gap is 2 % at
 A **fact** weighs one; the claims about it share its weight. What only says again what went into the laboratory is counted apart. The rate is the
 confirmed share of what has been judged, in which the inconclusive counts. Every claim is judged in four **wrong laboratories** as well
 ([studies/README.md](../studies/README.md)): what all four confirm is no evidence for the right one; it is counted as non-discriminating and left out of the
-rate. The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which
-were committed before any of their claims could be judged.
+rate. Where a row of laboratories names a number of loads, so many loads of each cell were made there, and its verdicts are set beside those of as many
+loads of the study's own laboratory: fewer loads leave more inconclusive.
+
+The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which were committed before any of their claims could be judged; what was changed later
+is listed with each study, with the verdicts that it moved. Why a strong claim is not confirmed is judged as well: each **cause** names what a run must show
+(`studies/*/causes.toml`), and it is shown if that holds.
 
 Made by:
 ";
@@ -85,6 +86,7 @@ fn study(page: &mut String, hearing: &Hearing) {
     for (index, (it, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
         claim(page, it, judged, &wrongly(hearing, index));
     }
+    reasons::sections(page, hearing);
     laboratories::section(page, hearing);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::facts::{self, Filter};
-use super::{Leaf, Statistic};
+use super::{Leaf, Quantity, Statistic};
 
 /// The words.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -52,6 +52,13 @@ pub struct Column {
 }
 
 impl Terms {
+    /// The quantity that a leaf asks of the loads of `experiment`, if any; `grid` is that of leaves that name none.
+    pub fn asked(&self, leaf: &Leaf, grid: Option<&str>, experiment: &str) -> Option<Quantity> {
+        let Leaf::Measured { quantity, grid: own, .. } = leaf else { return None };
+        let grid = self.grids.get(own.as_deref().or(grid)?)?;
+        grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
+    }
+
     /// What of a leaf is no word of these, or does not say enough where the clause has no grid.
     pub fn unknown(&self, leaf: &Leaf, clause_grid: Option<&str>) -> Option<String> {
         match leaf {

@@ -1,8 +1,9 @@
 //! The studies' own clauses, and verdicts.
 
+use super::verdict::judge_clause;
 use super::{
-    Cell, Clauses, Counted, Function, Hearing, Measured, Quantity, Statistic, Tally, Verdict,
-    facts, hear, judge, markdown,
+    Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic,
+    Tally, Verdict, facts, hear, judge, markdown, runs_for_causes,
 };
 use crate::experiment::resolve;
 use crate::scenario::World;
@@ -96,6 +97,11 @@ fn heard(clauses: &str) -> Hearing {
 
 /// The same, run in these laboratories, too.
 fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
+    heard_of(&[("clauses.toml", clauses)], laboratories)
+}
+
+/// The same, of a folder with these files beside its set-up and its claims.
+fn heard_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> Hearing {
     let claims = [
         claim("slow", "f", "strength = \"strong\""),
         claim("fast", "f", "strength = \"weak\""),
@@ -103,12 +109,9 @@ fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
         claim("dark", "h", "strength = \"untestable\""),
     ];
     let claims = format!("format = 1\n{}", claims.concat());
-    let files = [
-        ("study.toml", SETUP),
-        ("claims.toml", claims.as_str()),
-        ("clauses.toml", clauses),
-        ("one.toml", EXPERIMENT),
-    ];
+    let mut files =
+        vec![("study.toml", SETUP), ("claims.toml", claims.as_str()), ("one.toml", EXPERIMENT)];
+    files.extend(more);
     let study = Study::read("s", &files).unwrap();
     let (_, source) = study.experiments().next().unwrap();
     let plan = resolve(&source, &Library::default()).unwrap();
@@ -116,7 +119,8 @@ fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
     for laboratory in laboratories {
         crate::toy::finish(&mut filled.store, &laboratory.plan(&plan));
     }
-    hear(study, &filled.store, USUAL, &Library::default()).unwrap_or_else(|error| panic!("{error}"))
+    hear(study, &filled.store, USUAL, None, &Library::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 const CLAUSES: &str = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { protocol = \"h1\" }\n\
@@ -188,6 +192,128 @@ fn a_verdict_turns_with_the_labels() {
     assert!(page.contains("confirmed to refuted: 1 (`slow`)"), "{page}");
 }
 
+const FAILING: &str =
+    "{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }";
+
+/// `slow` is refuted; why, these say.
+fn heard_with_causes(causes: &str, laboratories: &[Laboratory]) -> Hearing {
+    let sign = "{ on = \"rtt\", test = \"sign\", less = [\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"] }";
+    let clauses = CLAUSES.replace(sign, FAILING);
+    assert_ne!(clauses, CLAUSES);
+    heard_of(&[("clauses.toml", &clauses), ("causes.toml", causes)], laboratories)
+}
+
+#[test]
+fn a_cause_is_judged() {
+    let causes = format!(
+        "format = 1\n[terms]\narm.h2 = {{ protocol = \"h2\" }}\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"it is far\"\n\
+         clause = [{{ on = \"rtt\", test = \"range\", quantity = \"min(plt(h2))\", low = 0.01 }}]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"defect\"\nwhy = \"not so\"\nclause = [{FAILING}]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"CPU\"\nlaboratory = \"client-x0.5\"\n\
+         come_to = [\"confirmed\"]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"chance\"\nwhy = \"few\"\nloads = 9\ncome_to = [\"refuted\"]\n"
+    );
+    let hearing = heard_with_causes(&causes, &[Laboratory::ClientSlower]);
+    assert_eq!(hearing.judged[0].verdict, Verdict::Refuted);
+    let answers: Vec<String> = hearing.causes.iter().map(|it| it.answer()).collect();
+    let waits = "open: waits for a run of `one` with 9 loads";
+    assert_eq!(answers, ["shown", "not shown", "not shown", waits]);
+    assert_eq!(hearing.explained(), (1, 1));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("refuted or inconclusive: 1; a run shows a cause of 1."), "{page}");
+    assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.01` holds"));
+    assert!(page.contains("in `client-x0.5`:<br>`slow there confirmed` fails: it is refuted"));
+
+    let runs = runs_for_causes(&hearing_study(&causes)).unwrap();
+    let places: Vec<_> =
+        runs.iter().map(|run| (run.laboratory, run.loads.map(u32::from))).collect();
+    let published = Laboratory::AsPublished;
+    assert_eq!(places, [(published, None), (Laboratory::ClientSlower, None), (published, Some(9))]);
+    assert!(runs.iter().all(|run| run.experiments.iter().eq(["one"])));
+}
+
+/// The study of [`heard_with_causes`], unheard.
+fn hearing_study(causes: &str) -> Study {
+    heard_with_causes(causes, &[]).study
+}
+
+#[test]
+fn a_claim_without_a_cause_is_named() {
+    let hearing = heard_with_causes("format = 1\ncause = []\n", &[]);
+    assert_eq!(hearing.explained(), (1, 0));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("| `slow` | not known | | | |"), "{page}");
+}
+
+#[test]
+fn what_is_wrong_with_a_cause_is_named() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let refusal = |cause: &str| {
+        let mut study = study.clone();
+        let text = format!("format = 1\n[[cause]]\nlies_in = \"ours\"\nwhy = \"w\"\n{cause}\n");
+        study.files.insert("causes.toml".to_owned(), text);
+        Clauses::of_study(&study).unwrap_err().to_string()
+    };
+    let starts = |cause: &str, with: &str| {
+        let message = refusal(cause);
+        assert!(message.starts_with(with), "{message}");
+    };
+    starts("of = [\"slows\"]", "s/causes.toml: `slows`: of: claims.toml has no claim `slows`");
+    starts("of = []", "s/causes.toml: ``: of: it is the cause of no claim");
+    starts("of = [\"slow\"]", "s/causes.toml: `slow`: clause, come_to: a cause is shown by");
+    starts(
+        "of = [\"slow\"]\ncome_to = [\"confirmed\"]",
+        "s/causes.toml: `slow`: come_to: the claims come to what they are judged",
+    );
+    starts(
+        "of = [\"slow\"]\nloads = 9\ncome_to = [\"true\"]",
+        "s/causes.toml: `slow`: come_to: `true` is no verdict",
+    );
+    starts(
+        &format!("of = [\"slow\"]\nclause = [{}]", FAILING.replace("(h1)", "(h9)")),
+        "s/causes.toml: `slow`: clause: there is no [arm.h9]",
+    );
+}
+
+#[test]
+fn other_laboratories_may_be_judged_by_fewer_loads() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let (_, source) = study.experiments().next().unwrap();
+    let plan = resolve(&source, &Library::default()).unwrap();
+    let mut filled = crate::toy::filled_store(&plan);
+    let five = std::num::NonZeroU32::new(5);
+    let fewer = Manner { depth: Depth::Loads(five.unwrap()), ..USUAL };
+    let (_, source) = study.experiments().next().unwrap();
+    let (_, shorter) = fewer.plan(source, &Library::default()).unwrap();
+    let slower = Laboratory::ClientSlower;
+    crate::toy::finish(&mut filled.store, &slower.plan(&shorter));
+    let hear =
+        |loads| hear(study.clone(), &filled.store, USUAL, loads, &Library::default()).unwrap();
+    assert_eq!(hear(None).in_laboratory(slower), None);
+    let heard = hear(five);
+    let there = heard.in_laboratory(slower).unwrap();
+    assert_eq!((there.loads, &there.verdicts), (five, &there.beside));
+    assert!(markdown(&[heard], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
+}
+
+#[test]
+fn every_cause_can_be_read() {
+    for name in NAMES {
+        let study = shipped(name).unwrap();
+        let clauses = Clauses::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
+        let measured = invented(&study, &clauses);
+        let sources = Sources { measured: &measured, terms: &clauses.terms, tables: &study.files };
+        for clause in clauses.causes.iter().flat_map(|cause| &cause.clauses) {
+            judge_clause(clause, "a cause", sources)
+                .unwrap_or_else(|fault| panic!("{name}: {clause}: {fault}"));
+        }
+        for run in runs_for_causes(&study).unwrap() {
+            assert!(!run.experiments.is_empty(), "{name}");
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_in_a_file_is_named() {
     let read = |text: &str| {
@@ -224,6 +350,21 @@ fn what_is_wrong_in_a_file_is_named() {
     assert!(changed("low = 0", "lower = 0").contains("lower"));
     assert!(changed("plt(h1)", "plr(h1)").contains("`plr`"));
     assert!(changed("waits_for = [\"journeys\"]", "").contains("it must wait for something"));
+}
+
+#[test]
+fn a_share_of_curves_is_rounded_up() {
+    let clause = |more: &str| {
+        let text =
+            format!("test = \"range\", quantity = \"1\", low = 0, {more}").replace(", ", "\n");
+        toml::from_str::<Clause>(&text)
+    };
+    let share = clause("min_cases_pct = 80").unwrap();
+    let cases = share.cases.unwrap();
+    assert_eq!([5, 6, 7, 20].map(|curves| cases.least(curves)), [4, 5, 6, 16]);
+    assert_eq!(share.to_string(), "1 at least 0, on 80 % of curves");
+    let both = clause("min_cases_pct = 80, min_cases = 4").unwrap_err();
+    assert!(both.to_string().contains("say the same"), "{both}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::clauses::{Cases, ClaimClauses, Clause};
+use super::clauses::{ClaimClauses, Clause};
 use super::frame::{Grounds, Sources};
 use super::{Clauses, Fault, Finding, Found, Frame, Measured, Outcome};
 use crate::study::{Claim, Strength};
@@ -109,7 +109,7 @@ fn judge_claim(
     Ok(judged)
 }
 
-fn judge_clause(
+pub(super) fn judge_clause(
     clause: &Clause,
     name: &str,
     sources: Sources<'_>,
@@ -120,10 +120,7 @@ fn judge_clause(
         None => clause.test.judge(&frame, None, name)?,
         Some(cases) => {
             let labels = frame.cases().to_vec();
-            let least = match cases {
-                Cases::All => labels.len(),
-                Cases::AtLeast(least) => least.min(labels.len()),
-            };
+            let least = cases.least(labels.len());
             let (mut found, mut nothing) = (Vec::new(), None);
             for (case, label) in labels.into_iter().enumerate() {
                 match clause.test.judge(&frame, Some(case), name) {
@@ -142,7 +139,7 @@ fn judge_clause(
     Ok((finding, frame.grounds))
 }
 
-fn of_findings(findings: &[Found]) -> Verdict {
+pub(super) fn of_findings(findings: &[Found]) -> Verdict {
     let has = |outcome| findings.iter().any(|found| found.finding.outcome == outcome);
     match () {
         () if has(Outcome::Fails) => Verdict::Refuted,

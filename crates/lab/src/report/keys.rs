@@ -77,7 +77,12 @@ impl Keys {
         let Scenario { network, client, clients, server, .. } = scenario;
         let Scenario { nuisance, world, release, traffic, resolution, keep_alive, hosting, .. } =
             scenario;
+        let recorded = match scenario.record.is_nothing() {
+            true => "nothing".to_owned(),
+            false => scenario.record.to_string(),
+        };
         let role = Role::Condition;
+        self.name("recorded", role, &recorded, format!("recording {recorded}"));
         let base = network.base.as_deref().unwrap_or("custom");
         self.name("network", role, base, base.to_owned());
         self.quantity("RTT", network.rtt_ns.map(|ns| ns as f64 / 1e6), "ms");

@@ -19,6 +19,7 @@ mod mechanism;
 pub(crate) mod number;
 mod pages;
 mod punctuality;
+pub(crate) mod rows;
 mod summary;
 mod tables;
 mod verdicts;

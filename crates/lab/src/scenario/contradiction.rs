@@ -23,6 +23,7 @@ impl Scenario {
             .or_else(|| self.of_journey())
             .or_else(|| self.route.contradiction(self))
             .or_else(|| self.security.contradiction(protocol, self.stack.tls, program))
+            .or_else(|| self.record.contradiction(self))
             .or_else(|| self.of_world())
     }
 

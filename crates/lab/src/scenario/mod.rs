@@ -18,6 +18,7 @@ mod multiplexing;
 mod network;
 mod priorities;
 mod quic;
+mod recording;
 mod resolution;
 mod route;
 mod security;
@@ -41,6 +42,7 @@ pub use multiplexing::Multiplexing;
 pub use network::{NetworkError, NetworkSpec, Queue};
 pub use priorities::PrioritiesRef;
 pub use quic::{Quic, QuicCongestion};
+pub use recording::Recording;
 pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
 pub use route::{
     CacheState, PepSettings, Prefetch, ProxyPreset, ProxySettings, Route, RouteKind, Sight,

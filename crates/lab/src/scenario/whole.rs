@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::choice::choice;
 use super::{
     BackgroundTraffic, Client, Clients, Discovery, Hosting, Itinerary, KeepAlive, Multiplexing,
-    NetworkSpec, PrioritiesRef, Quic, RequestHeads, Resolution, Route, Security, Server, Serving,
-    Stack, Transport, View,
+    NetworkSpec, PrioritiesRef, Quic, Recording, RequestHeads, Resolution, Route, Security, Server,
+    Serving, Stack, Transport, View,
 };
 
 choice! {
@@ -139,6 +139,9 @@ pub struct Scenario {
     /// The way through the pages. Left out of the text where it says nothing, as it was when each journey had one page.
     #[serde(default, skip_serializing_if = "Itinerary::is_usual")]
     pub journey: Itinerary,
+    /// What is recorded over time. Left out of the text where nothing is, as it was when there was no choice.
+    #[serde(default, skip_serializing_if = "Recording::is_nothing")]
+    pub record: Recording,
 }
 
 impl PageRef {
@@ -176,6 +179,7 @@ impl Scenario {
             resolution: Resolution::default(),
             route: Route::default(),
             journey: Itinerary::default(),
+            record: Recording::default(),
         }
     }
 

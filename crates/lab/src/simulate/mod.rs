@@ -25,7 +25,7 @@ pub(crate) use self::stage::{links, radio};
 use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::scenario::{Scenario, World};
 use crate::tour::{
-    self, ArrivedBody, Detail, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
+    self, ArrivedBody, Detail, Kept, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
     Traffic, Visitor, Witness,
 };
 
@@ -213,6 +213,11 @@ impl Witness for Watched {
 
     fn carried(&self) -> Option<Carried> {
         self.split.as_ref()?.log.carried()
+    }
+
+    fn kept(&self, client: IpAddr, since: Time) -> Option<Kept> {
+        let (movements, arrivals) = (sim::movements(client, since), sim::arrivals(client, since));
+        Some(Kept { movements, arrivals })
     }
 }
 

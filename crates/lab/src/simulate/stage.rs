@@ -92,6 +92,12 @@ impl Stage {
             plan.capture();
             plan.record_series();
         }
+        if scenario.record.needs_movements() {
+            plan.keep_series();
+        }
+        if scenario.record.needs_arrivals() {
+            plan.keep_arrivals();
+        }
         if scenario.nuisance == Nuisance::On {
             plan.wake_latency(WAKE_LATENCY);
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, proxied, schema, timings};
+use super::{StoreError, proxied, schema, series, timings};
 
 /// An open store. One process writes at a time; SQLite sees to it.
 #[derive(Debug)]
@@ -75,6 +75,7 @@ fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreE
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     timings::register(&connection)?;
     proxied::register(&connection)?;
+    series::register(&connection)?;
     // A step that builds a table anew drops the old one, whose rows others refer to.
     connection.pragma_update(None, "foreign_keys", false)?;
     schema::migrate(&mut connection, found)?;

@@ -5,7 +5,7 @@
 
 use rusqlite::types::ValueRef;
 
-use super::{RunId, Store, StoreError, VisitKey, emulation, links, paint, radio, timings};
+use super::{RunId, Store, StoreError, VisitKey, emulation, links, paint, radio, series, timings};
 
 /// The digest's own format, hashed first.
 const FORMAT: &str = "farlink run 1";
@@ -27,7 +27,7 @@ const EVENTS: &str = "event";
 const ALL: &str = "TRUE";
 
 /// What counts. A column of the schema that is not listed here must be in the list that the test below excuses.
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part {
         table: "run",
         key: "id",
@@ -122,6 +122,14 @@ const PARTS: [Part; 11] = [
         order: "journey, visit",
         only: "page IS NOT NULL",
     },
+    // And one of which nothing was recorded over time.
+    Part {
+        table: "visit",
+        key: "run_id",
+        columns: || "journey, visit, series".to_owned(),
+        order: "journey, visit",
+        only: "series IS NOT NULL",
+    },
 ];
 
 impl Store {
@@ -155,9 +163,12 @@ fn hash_part(
         hash_bytes(hasher, b'r', table.as_bytes());
         for (index, name) in names.iter().enumerate() {
             match row.get_ref(index)? {
-                // The timings themselves count, not how some version of DEFLATE packed them.
+                // What is in them counts, not how some version of DEFLATE packed it.
                 ValueRef::Blob(blob) if name == "objects" => {
                     hash_bytes(hasher, b'o', timings::to_json(blob)?.as_bytes());
+                }
+                ValueRef::Blob(blob) if name == "series" => {
+                    hash_bytes(hasher, b's', series::to_json(blob)?.as_bytes());
                 }
                 value => hash_value(hasher, value),
             }

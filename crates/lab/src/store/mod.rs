@@ -18,6 +18,7 @@ mod radio;
 mod read;
 mod rows;
 mod schema;
+mod series;
 mod timings;
 mod write;
 

@@ -112,6 +112,7 @@ impl Store {
             emulation: self.emulation(key)?,
             paint: self.paint(key)?,
             radio: self.radio(key)?,
+            series: self.series(key)?,
         })
     }
 

@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("format-4.sql"),
     include_str!("format-5.sql"),
     include_str!("format-6.sql"),
+    include_str!("format-7.sql"),
 ];
 
 /// The format that this version writes.

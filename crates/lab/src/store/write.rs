@@ -5,7 +5,7 @@ use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
     RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, proxied,
-    radio, timings,
+    radio, series, timings,
 };
 use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
 use crate::plan::{Plan, VERSION};
@@ -148,11 +148,11 @@ fn insert_visit_row(
              floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
              floor_oracle_without_compute_ns, requests, requests_failed, connections,
              connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, objects, page, proxy_events)
+             queue_drops, losses, trace_digest, objects, page, proxy_events, series)
          VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
              :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
              :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :objects, :page, :proxy_events)",
+             :queue_drops, :losses, :trace, :objects, :page, :proxy_events, :series)",
     )?.execute(named_params! {
         ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
         ":started": record.started_at_ns, ":plt": record.plt_ns(), ":failure": failure,
@@ -170,6 +170,7 @@ fn insert_visit_row(
         ":trace": record.trace_digest.map(|digest| format!("{digest:016x}")),
         ":objects": timings::encode(&record.objects), ":page": record.page,
         ":proxy_events": proxied::encode(&record.events),
+        ":series": record.series.as_ref().map(series::encode),
     })?;
     Ok(())
 }

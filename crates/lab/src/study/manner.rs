@@ -1,22 +1,25 @@
 //! In which manner a study is run.
 
+use std::fmt;
+use std::num::NonZeroU32;
+
+use super::draws;
 use crate::experiment::{Catalogue, ExperimentError, Source, resolve};
 use crate::plan::Plan;
-use crate::scenario::{World, choice};
+use crate::scenario::World;
 
-choice! {
-    /// How often each cell of a study is repeated.
-    #[derive(Default)]
-    pub enum Depth, "depth" {
-        /// Twice: whether everything runs; too few to judge by.
-        Quick = "quick",
-        /// As often as the study did.
-        #[default]
-        Usual = "usual",
-        /// 200 times: what is so, whatever the study's few repetitions say of it.
-        Deep = "deep",
-    }
-    not_yet {}
+/// How often each cell of a study is repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Twice: whether everything runs; too few to judge by.
+    Quick,
+    /// As often as the study did.
+    #[default]
+    Usual,
+    /// So often: five are the fewest that anything is concluded from.
+    Loads(NonZeroU32),
+    /// 200 times, and with all draws of the sites that are drawn: what is so, whatever the study's few repetitions say of it.
+    Deep,
 }
 
 /// How much of a study is run, and where.
@@ -34,7 +37,20 @@ impl Depth {
         match self {
             Depth::Quick => Some(2),
             Depth::Usual => None,
+            Depth::Loads(loads) => Some(loads.get()),
             Depth::Deep => Some(200),
+        }
+    }
+}
+
+/// As the command line has it; nothing for the usual depth.
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Depth::Quick => f.write_str("--quick"),
+            Depth::Usual => Ok(()),
+            Depth::Loads(loads) => write!(f, "--loads {loads}"),
+            Depth::Deep => f.write_str("--deep"),
         }
     }
 }
@@ -63,6 +79,9 @@ impl Manner {
         if let Some(repetitions) = self.depth.repetitions() {
             source.set(&format!("repetitions={repetitions}"))?;
         }
+        if self.depth == Depth::Deep {
+            draws::take_all(source)?;
+        }
         if self.world != World::Sim {
             source.set(&format!("world={}", self.world))?;
         }
@@ -85,6 +104,8 @@ mod tests {
         assert_eq!(applied(Depth::Usual, World::Sim), text);
         assert_eq!(applied(Depth::Quick, World::Sim), text.replace('5', "2"));
         assert_eq!(applied(Depth::Deep, World::Sim), text.replace('5', "200"));
+        let seven = Depth::Loads(NonZeroU32::new(7).unwrap());
+        assert_eq!(applied(seven, World::Sim), text.replace('5', "7"));
         assert!(applied(Depth::Usual, World::Emu).contains("world = \"emu\""));
     }
 }

@@ -4,8 +4,10 @@
 //! not say) and `claims.toml`. They are read here into types; what is wrong is named by file and field.
 //! Nothing here judges a claim: [`judge`](crate::judge) does.
 
+mod changes;
 mod check;
 mod claim;
+mod draws;
 mod error;
 mod laboratory;
 mod manner;
@@ -14,12 +16,14 @@ mod setup;
 mod shipped;
 mod whole;
 
+pub use changes::{Change, Changes, DIGITS, Moved};
 pub use check::{Band, Check, Direction};
 pub use claim::{Claim, Kind, Strength};
 pub use error::StudyError;
 pub use laboratory::{Laboratory, LaboratoryKind};
 pub use manner::{Depth, Manner};
 pub use reduced::{ReducedExperiment, ReducedGrid};
+pub(crate) use setup::CAUSES;
 pub use setup::{Assumption, Role, Setup, StudyExperiment};
 pub use shipped::{NAMES, shipped};
 pub use whole::Study;

@@ -14,6 +14,8 @@ choice! {
         Variant = "variant",
         /// With what came after the study: newer protocols, TCP, browsers.
         Afterwards = "afterwards",
+        /// Nothing of the study's: it shows why a claim is not confirmed (`causes.toml`).
+        Cause = "cause",
     }
     not_yet {}
 }
@@ -75,14 +77,30 @@ pub struct Assumption {
 /// The name of the file.
 pub(super) const FILE: &str = "study.toml";
 
-/// The set-up of `study`, read from the text of its file; `has` says whether a file is in the folder.
+/// The file whose experiments show causes; they are no part of the set-up.
+pub(crate) const CAUSES: &str = "causes.toml";
+
+/// The experiments of [`CAUSES`], whose other entries are read where claims are judged.
+#[derive(Deserialize)]
+struct Shows {
+    #[serde(default, rename = "experiment")]
+    experiments: Vec<StudyExperiment>,
+}
+
+/// The set-up of `study`, read from the text of its file, with the experiments that `causes` adds; `has` says whether a file is in the
+/// folder.
 pub(super) fn read(
     study: &str,
     text: &str,
+    causes: Option<&str>,
     has: impl Fn(&str) -> bool,
 ) -> Result<Setup, StudyError> {
-    let setup: Setup = super::whole::typed(study, FILE, text)?;
+    let mut setup: Setup = super::whole::typed(study, FILE, text)?;
     super::whole::known_format(study, FILE, setup.format)?;
+    if let Some(text) = causes {
+        let shows: Shows = super::whole::typed(study, CAUSES, text)?;
+        setup.experiments.extend(shows.experiments);
+    }
     unique(study, setup.experiments.iter().map(|experiment| &experiment.id))?;
     unique(study, setup.assumptions.iter().map(|assumption| &assumption.id))?;
     for experiment in &setup.experiments {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{Claim, Setup, Strength, StudyError, StudyExperiment, claim, setup};
+use super::{Changes, Claim, Role, Setup, Strength, StudyError, StudyExperiment, claim, setup};
 use crate::experiment::Source;
 
 /// The format of a study's files that this version reads.
@@ -22,6 +22,8 @@ pub struct Study {
     pub setup: Setup,
     /// What it claims.
     pub claims: Vec<Claim>,
+    /// What was changed in its set-up after its claims had been judged.
+    pub changes: Changes,
     /// The files of its folder, by name.
     pub files: BTreeMap<String, String>,
 }
@@ -41,12 +43,20 @@ impl Study {
                 named_by: None,
             })
         };
-        Ok(Study {
+        let mut study = Study {
             name: name.to_owned(),
-            setup: setup::read(name, text(setup::FILE)?, |wanted| files.contains_key(wanted))?,
+            setup: setup::read(
+                name,
+                text(setup::FILE)?,
+                files.get(setup::CAUSES).map(String::as_str),
+                |wanted| files.contains_key(wanted),
+            )?,
             claims: claim::read(name, text(claim::FILE)?)?,
+            changes: Changes::default(),
             files,
-        })
+        };
+        study.changes = Changes::of(&study)?;
+        Ok(study)
     }
 
     /// The experiments that are written, with their texts.
@@ -58,10 +68,11 @@ impl Study {
         })
     }
 
-    /// Identifies its set-up, in hexadecimal: `study.toml`, how sites are drawn, and every experiment.
+    /// Identifies its set-up, in hexadecimal: `study.toml`, how sites are drawn, and every experiment of the study's.
     pub fn setup_digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        let written = self.setup.experiments.iter().filter_map(|it| it.file.as_deref());
+        let own = self.setup.experiments.iter().filter(|it| it.role != Role::Cause);
+        let written = own.filter_map(|it| it.file.as_deref());
         for file in [setup::FILE, SITES].into_iter().chain(written) {
             let Some(text) = self.files.get(file) else { continue };
             for part in [file, text] {

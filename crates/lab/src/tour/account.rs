@@ -9,13 +9,14 @@ use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
 use page::Page;
 use record::{
     Carried, ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord,
-    RadioStateRecord, SentAgain, VisitRecord,
+    RadioStateRecord, SentAgain, Series, VisitRecord,
 };
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
+use super::recorded::{Kept, Recorder};
 use super::{DOWN, UP, Visitor, nanos, proof};
-use crate::scenario::View;
+use crate::scenario::{Recording, View};
 
 /// Whoever can tell what the network and both ends of every connection did.
 pub(crate) trait Witness {
@@ -27,6 +28,18 @@ pub(crate) trait Witness {
     fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event>;
     /// What the PEP, if there is one, has carried in the journey so far; of the latest report.
     fn carried(&self) -> Option<Carried>;
+    /// How connections of the client at this address moved since then and what arrived, as far as that is kept.
+    fn kept(&self, _client: IpAddr, _since: Time) -> Option<Kept> {
+        None
+    }
+}
+
+/// What is to be recorded of a visit over time.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) record: Recording,
+    /// When the client's visit before ended, or its journey began.
+    pub(crate) since: Time,
 }
 
 /// A visit's account: opened before it, closed after it.
@@ -35,6 +48,7 @@ pub(crate) struct Account {
     carried: Option<Carried>,
     /// How long HTTP's windows had held back the connections that were open, by the client's address.
     limited: BTreeMap<SocketAddr, Duration>,
+    wish: Option<Wish>,
 }
 
 /// Both ends of one connection.
@@ -49,7 +63,12 @@ impl Account {
         let before = witness.report();
         let open = before.endpoints.iter().filter(|end| end.active && end.closed_at.is_none());
         let limited = open.map(|end| (end.local, witness.limited(end.local))).collect();
-        Account { before, carried: witness.carried(), limited }
+        Account { before, carried: witness.carried(), limited, wish: None }
+    }
+
+    /// The same, with something to be recorded over time.
+    pub(crate) fn wishing(self, wish: Wish) -> Account {
+        Account { wish: Some(wish), ..self }
     }
 
     /// The record of the visit that has just ended, as the first of its journey.
@@ -87,9 +106,24 @@ impl Account {
             emulation: None,
             paint: None,
             radio: radio(&self.before, &after, visitor),
+            series: self.series(&visited, own_radio(&after, visitor), witness, visitor),
             objects: visited.objects,
             page: None,
         }
+    }
+
+    /// What is wished of the visit over time, if anything is and the world keeps it.
+    fn series(
+        &self,
+        visited: &Visited,
+        radio: Option<&RadioReport>,
+        witness: &impl Witness,
+        visitor: Visitor,
+    ) -> Option<Series> {
+        let Wish { record: wanted, since } = self.wish.filter(|it| !it.record.is_nothing())?;
+        let client = visitor.address();
+        let kept = &witness.kept(client, since)?;
+        Some(Recorder { wanted, since, client, visited, radio, kept }.series())
     }
 
     fn events(

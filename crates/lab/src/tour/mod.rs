@@ -22,6 +22,7 @@ mod proxied;
 mod proxy;
 mod quic;
 mod ready;
+mod recorded;
 mod resolution;
 mod route;
 mod security;
@@ -40,8 +41,9 @@ use chance::Source;
 use net::Scheduler;
 use page::Page;
 use record::VisitRecord;
+use units::Time;
 
-pub(crate) use self::account::{Account, Witness};
+pub(crate) use self::account::{Account, Wish, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub use self::catalogue::{device_digest, network_digest, page_ref, priorities_digest};
 pub(crate) use self::course::Course;
@@ -60,6 +62,7 @@ pub(crate) use self::pep::{
 pub(crate) use self::proxied::events as proxied_events;
 pub(crate) use self::proxy::Proxy;
 pub(crate) use self::ready::{Ready, Visitable};
+pub(crate) use self::recorded::Kept;
 pub(crate) use self::resolution::Resolver;
 pub(crate) use self::route::{STRETCH, proxy_address, proxy_ports, stretch};
 pub(crate) use self::security::client_tls;
@@ -89,6 +92,7 @@ pub(crate) fn tour(
     let background = Background::of(scenario, pages[0].plan.arms());
     let is_acquainted = scenario.security.is_acquainted();
     let course = Course::of(scenario, pages.len(), visitor);
+    let record = scenario.record;
     async move {
         if let Some(background) = background {
             background.send(visitor.address(), &browser.sessions())?;
@@ -101,15 +105,18 @@ pub(crate) fn tour(
             world::sleep(security::SINCE_ACQUAINTANCE).await;
         }
         let mut session = Rc::new(Session::new(browser, Rc::default()));
-        let (mut records, mut began) = (Vec::new(), None);
+        let (mut records, mut began, mut since) = (Vec::new(), None, Time::ZERO);
         for step in course.steps() {
             if let Some(began) = began {
                 course.pause(began).await;
                 course.forget(&session);
             }
             began = Some(world::now());
-            let record = visit(&session, &pages[step.page], &witness, visitor, step.view).await;
+            let wish = Wish { record, since };
+            let visit = visit(&session, &pages[step.page], &witness, visitor, step.view, wish);
+            let record = visit.await;
             records.extend(step.is_measured.then_some(record));
+            since = world::now();
             session = course.after_visit(session);
         }
         for (record, index) in records.iter_mut().zip(first_visit..) {
@@ -144,8 +151,9 @@ async fn visit(
     witness: &impl Witness,
     visitor: Visitor,
     view: View,
+    wish: Wish,
 ) -> VisitRecord {
-    let account = Account::open(witness);
+    let account = Account::open(witness).wishing(wish);
     let visited = session.visit(&page.plan, VISIT_LIMIT).await;
     let record = account.close(view, visited, &page.plan, witness, visitor);
     VisitRecord { page: page.name.clone(), ..record }
@@ -165,6 +173,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(pep::note(scenario));
     notes.extend(company(scenario, network));
     notes.extend(course::note(scenario));
+    notes.extend(scenario.record.note(scenario.world));
     notes.dedup();
     notes
 }

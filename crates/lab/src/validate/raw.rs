@@ -85,6 +85,7 @@ impl RawPart {
             nuisance,
             world: None,
             release: None,
+            record: None,
             clients: None,
             beside: None,
             start_spacing: None,

@@ -1,6 +1,8 @@
-//! One standing connection from the near end to the far end, made anew whenever it is lost.
+//! One standing connection from the near end to the far end, made anew whenever it is lost, or its far end says that it goes: what
+//! that one carries may end there, while its successor carries what comes next.
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -55,30 +57,35 @@ impl Channel {
     /// What the next stream is opened by; `None` while the far end is gone, says that it goes, or takes no more streams.
     pub(super) fn lease(&self) -> Option<Lease> {
         let mut sender = self.sender.borrow().clone()?;
-        let mut cx = Context::from_waker(Waker::noop());
         let has_room = self.open.get() < sender.current_max_send_streams();
-        let lives = matches!(sender.poll_ready(&mut cx), Poll::Ready(Ok(())));
-        (has_room && lives).then(|| Lease { sender, _place: Place::take(&self.open) })
+        (has_room && takes_streams(&mut sender))
+            .then(|| Lease { sender, _place: Place::take(&self.open) })
     }
 
-    async fn hold(&self, far: SocketAddr, connector: &Connector, settings: &Settings) {
+    async fn hold(self: &Rc<Channel>, far: SocketAddr, connector: &Connector, settings: &Settings) {
         let mut pause = FIRST_PAUSE;
         loop {
-            if self.stand(far, connector, settings).await.is_ok() {
-                pause = FIRST_PAUSE;
+            match self.stand(far, connector, settings).await {
+                // Its successor may be there already.
+                Ok(Stood::Replaced) => {
+                    pause = FIRST_PAUSE;
+                    continue;
+                }
+                Ok(Stood::Lost) => pause = FIRST_PAUSE,
+                Err(_) => {}
             }
             world::sleep(pause).await;
             pause = (2 * pause).min(LONGEST_PAUSE);
         }
     }
 
-    /// Connects, and stays until the connection is lost.
+    /// Connects, and stays until the connection is lost or the far end says that it goes.
     async fn stand(
-        &self,
+        self: &Rc<Channel>,
         far: SocketAddr,
         connector: &Connector,
         settings: &Settings,
-    ) -> io::Result<()> {
+    ) -> io::Result<Stood> {
         let connecting = async {
             let tcp = TcpStream::connect(far).await?;
             super::tune(&tcp, settings)?;
@@ -89,14 +96,45 @@ impl Channel {
             .await
             .map_err(|elapsed| io::Error::new(io::ErrorKind::TimedOut, elapsed))??;
         let pings = connection.ping_pong().expect("nobody has taken them");
-        let _present = Present(self);
-        let came = || {
-            *self.sender.borrow_mut() = Some(sender);
-            self.stood.send_replace(true);
-        };
-        race(connection, pulse::watch(pings, settings, &self.rtt, came)).await;
-        Ok(())
+        let present = Present(self);
+        let (channel, settings, mut known) = (Rc::clone(self), settings.clone(), sender.clone());
+        let mut carrying = Box::pin(async move {
+            let came = || {
+                *channel.sender.borrow_mut() = Some(sender);
+                channel.stood.send_replace(true);
+            };
+            race(connection, pulse::watch(pings, &settings, &channel.rtt, came)).await;
+        });
+        let stood = poll_fn(|cx| {
+            if carrying.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Stood::Lost);
+            }
+            match self.is_up() && !takes_streams(&mut known) {
+                true => Poll::Ready(Stood::Replaced),
+                false => Poll::Pending,
+            }
+        });
+        let stood = stood.await;
+        drop(present);
+        if stood == Stood::Replaced {
+            drop(world::spawn(carrying));
+        }
+        Ok(stood)
     }
+}
+
+/// Why a connection stands no more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stood {
+    /// It was lost.
+    Lost,
+    /// The far end takes no more streams (GOAWAY, RFC 9113 section 6.8); those that there are go on.
+    Replaced,
+}
+
+/// Whether the far end has not said that it goes.
+fn takes_streams(sender: &mut SendRequest<Bytes>) -> bool {
+    matches!(sender.poll_ready(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(())))
 }
 
 /// A place on the leg for one stream.

@@ -106,11 +106,22 @@ impl Sky {
 
     /// A far end that `serve`s as told.
     pub fn with_far_end<F: Future<Output = ()> + 'static>(
+        self,
+        serve: impl FnOnce(Rc<Remote>, TcpListener) -> F + 'static,
+    ) -> Sky {
+        self.with_far_end_set(|_| {}, serve)
+    }
+
+    /// The same, set as usual but for what `change` does.
+    pub fn with_far_end_set<F: Future<Output = ()> + 'static>(
         mut self,
+        change: impl FnOnce(&mut remote::Settings) + 'static,
         serve: impl FnOnce(Rc<Remote>, TcpListener) -> F + 'static,
     ) -> Sky {
         self.plan.spawn(self.far, async move {
-            let remote = Remote::new(remote::Settings::default(), acceptor());
+            let mut settings = remote::Settings::default();
+            change(&mut settings);
+            let remote = Remote::new(settings, acceptor());
             serve(remote, TcpListener::bind(at(FAR, 9400)).unwrap()).await;
         });
         self

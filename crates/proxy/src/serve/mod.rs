@@ -10,4 +10,4 @@ mod worker;
 
 pub use admin::{Admin, State};
 pub use control::{Control, Orders, Phase};
-pub use worker::{NoPort, Worker, WorkerParts};
+pub use worker::{Complaint, NoPort, Worker, WorkerParts};

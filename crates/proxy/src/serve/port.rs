@@ -34,8 +34,11 @@ pub(super) struct Service<H> {
 /// A port that is listened on.
 pub(super) struct Port<H> {
     inner: Rc<Inner<H>>,
-    listening: JoinHandle<()>,
+    listening: JoinHandle<Closed>,
 }
+
+/// How a port was closed: whoever had begun a handshake was taken in, or was not, because the machine cannot let new ones wait.
+pub(super) type Closed = io::Result<()>;
 
 struct Inner<H> {
     address: SocketAddr,
@@ -70,7 +73,7 @@ impl<H: Handler> Port<H> {
     }
 
     /// Takes in who has knocked already, and nobody else; ready when the port is closed. Begins at once, awaited or not.
-    pub(super) fn close(self) -> JoinHandle<()> {
+    pub(super) fn close(self) -> JoinHandle<Closed> {
         self.inner.closed.notify_one();
         self.listening
     }
@@ -81,10 +84,11 @@ async fn run<H: Handler>(
     port: Rc<Inner<H>>,
     room: Rc<Semaphore>,
     metrics: Arc<Metrics>,
-) {
+) -> Closed {
     port.take_in(&listener, &room, &metrics, port.closed.notified()).await;
     // Who is in the kernel's queue believes to be connected, and has asked already: with the port they would be thrown out.
-    if listener.refuse_handshakes().is_ok() {
+    let refused = listener.refuse_handshakes();
+    if refused.is_ok() {
         port.take_in(&listener, &room, &metrics, world::sleep(LAST_HANDSHAKES)).await;
     }
     while let Some(place) = at_once(acquire(Rc::clone(&room))).await
@@ -92,6 +96,7 @@ async fn run<H: Handler>(
     {
         port.take(tcp, place, &metrics);
     }
+    refused
 }
 
 /// What is there without waiting.

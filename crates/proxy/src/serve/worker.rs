@@ -14,10 +14,11 @@ use http_stack::wheel::Wheel;
 use http_stack::{h1, spdy};
 use thiserror::Error;
 use tokio::sync::Semaphore;
+use world::JoinHandle;
 
 use super::admin::{Admin, State};
 use super::control::{Orders, Phase};
-use super::port::{Port, Service};
+use super::port::{Closed, Port, Service};
 use crate::caching::Store;
 use crate::config::{Listener, Settings};
 use crate::forward::{Entrance, Proxy, ProxyParts};
@@ -36,8 +37,8 @@ pub struct WorkerParts {
     pub orders: Orders,
     /// Which of how many workers it is: it has its share of what is limited for all.
     pub place: (usize, usize),
-    /// Whom it tells of ports that it loses, because another program has taken them since the settings were found to be right.
-    pub complain: fn(&NoPort),
+    /// Whom it tells of ports that it does not have, or not have closed, as it should.
+    pub complain: fn(&Complaint),
     /// Where it tells of requests, beside its metrics.
     pub journal: Rc<dyn Journal>,
     /// Its own counters.
@@ -83,6 +84,24 @@ pub struct NoPort {
     pub address: SocketAddr,
     /// Why not.
     pub source: io::Error,
+}
+
+/// What the operator should hear of a port.
+#[derive(Debug, Error)]
+pub enum Complaint {
+    /// Another program has taken it since the settings were found to be right.
+    #[error(transparent)]
+    Lost(NoPort),
+    /// It was closed while clients were about to connect.
+    #[error(
+        "{address} was closed at once: the kernel cannot let new handshakes wait ({source}), so clients that had begun one were turned away"
+    )]
+    Abrupt {
+        /// Where.
+        address: SocketAddr,
+        /// Why not in order.
+        source: io::Error,
+    },
 }
 
 /// Counts requests.
@@ -196,23 +215,22 @@ impl Worker {
                 }
                 None => {
                     if let Err(lost) = self.open_port(listener.address, listener) {
-                        (self.parts.complain)(&lost);
+                        (self.parts.complain)(&Complaint::Lost(lost));
                     }
                 }
             }
         }
-        before.into_iter().for_each(|opened| drop(opened.port.close()));
+        let closing = close(before);
+        drop(world::spawn(closed(closing, self.parts.complainer())));
     }
 
     async fn drain(self) -> bool {
         self.common.state.is_draining.set(true);
-        let closing: Vec<_> = self.ports.into_iter().map(|opened| opened.port.close()).collect();
+        let closing = close(self.ports);
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
-        for port in closing {
-            // They take in first who has knocked already.
-            port.await;
-        }
+        // They take in first who has knocked already.
+        closed(closing, self.parts.complainer()).await;
         while self.common.room.available_permits() < CONNECTIONS {
             if world::now() >= deadline {
                 return false;
@@ -220,6 +238,29 @@ impl Worker {
             world::sleep(LOOK).await;
         }
         true
+    }
+}
+
+impl WorkerParts {
+    /// Who tells of what all workers see alike: the first.
+    fn complainer(&self) -> Option<fn(&Complaint)> {
+        (self.place.0 == 0).then_some(self.complain)
+    }
+}
+
+/// Ports that are being closed.
+type Closing = Vec<(SocketAddr, JoinHandle<Closed>)>;
+
+fn close(ports: Vec<Opened>) -> Closing {
+    ports.into_iter().map(|opened| (opened.port.address(), opened.port.close())).collect()
+}
+
+/// Waits until all are closed; tells of those that could not be closed in order.
+async fn closed(closing: Closing, complain: Option<fn(&Complaint)>) {
+    for (address, port) in closing {
+        if let (Err(source), Some(complain)) = (port.await, complain) {
+            complain(&Complaint::Abrupt { address, source });
+        }
     }
 }
 

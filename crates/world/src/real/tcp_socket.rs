@@ -194,11 +194,13 @@ impl TcpListener {
         Ok(Some((TcpStream::adopt(socket, None)?, peer)))
     }
 
-    /// Drops the first packet of every handshake from now on; those that have begun may end.
+    /// Drops the first packet of every handshake from now on; those that have begun may end. Where that cannot be had, the queue becomes as
+    /// short as can be: Linux then drops them while one connection waits to be accepted.
     pub(crate) fn refuse_handshakes(&self) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
-            socket2::SockRef::from(&self.0).attach_filter(&DROP_SYN)
+            let socket = socket2::SockRef::from(&self.0);
+            socket.attach_filter(&DROP_SYN).inspect_err(|_| drop(socket.listen(0)))
         }
         #[cfg(not(target_os = "linux"))]
         {

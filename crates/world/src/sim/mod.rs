@@ -14,6 +14,7 @@ mod demux;
 mod event;
 pub(crate) mod executor;
 mod held;
+mod movement;
 mod plan;
 pub(crate) mod state;
 mod tcp_socket;
@@ -25,6 +26,7 @@ mod wakes;
 
 pub use capture::{Content, Crossing, Sighting, take_sightings};
 pub use held::HeldNotes;
+pub use movement::{Arrival, Movement, arrivals, movements};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use state::forget_peers;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};

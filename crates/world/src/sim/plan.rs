@@ -13,9 +13,10 @@ use units::Time;
 
 use super::capture::Capture;
 use super::executor::{self, Task};
+use super::movement::Arrivals;
 use super::state::{self, State};
 use super::topology::Topology;
-use super::trace::Trace;
+use super::trace::{Series, Trace};
 use super::wakes::Wakes;
 use crate::ambient::{self, Common, Kind};
 use crate::report::Keeping;
@@ -86,7 +87,17 @@ impl Plan {
     /// Lets every TCP connection record its series, and what lies above its socket, for its
     /// [`Endpoint`](super::Endpoint).
     pub fn record_series(&mut self) {
-        self.trace.series = true;
+        self.trace.series = Series::Told;
+    }
+
+    /// Lets every TCP connection record its series for [`movements`](super::movements) alone: reports, which are made often, do without.
+    pub fn keep_series(&mut self) {
+        self.trace.series = self.trace.series.max(Series::Kept);
+    }
+
+    /// Keeps when which packet arrived, for [`arrivals`](super::arrivals).
+    pub fn keep_arrivals(&mut self) {
+        self.trace.arrivals = Some(Arrivals::default());
     }
 
     /// Lets the processes of all nodes take this long to notice that their sockets have something for them; each time is drawn anew.
@@ -163,7 +174,10 @@ impl Plan {
     where
         F: Future + 'static,
     {
-        let keeping = if self.trace.series { Keeping::Series } else { Keeping::Endpoints };
+        let keeping = match self.trace.series {
+            Series::Told => Keeping::Series,
+            Series::None | Series::Kept => Keeping::Endpoints,
+        };
         let common = Common::new(self.source, self.hosts, keeping);
         let _entered = ambient::enter(Kind::Sim, common);
         let wakes = Wakes::taking(self.wake_latency);

@@ -151,6 +151,9 @@ impl State {
         if let Some(capture) = &mut self.trace.capture {
             capture.reached(self.now, &packet);
         }
+        if let Some(arrivals) = &mut self.trace.arrivals {
+            arrivals.note(self.now, &packet);
+        }
         let Packet { from, to, body, .. } = packet;
         match body {
             Body::Tcp(segment) => self.tcp_arrived(from, to, segment),

@@ -19,9 +19,14 @@ use super::state::{self, State};
 use super::topology::{Body, Packet, Port, Topology};
 use crate::report::Endpoint;
 
-/// A handle: a slot and its generation, and the addresses for those who ask.
+/// A handle: a slot and its generation, and the addresses for those who ask. These lie apart: connections of the real world, which have
+/// no such part, would be as large.
 pub(crate) struct TcpStream {
     id: Id,
+    addresses: Box<Addresses>,
+}
+
+struct Addresses {
     local: SocketAddr,
     peer: SocketAddr,
 }
@@ -94,11 +99,11 @@ impl TcpStream {
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
-        self.local
+        self.addresses.local
     }
 
     pub(crate) fn peer_addr(&self) -> SocketAddr {
-        self.peer
+        self.addresses.peer
     }
 
     pub(crate) fn set_notsent_lowat(&self, bytes: u32) {
@@ -275,7 +280,7 @@ impl TcpListener {
         state::with(|state| {
             let id = state.tcp.listener(self.slot).backlog.pop_front()?;
             let stream = state.tcp_handle(id);
-            let peer = stream.peer;
+            let peer = stream.peer_addr();
             Some((stream, peer))
         })
     }
@@ -358,10 +363,18 @@ impl TcpSockets {
         }
     }
 
-    /// The live sockets' accounts, in slot order.
-    pub(super) fn endpoints(&self, topology: &Topology) -> Vec<Endpoint> {
-        let sockets = self.slots.iter().filter_map(|(_, socket)| socket.as_ref());
-        sockets.map(|socket| socket.account(topology, None)).collect()
+    /// The live sockets' accounts, in slot order; with their series, if they are to be told.
+    pub(super) fn endpoints(&self, topology: &Topology, tells_series: bool) -> Vec<Endpoint> {
+        let told = |socket: &Socket| match tells_series {
+            true => Endpoint { series: socket.series().to_vec(), ..socket.account(topology) },
+            false => socket.account(topology),
+        };
+        self.live().map(told).collect()
+    }
+
+    /// The live sockets, in slot order.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Socket> {
+        self.slots.iter().filter_map(|(_, socket)| socket.as_ref())
     }
 }
 
@@ -390,20 +403,36 @@ impl Socket {
         }
     }
 
-    fn account(&self, topology: &Topology, closed_at: Option<Time>) -> Endpoint {
+    /// Its account without its series.
+    fn account(&self, topology: &Topology) -> Endpoint {
+        let [local, peer] = self.ends(topology);
         Endpoint {
-            local: topology.address(self.here),
-            peer: topology.address(self.there),
+            local,
+            peer,
             cookie: None,
             active: self.active,
             opened_at: self.opened_at,
-            closed_at,
+            closed_at: None,
             stats: Some(self.connection.stats()),
             retransmits: self.connection.retransmits().to_vec(),
-            series: self.connection.series().to_vec(),
+            series: Vec::new(),
             held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
             qlog: String::new(),
         }
+    }
+
+    /// Its address and its peer's.
+    pub(super) fn ends(&self, topology: &Topology) -> [SocketAddr; 2] {
+        [self.here, self.there].map(|port| topology.address(port))
+    }
+
+    /// Whether it sent the first SYN.
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    pub(super) fn series(&self) -> &[tcp::Sample] {
+        self.connection.series()
     }
 
     /// Whoever waits for what is possible now: reader, writer.
@@ -457,7 +486,8 @@ impl State {
     fn tcp_handle(&mut self, id: Id) -> TcpStream {
         let socket = self.tcp.get(id);
         let (here, there) = (socket.here, socket.there);
-        TcpStream { id, local: self.topology.address(here), peer: self.topology.address(there) }
+        let (local, peer) = (self.topology.address(here), self.topology.address(there));
+        TcpStream { id, addresses: Box::new(Addresses { local, peer }) }
     }
 
     pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: Box<tcp::Segment>) {
@@ -570,7 +600,8 @@ impl State {
         if !abandoned || !socket.connection.is_closed() {
             return;
         }
-        let account = socket.account(&self.topology, Some(self.now));
+        let (closed_at, series) = (Some(self.now), socket.series().to_vec());
+        let account = Endpoint { closed_at, series, ..socket.account(&self.topology) };
         self.trace.closed.push(account);
         self.demux.remove_tcp(socket.here, socket.there);
         *generation = generation.wrapping_add(1);

@@ -77,7 +77,7 @@ impl Body {
         }
     }
 
-    fn wire_bytes(&self) -> u32 {
+    pub(super) fn wire_bytes(&self) -> u32 {
         match self {
             Body::Tcp(segment) => segment.wire_bytes(),
             Body::Udp(datagram) => UDP_HEADERS + datagram.data.len() as u32,
@@ -185,7 +185,11 @@ impl Topology {
     }
 
     pub(super) fn address(&self, port: Port) -> SocketAddr {
-        SocketAddr::new(self.nodes[port.node.0 as usize].address, port.port)
+        SocketAddr::new(self.node_address(port.node), port.port)
+    }
+
+    pub(super) fn node_address(&self, node: NodeId) -> IpAddr {
+        self.nodes[node.0 as usize].address
     }
 
     /// The route from one node to another; from a node to itself there is always one.

@@ -4,6 +4,7 @@ use net::DropCause;
 use units::Time;
 
 use super::capture::Capture;
+use super::movement::Arrivals;
 use super::state;
 use super::tcp_socket::Socket;
 use crate::ambient;
@@ -13,8 +14,12 @@ use crate::report::{Drop, Endpoint, Report};
 pub fn report() -> Option<Report> {
     let mut report = None;
     state::with_if_any(|state| {
-        let mut endpoints = state.trace.closed.clone();
-        endpoints.extend(state.tcp.endpoints(&state.topology));
+        let tells_series = state.trace.series == Series::Told;
+        let mut endpoints: Vec<Endpoint> = match tells_series {
+            true => state.trace.closed.clone(),
+            false => state.trace.closed.iter().map(Endpoint::without_series).collect(),
+        };
+        endpoints.extend(state.tcp.endpoints(&state.topology, tells_series));
         report = Some(Report {
             digest: Some(state.trace.digest),
             links: state.topology.link_reports(),
@@ -38,14 +43,30 @@ pub(super) struct Trace {
     /// Copies of packets, if somebody wants them.
     pub(super) capture: Option<Capture>,
     /// Whether connections record their series.
-    pub(super) series: bool,
+    pub(super) series: Series,
+    /// Packets that arrived, if somebody wants to know.
+    pub(super) arrivals: Option<Arrivals>,
+}
+
+/// What becomes of connections' series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Series {
+    /// There are none.
+    #[default]
+    None,
+    /// They are told when [`movements`](super::movements) are asked for.
+    Kept,
+    /// They are told in every report, with what lies above the sockets.
+    Told,
 }
 
 impl Trace {
     /// Lets a new socket record what the plan asks for.
     pub(super) fn watch(&self, socket: &mut Socket) {
-        if self.series {
+        if self.series != Series::None {
             socket.connection.record_series();
+        }
+        if self.series == Series::Told {
             socket.held = Some(Box::default());
         }
     }

@@ -124,6 +124,7 @@ fn common(load: &Load, worlds: &Worlds) -> Result<Scenario, Failure> {
     scenario.client.view = choice(&how.view)?;
     scenario.request_heads = choice(&how.request_heads)?;
     scenario.traffic = traffic(&how.traffic)?;
+    scenario.record = knobs("--record", how.recording.record.as_deref())?;
     let dns = &how.handshake.dns;
     scenario.resolution = dns
         .parse()

@@ -5,7 +5,6 @@ mod limits;
 mod log;
 mod password;
 mod ports;
-mod secret;
 mod signals;
 mod stores;
 mod workers;

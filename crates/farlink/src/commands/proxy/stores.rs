@@ -7,7 +7,7 @@ use anstream::eprintln;
 use proxy::caching::{DiskSettings, DiskTier, Store};
 use proxy::config::Settings;
 
-use super::secret::secret;
+use crate::commands::secret::secret;
 use crate::failure::Failure;
 
 /// What is stored.

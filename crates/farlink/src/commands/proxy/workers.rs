@@ -11,11 +11,11 @@ use anstream::eprintln;
 use chance::Source;
 use proxy::config::Settings;
 use proxy::journal::{Journal, LogLines, Metrics};
-use proxy::serve::{NoPort, Orders, Worker, WorkerParts};
+use proxy::serve::{Complaint, NoPort, Orders, Worker, WorkerParts};
 use world::real;
 
 use super::log::Writing;
-use super::secret::secret;
+use crate::commands::secret::secret;
 use crate::failure::Failure;
 
 /// Threads that serve.
@@ -123,7 +123,7 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
     let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
-        let complain = |lost: &NoPort| eprintln!("warning: {lost}");
+        let complain = |complaint: &Complaint| eprintln!("warning: {complaint}");
         let parts = WorkerParts { orders, place, complain, journal, metrics, all_metrics, start };
         match Worker::open(parts, opened.as_deref()) {
             Ok(worker) => {

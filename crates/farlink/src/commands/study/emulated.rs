@@ -24,10 +24,10 @@ pub fn run(
     worlds: &Worlds,
     how: How<'_>,
 ) -> Result<Option<u64>, Failure> {
-    if !args.laboratory.is_empty() {
+    if !args.laboratory.is_empty() || args.causes {
         let why = "a reduced grid has a laboratory of its own, whose TCP a kernel has";
-        return Err(Failure::bad_input(why)
-            .hint(Some("leave --laboratory out, or run the study in the world sim".to_owned())));
+        let hint = "leave --laboratory and --causes out, or run the study in the world sim";
+        return Err(Failure::bad_input(why).hint(hint.to_owned()));
     }
     let grid = ReducedGrid::of_study(study).map_err(super::refused)?;
     let depth = args.which.depth();
@@ -50,10 +50,10 @@ pub fn run(
 /// Says how far the verdicts of both worlds agree.
 pub fn report(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
-    if args.output.is_some() {
-        return Err(Failure::bad_input("--output is for studies in the world sim").hint(Some(
-            "`farlink runs` lists the runs, `farlink report` shows one of them".to_owned(),
-        )));
+    if let Some(option) = of_simulation(args) {
+        let why = format!("{option} is for studies in the world sim");
+        let hint = "`farlink runs` lists the runs, `farlink report` shows one of them";
+        return Err(Failure::bad_input(why).hint(hint.to_owned()));
     }
     let store = stores::open(&which.store)?;
     args.markdown.iter().try_for_each(|path| files::check_place(path))?;
@@ -76,6 +76,17 @@ pub fn report(args: &StudyReport) -> Result<(), Failure> {
             files::write_whole(path, comparison_markdown(&comparisons, &commands).as_bytes())
         }
     }
+}
+
+/// An option that was given and that is not for reduced grids.
+fn of_simulation(args: &StudyReport) -> Option<&'static str> {
+    let given = [
+        ("--output", args.output.is_some()),
+        ("--html", args.html.is_some()),
+        ("--summary", args.summary.is_some()),
+        ("--laboratory-loads", args.laboratory_loads.is_some()),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
 /// The claims that the grid covers, with what was found where the worlds differ.

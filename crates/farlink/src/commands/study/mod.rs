@@ -44,9 +44,10 @@ impl Which {
     }
 
     fn depth(&self) -> Depth {
-        match (self.quick, self.deep) {
-            (true, _) => Depth::Quick,
-            (_, true) => Depth::Deep,
+        match (self.quick, self.deep, self.loads) {
+            (true, _, _) => Depth::Quick,
+            (_, true, _) => Depth::Deep,
+            (_, _, Some(loads)) => Depth::Loads(loads),
             _ => Depth::Usual,
         }
     }
@@ -56,7 +57,7 @@ impl Which {
         let name = self.name.as_deref().unwrap_or("--all");
         let depth = match self.depth() {
             Depth::Usual => String::new(),
-            other => format!(" --{other}"),
+            other => format!(" {other}"),
         };
         let world = match self.world {
             World::Sim => String::new(),

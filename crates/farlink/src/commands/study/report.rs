@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lab::judge::{Counted, Hearing, HearingError, Tally, hear, markdown};
+use lab::figures::{self, FiguresError};
+use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
 use lab::study::Laboratory;
@@ -19,18 +20,30 @@ use crate::show::terminal::wrapped;
 pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
-    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
+    let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
+    pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let heard: Result<Vec<Hearing>, Failure> = which
         .studies()?
         .into_iter()
-        .map(|study| hear(study, &store, which.manner(), worlds.library()).map_err(refused))
+        .map(|study| {
+            hear(study, &store, which.manner(), args.laboratory_loads, worlds.library())
+                .map_err(refused)
+        })
         .collect();
     let hearings = heard?;
     hearings.iter().try_for_each(tell)?;
     summary(&hearings)?;
     if let Some(path) = &args.markdown {
         let page = markdown(&hearings, &commands(args, &hearings));
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        let page = figures::html(&hearings, &store).map_err(not_drawn)?;
+        files::write_whole(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.summary {
+        let page = judge::summary(&hearings, &commands(args, &hearings));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
@@ -50,7 +63,11 @@ fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let elsewhere: String = elsewhere.map(|it| format!(" --laboratory {it}")).collect();
     let mut commands = vec![format!("farlink study run {typed}")];
     if !elsewhere.is_empty() {
-        commands.push(format!("farlink study run {typed}{elsewhere}"));
+        let loads = args.laboratory_loads.map_or(String::new(), |n| format!(" --loads {n}"));
+        commands.push(format!("farlink study run {typed}{loads}{elsewhere}"));
+    }
+    if hearings.iter().flat_map(|hearing| &hearing.causes).any(|shown| !shown.findings.is_empty()) {
+        commands.push(format!("farlink study run {typed} --causes"));
     }
     commands.push(shell::this_command());
     commands.join("\n    ")
@@ -67,6 +84,15 @@ fn tell(hearing: &Hearing) -> Result<(), Failure> {
             output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
         }
     }
+    hearing.causes.iter().try_for_each(|shown| {
+        let cause = &shown.cause;
+        let (of, lies_in, why) = (cause.of.join(", "), cause.lies_in, &cause.why);
+        output::line(wrapped(&format!("cause ({lies_in}) of {of}: {why}: {}", shown.answer())))?;
+        shown.findings.iter().try_for_each(|found| {
+            let place = cause.place();
+            output::line(wrapped(&format!("    {}{place}: {}", found.clause, found.finding)))
+        })
+    })?;
     hearing.elsewhere.iter().filter(|there| !there.is_same).try_for_each(|there| {
         let turns = hearing.turns(there);
         let laboratory = there.laboratory;
@@ -135,6 +161,14 @@ fn write_reports(
         }
     }
     Ok(())
+}
+
+fn not_drawn(error: FiguresError) -> Failure {
+    match error {
+        FiguresError::Study(error) => super::refused(error),
+        FiguresError::Store(error) => stores::failed(error),
+        error @ FiguresError::Figure { .. } => Failure::bad_input(error),
+    }
 }
 
 pub(super) fn refused(error: HearingError) -> Failure {

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use lab::Plan;
 use lab::experiment::Source;
+use lab::judge::{Run, runs_for_causes};
 use lab::runner::Ended;
 use lab::scenario::World;
 use lab::store::Store;
-use lab::study::{Laboratory, Study, StudyExperiment};
+use lab::study::{Depth, Laboratory, Manner, Role, Study, StudyExperiment};
 use lab::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -35,13 +36,10 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
             }
             continue;
         }
-        for laboratory in laboratories(args) {
-            for (experiment, source) in study.experiments() {
-                let place = Place { study, experiment, laboratory };
-                match one(args, place, source, &mut store, &worlds, how)? {
-                    Some(journeys) => ran += journeys,
-                    None => return Ok(ExitCode::Interrupted),
-                }
+        for place in places(args, study)? {
+            match one(place, &mut store, &worlds, how)? {
+                Some(journeys) => ran += journeys,
+                None => return Ok(ExitCode::Interrupted),
             }
         }
         study
@@ -55,44 +53,78 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-/// Where the studies are to be run: in their own laboratories, if nothing is said.
-fn laboratories(args: &StudyRun) -> Vec<Laboratory> {
-    match args.laboratory.as_slice() {
+/// The experiments of a study that are to be run, and where: in its own laboratory, if nothing is said.
+fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failure> {
+    let manner = args.which.manner();
+    let all = |laboratory, manner| {
+        let experiments = study.experiments();
+        experiments.map(move |(experiment, source)| Place {
+            study,
+            experiment,
+            source,
+            laboratory,
+            manner,
+        })
+    };
+    if args.causes {
+        let runs = runs_for_causes(study).map_err(super::refused)?;
+        let of_run = |run: Run| {
+            let depth = run.loads.map_or(manner.depth, Depth::Loads);
+            let places = all(run.laboratory, Manner { depth, ..manner });
+            places.filter(move |place| run.experiments.contains(&place.experiment.id))
+        };
+        return Ok(runs.into_iter().flat_map(of_run).collect());
+    }
+    let laboratories: Vec<Laboratory> = match args.laboratory.as_slice() {
         [] => vec![Laboratory::AsPublished],
         said => said.iter().flat_map(|some| some.0.iter().copied()).collect(),
-    }
+    };
+    Ok(laboratories.into_iter().flat_map(|laboratory| all(laboratory, manner)).collect())
 }
 
-/// An experiment, and where it is run.
-#[derive(Clone, Copy)]
+/// An experiment, and where and how often it is run.
 struct Place<'a> {
     study: &'a Study,
     experiment: &'a StudyExperiment,
+    source: Source,
     laboratory: Laboratory,
+    manner: Manner,
+}
+
+impl Place<'_> {
+    /// Other laboratories are for claims, and no claim is about what came after the study.
+    fn is_of_interest(&self) -> bool {
+        self.laboratory == Laboratory::AsPublished || self.experiment.role != Role::Afterwards
+    }
 }
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.study.name, self.experiment.id)?;
         match self.laboratory {
-            Laboratory::AsPublished => Ok(()),
-            other => write!(f, " [{other}]"),
+            Laboratory::AsPublished => {}
+            other => write!(f, " [{other}]")?,
+        }
+        match self.manner.depth {
+            depth @ Depth::Loads(_) => write!(f, " {depth}"),
+            _ => Ok(()),
         }
     }
 }
 
 /// Runs one experiment: how many journeys that were, or none if it was interrupted. A load that fails is a result.
 fn one(
-    args: &StudyRun,
     place: Place<'_>,
-    source: Source,
     store: &mut Store,
     worlds: &Worlds,
     how: How<'_>,
 ) -> Result<Option<u64>, Failure> {
+    if !place.is_of_interest() {
+        return Ok(Some(0));
+    }
     let refused = |error| experiment_failure(&error);
     let (source, published) =
-        args.which.manner().plan(source, worlds.library()).map_err(refused)?;
+        place.manner.plan(place.source.clone(), worlds.library()).map_err(refused)?;
     let plan = place.laboratory.plan(&published);
     if place.laboratory != Laboratory::AsPublished && plan.cells() == published.cells() {
         output::line(format!("{place}: nothing is to be run, it is as in the study's laboratory"))?;

@@ -140,8 +140,22 @@ where
                 // A stream that has failed fails h2's next write or read too, which tells it better.
                 let _ = self.stream.poll_pass_on(cx);
                 self.backlog.note_written(self.stream.gathered_bytes());
+                self.rest();
                 return Poll::Pending;
             }
+        }
+    }
+
+    /// Gives back the memory of what is empty: a map keeps a node, a vector its room, and most connections rest most of the time.
+    fn rest(&mut self) {
+        if self.sending.is_empty() {
+            self.sending = BTreeMap::new();
+        }
+        if self.pending.is_empty() {
+            self.pending = Vec::new();
+        }
+        if self.arriving.is_empty() {
+            self.arriving = Vec::new();
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) fn peak(load: Load<'_>) -> Option<f64> {
 }
 
 /// Spreads an amount evenly from `begin` to `end` over whole seconds.
-fn spread(seconds: &mut Vec<f64>, begin: f64, end: f64, amount: f64) {
+pub fn spread(seconds: &mut Vec<f64>, begin: f64, end: f64, amount: f64) {
     let (first, last) = (begin.floor() as usize, end.floor() as usize);
     if seconds.len() <= last {
         seconds.resize(last + 1, 0.0);

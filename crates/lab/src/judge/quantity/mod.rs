@@ -2,11 +2,18 @@
 
 mod arrival;
 mod between;
+mod idle;
 mod means;
+mod over_time;
+mod packets;
 mod requests;
 mod sent_again;
+mod timers;
+mod windows;
 
-use record::{ConnectionRecord, Event, ObjectRecord};
+use record::{ConnectionRecord, Event, ObjectRecord, Series};
+
+pub use self::arrival::spread;
 
 use crate::scenario::choice;
 use crate::store::VisitRow;
@@ -82,6 +89,8 @@ choice! {
         FirstByte = "first_byte",
         /// Mean of before the request.
         MeanInit = "mean_init",
+        /// Mean of handing over the request.
+        MeanSend = "mean_send",
         /// Mean from the request to the first byte.
         MeanWait = "mean_wait",
         /// Mean from the first byte to the last.
@@ -126,14 +135,70 @@ choice! {
         BoundToHit = "bound_to_hit",
         /// Objects that a PEP sent unasked.
         Promised = "promised",
-        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that until all was handed on.
+        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that until the last of it had left the proxy.
         OriginShare = "origin_share",
         /// The median at the proxy from the origin's first byte to its last.
         OriginDownload = "origin_download",
-        /// The median at the proxy from the origin's first byte to the first that it handed on: with SPDY to its session.
+        /// The median from when the proxy had the origin's last byte until the response's first left it: 0 where that was sooner.
         ProxyQueue = "proxy_queue",
         /// What objects spent there together, in per cent of objects' time.
         ProxyQueueShare = "proxy_queue_share",
+        /// The mean of the bytes in flight towards the client over the load, all connections together.
+        InFlight = "in_flight",
+        /// By when half of the most of them were in flight.
+        HalfOfInFlight = "half_of_in_flight",
+        /// The share of servers' busy time, in per cent, in which 0.8 windows or more were in the network.
+        WindowFilled = "window_filled",
+        /// That in which more than the window was.
+        WindowOverfilled = "window_overfilled",
+        /// How often a slow start threshold fell by 30 % or more since the visit before.
+        ThresholdDrops = "threshold_drops",
+        /// The mean window, in segments, at the first data after a connection had been idle for longer than its timeout.
+        WindowAfterIdle = "window_after_idle",
+        /// After how many of such times, in per cent, the slow start threshold was what it had been.
+        ThresholdKept = "threshold_kept",
+        /// The mean window after those of them that were shorter than 5 s.
+        WindowAfterShortIdle = "window_after_short_idle",
+        /// Segments sent again needlessly within 3 s after those.
+        SentAgainAfterShortIdle = "sent_again_after_short_idle",
+        /// Segments sent again needlessly within 3 s from a promotion on, by connections whose timeout was longer than that and a round trip.
+        SentAgainDespiteTimeout = "sent_again_despite_timeout",
+        /// What the client got in the first second of the load, in kbit/s.
+        Second1 = "second_1",
+        /// What the client got in the second second of the load, in kbit/s.
+        Second2 = "second_2",
+        /// What the client got in the third second of the load, in kbit/s.
+        Second3 = "second_3",
+        /// What the client got in the fourth second of the load, in kbit/s.
+        Second4 = "second_4",
+        /// What the client got in the fifth second of the load, in kbit/s.
+        Second5 = "second_5",
+        /// What the client got in the sixth second of the load, in kbit/s.
+        Second6 = "second_6",
+        /// What the client got in the seventh second of the load, in kbit/s.
+        Second7 = "second_7",
+        /// What the client got in the eighth second of the load, in kbit/s.
+        Second8 = "second_8",
+        /// What the client got in the ninth second of the load, in kbit/s.
+        Second9 = "second_9",
+        /// What the client got in the tenth second of the load, in kbit/s.
+        Second10 = "second_10",
+        /// The most that the client got in a tenth of a second, over the mean.
+        PeakToMean = "peak_to_mean",
+        /// Packets of less than 80 bytes, both ways.
+        TinyPackets = "tiny_packets",
+        /// Their share in per cent.
+        TinyShare = "tiny_share",
+        /// The share of packets of 1280 to 1500 bytes, in per cent.
+        LargeShare = "large_share",
+        /// The mean time that the radio took from idle to connected.
+        Promotion = "promotion",
+        /// The mean time from the last packet until it left `CELL_DCH` for `CELL_FACH`.
+        QuietBeforeFach = "quiet_before_fach",
+        /// The mean quiet time in `CELL_FACH` until it was idle.
+        QuietInFach = "quiet_in_fach",
+        /// The mean time from the last packet until it was idle.
+        QuietBeforeIdle = "quiet_before_idle",
     }
     not_yet {}
 }
@@ -149,6 +214,8 @@ pub struct Load<'a> {
     pub connections: &'a [ConnectionRecord],
     /// Its events.
     pub events: &'a [Event],
+    /// How it went over time, if that was recorded.
+    pub series: Option<&'a Series>,
 }
 
 impl Quantity {
@@ -189,12 +256,20 @@ impl Quantity {
                 | OriginDownload
                 | ProxyQueue
                 | ProxyQueueShare
+                | SentAgainAfterShortIdle
+                | SentAgainDespiteTimeout
         )
+    }
+
+    /// Whether it takes what was recorded over time.
+    pub fn needs_series(self) -> bool {
+        use Quantity::*;
+        matches!(self, OriginShare | ProxyQueue | ProxyQueueShare) || over_time::ALL.contains(&self)
     }
 
     /// Its value for a load; none if the load has no such thing.
     pub fn of(self, load: Load<'_>) -> Option<f64> {
-        let Load { visit, objects, connections, events } = load;
+        let Load { visit, objects, connections, events, .. } = load;
         let plt = visit.plt_ns.map(seconds);
         match self {
             Quantity::Plt => plt,
@@ -233,6 +308,7 @@ impl Quantity {
             Quantity::Open => means::open(connections),
             Quantity::FirstByte => means::first_byte(load),
             Quantity::MeanInit => means::mean(load, before_request),
+            Quantity::MeanSend => means::mean(load, |object| object.phases.send_ns),
             Quantity::MeanWait => means::mean(load, |object| object.phases.wait_ns),
             Quantity::MeanReceive => means::mean(load, |object| object.phases.receive_ns),
             Quantity::InitShare => means::share(load, before_request),
@@ -258,10 +334,11 @@ impl Quantity {
                 .map(|hit| 100.0 * hit / (connections.len() as f64).max(1.0)),
             Quantity::BoundToHit => sent_again::bound_to_hit(load),
             Quantity::Promised => between::promised(events),
-            Quantity::OriginShare => between::origin_share(events),
+            Quantity::OriginShare => between::origin_share(load),
             Quantity::OriginDownload => between::origin_download(events),
-            Quantity::ProxyQueue => between::queue(events),
+            Quantity::ProxyQueue => between::queue(load),
             Quantity::ProxyQueueShare => between::queue_share(load),
+            of_time => over_time::of(of_time, load),
         }
     }
 }
@@ -378,7 +455,9 @@ mod tests {
 
     fn of(quantity: Quantity, objects: &[ObjectRecord]) -> f64 {
         let (visit, _) = any();
-        quantity.of(Load { visit: &visit, objects, connections: &[], events: &[] }).unwrap()
+        quantity
+            .of(Load { visit: &visit, objects, connections: &[], events: &[], series: None })
+            .unwrap()
     }
 
     #[test]
@@ -403,7 +482,7 @@ mod tests {
     fn a_load_that_failed_has_no_time() {
         let (mut visit, _) = any();
         let of = |quantity: Quantity, visit: &VisitRow| {
-            quantity.of(Load { visit, objects: &[], connections: &[], events: &[] })
+            quantity.of(Load { visit, objects: &[], connections: &[], events: &[], series: None })
         };
         assert_eq!(of(Quantity::Failed, &visit), Some(0.0));
         assert_eq!(of(Quantity::SetUp, &visit), None);

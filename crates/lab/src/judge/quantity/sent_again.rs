@@ -18,8 +18,8 @@ const PROMOTION: &str = " to ";
 
 /// A segment that a server sent again.
 pub(super) struct Again {
-    at_ns: u64,
-    connection: Option<u32>,
+    pub(super) at_ns: u64,
+    pub(super) connection: Option<u32>,
     is_needless: bool,
 }
 
@@ -50,11 +50,19 @@ pub(super) fn radio_up(events: &[Event]) -> usize {
 }
 
 fn promotions(events: &[Event]) -> Vec<u64> {
+    let begins = radio_changes(events).filter(|(_, change)| is_promotion(change.state));
+    begins.map(|(at, _)| at).collect()
+}
+
+/// The radio's changes of state, and when.
+pub(super) fn radio_changes(events: &[Event]) -> impl Iterator<Item = (u64, RadioChange<'_>)> {
     let radio = events.iter().filter(|event| event.kind == EventKind::Radio);
-    let begins = radio.filter(|event| {
-        RadioChange::read(&event.detail).is_some_and(|change| change.state.contains(PROMOTION))
-    });
-    begins.map(|event| event.at_ns).collect()
+    radio.filter_map(|event| Some((event.at_ns, RadioChange::read(&event.detail)?)))
+}
+
+/// Whether a state is the way to a better one.
+pub(super) fn is_promotion(state: &str) -> bool {
+    state.contains(PROMOTION)
 }
 
 fn is_after(promotions: &[u64], again: &Again) -> bool {

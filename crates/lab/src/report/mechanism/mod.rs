@@ -5,7 +5,6 @@
 //! left the very record which the store holds. A connection is told from the servers' end: they send the page.
 
 mod connections;
-mod data;
 mod radio;
 mod resent;
 mod section;

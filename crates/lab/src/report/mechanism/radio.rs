@@ -147,6 +147,7 @@ mod tests {
             emulation: None,
             paint: None,
             radio: Some(RadioRecord { energy_uj, states, ..RadioRecord::default() }),
+            series: None,
         }
     }
 

@@ -6,10 +6,10 @@ use record::{ConnectionRecord, RadioRecord, VisitRecord};
 use serde::Serialize;
 use tcp::Cause;
 
-use super::data::csv;
 use super::{Drawn, Mechanism, Resent};
 use crate::report::escape::html;
 use crate::report::number::{grouped, ms};
+use crate::report::rows::csv;
 
 /// What stands below the waterfall with this number.
 pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> String {

@@ -1,4 +1,4 @@
-//! Numbers that nobody outside should guess: what keys the cache's hash, and what threads draw their chances from.
+//! Numbers that nobody outside should guess: what keys the cache's hash, and what the threads of proxies draw their chances from.
 
 use proxy::caching::Store;
 

@@ -1,4 +1,4 @@
-//! The rows behind the plot, as CSV: the script reads them out of the document, people and other programs too.
+//! The rows behind a plot, as CSV: the script reads them out of the document, people and other programs too.
 
 use serde::Serialize;
 

@@ -1,0 +1,84 @@
+//! An end that is replaced while it carries something: its successor starts beside it, and it is told to end (SIGTERM). What it carries
+//! comes whole, and who comes next is served by the successor.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use crate::ends::{Pair, connect, read_all, until};
+use crate::origin::{origin, pattern};
+
+/// More than all buffers on the way hold.
+const LARGE: usize = 64 << 20;
+
+/// Says much to who says `much`, and little to others.
+fn site() -> SocketAddr {
+    origin(|mut tcp| {
+        let mut word = [0; 4];
+        tcp.read_exact(&mut word).unwrap();
+        let answer = if &word == b"much" { pattern(LARGE) } else { b"little".to_vec() };
+        drop(tcp.write_all(&answer));
+    })
+}
+
+fn ask(pair: &Pair, word: &[u8; 4]) -> TcpStream {
+    let mut tcp = connect(pair.near.at);
+    tcp.write_all(word).unwrap();
+    tcp
+}
+
+/// A client that has the first bytes of much.
+fn in_the_middle(pair: &Pair) -> (TcpStream, Vec<u8>) {
+    let mut tcp = ask(pair, b"much");
+    let mut begun = vec![0; 1 << 20];
+    tcp.read_exact(&mut begun).unwrap();
+    (tcp, begun)
+}
+
+fn comes_whole(mut tcp: TcpStream, mut got: Vec<u8>) {
+    let (rest, ended) = read_all(&mut tcp);
+    ended.unwrap();
+    got.extend(rest);
+    assert!(got == pattern(LARGE), "{} of {LARGE} bytes", got.len());
+}
+
+fn is_served(pair: &Pair) {
+    let (answer, ended) = read_all(&mut ask(pair, b"some"));
+    ended.unwrap();
+    assert_eq!(answer, b"little");
+}
+
+#[test]
+fn a_far_end_is_replaced_without_a_broken_connection() {
+    let mut pair = Pair::start(site(), false);
+    let (tcp, begun) = in_the_middle(&pair);
+    let old = pair.start_far_end_again();
+    old.signal("-TERM");
+    until("its successor carries", || {
+        is_served(&pair);
+        pair.far.count("connections_split_total") > 0
+    });
+    assert_eq!(old.count("connections_broken_total"), 0);
+    comes_whole(tcp, begun);
+    old.ends();
+    assert_eq!(pair.near.count("connections_broken_total"), 0);
+    let past = pair.near.count("connections_failed_open_total");
+    is_served(&pair);
+    assert_eq!(pair.near.count("connections_failed_open_total"), past, "by the far end");
+}
+
+#[test]
+fn a_near_end_is_replaced_without_a_broken_connection() {
+    let mut pair = Pair::start(site(), false);
+    let (tcp, begun) = in_the_middle(&pair);
+    let old = pair.start_near_end_again();
+    old.signal("-TERM");
+    for _ in 0..50 {
+        is_served(&pair);
+    }
+    comes_whole(tcp, begun);
+    old.ends();
+    is_served(&pair);
+    assert!(pair.near.count("connections_split_total") > 0);
+    assert_eq!(pair.near.count("connections_failed_open_total"), 0);
+    assert_eq!(pair.near.count("connections_broken_total"), 0);
+}

@@ -1,0 +1,78 @@
+//! How many draws of the sites that are known by their totals alone a study takes.
+//!
+//! Set-ups name the first draws, for time; a deep run takes all that the priors fix (`draws` in `sites.toml`).
+
+use crate::experiment::{ExperimentError, Source};
+
+/// As many as every `sites.toml` has.
+pub(super) const ALL: u32 = 20;
+
+/// Has an experiment take all draws of each site that it loads; one without such sites stays as it is.
+pub(super) fn take_all(source: &mut Source) -> Result<(), ExperimentError> {
+    let names = pages(source.text());
+    if !names.iter().any(|name| site(name).is_some()) {
+        return Ok(());
+    }
+    let names: Vec<String> =
+        with_all(&names).into_iter().map(|name| format!("\"{name}\"")).collect();
+    source.set(&format!("page.name=[{}]", names.join(", ")))
+}
+
+/// The pages that an experiment names. A text that is no experiment has none: it is refused where it is resolved.
+fn pages(text: &str) -> Vec<String> {
+    let Ok(experiment) = text.parse::<toml::Table>() else { return Vec::new() };
+    let name = experiment.get("page").and_then(|page| page.get("name"));
+    let listed = name.and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+    listed.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// The site of a drawn page, or all of them: `erman2013-sites#7` of `erman2013-sites#7/3`.
+fn site(page: &str) -> Option<&str> {
+    let (site, draw) = page.rsplit_once('/')?;
+    (site.contains("-sites#") && draw.parse::<u32>().is_ok()).then_some(site)
+}
+
+/// Each site's draws, draw by draw, after what is not drawn.
+fn with_all(names: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = names.iter().filter(|name| site(name).is_none()).cloned().collect();
+    let mut sites: Vec<&str> = Vec::new();
+    for site in names.iter().filter_map(|name| site(name)) {
+        if !sites.contains(&site) {
+            sites.push(site);
+        }
+    }
+    for draw in 1..=ALL {
+        all.extend(sites.iter().map(|site| format!("{site}/{draw}")));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{NAMES, shipped};
+
+    #[test]
+    fn all_draws_are_taken_of_what_is_drawn() {
+        let taken = |text: &str| {
+            let mut source = Source::new("e.toml", text);
+            take_all(&mut source).unwrap();
+            pages(source.text())
+        };
+        let list = "[page]\nname = [\"synthetic:4x10KB\", \"a-sites#1/1\", \"a-sites#2/1\", \"a-sites#1/2\"]\n";
+        let all = taken(list);
+        assert_eq!(all.len(), 1 + 2 * 20);
+        assert_eq!(all[..4], ["synthetic:4x10KB", "a-sites#1/1", "a-sites#2/1", "a-sites#1/2"]);
+        assert_eq!(taken("[page]\nname = [\"a\", \"b\"]\n"), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_priors_fix_as_many() {
+        for name in NAMES {
+            let study = shipped(name).unwrap();
+            let Some(sites) = study.files.get("sites.toml") else { continue };
+            let draws = sites.parse::<toml::Table>().unwrap()["draws"].as_integer();
+            assert_eq!(draws, Some(i64::from(ALL)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! How a visit went over time, from what its world has kept: the part of the record that an experiment must ask for.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use browser::{ConnectionUse, Visited};
+use record::{Departure, INTERVAL_NS, Interval, PacketSize, RadioStep, Series, WindowSample};
+use units::Time;
+use world::report::RadioReport;
+use world::sim::{Arrival, Movement};
+
+use crate::scenario::Recording;
+
+/// Windows are kept as they stood at the end of each such step in which something happened to them: a fraction of any mobile round trip.
+const STEP_NS: u64 = 20_000_000;
+
+/// What a world has kept of one client's connections and packets.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// How both ends of its connections moved.
+    pub(crate) movements: Vec<Movement>,
+    /// Packets that it got, and those of its own that arrived.
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+/// A visit whose series are made.
+pub(super) struct Recorder<'a> {
+    pub(super) wanted: Recording,
+    /// When the client's visit before ended.
+    pub(super) since: Time,
+    pub(super) client: IpAddr,
+    pub(super) visited: &'a Visited,
+    pub(super) radio: Option<&'a RadioReport>,
+    pub(super) kept: &'a Kept,
+}
+
+impl Recorder<'_> {
+    /// What is wanted of it.
+    pub(super) fn series(&self) -> Series {
+        let mut series = Series { since_ns: self.since.as_nanos(), ..Series::default() };
+        if self.wanted.windows {
+            series.windows = self.windows();
+        }
+        if self.wanted.throughput {
+            series.throughput = self.throughput();
+        }
+        if self.wanted.packets {
+            series.packets = self.packets();
+        }
+        if self.wanted.radio {
+            series.radio = self.radio_steps();
+        }
+        if self.wanted.departures {
+            series.departures = self.departures();
+        }
+        series
+    }
+
+    fn windows(&self) -> Vec<WindowSample> {
+        let mut windows = Vec::new();
+        for (connection, used) in (0..).zip(&self.visited.connections) {
+            let Some(server) = used.local.and_then(|local| self.server(local)) else { continue };
+            let samples = server.samples.iter().map(|sample| window(connection, sample));
+            windows.extend(thinned(samples));
+        }
+        windows
+    }
+
+    /// How the other end of the client's connection from this address moved.
+    fn server(&self, client: SocketAddr) -> Option<&Movement> {
+        self.kept.movements.iter().find(|end| !end.active && end.peer == client)
+    }
+
+    fn client(&self, client: SocketAddr) -> Option<&Movement> {
+        self.kept.movements.iter().find(|end| end.active && end.local == client)
+    }
+
+    /// Arrivals since navigation start.
+    fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+        self.kept.arrivals.iter().filter(|one| one.at >= self.visited.started)
+    }
+
+    fn throughput(&self) -> Vec<Interval> {
+        let mut intervals: Vec<Interval> = Vec::new();
+        for one in self.arrivals() {
+            let since_start = one.at.as_nanos() - self.visited.started.as_nanos();
+            let place = (since_start / INTERVAL_NS) as usize;
+            if intervals.len() <= place {
+                intervals.resize(place + 1, Interval::default());
+            }
+            let bytes = u64::from(one.wire_bytes);
+            match one.to == self.client {
+                true => intervals[place].bytes_down += bytes,
+                false => intervals[place].bytes_up += bytes,
+            }
+        }
+        intervals
+    }
+
+    fn packets(&self) -> Vec<PacketSize> {
+        let mut sizes: BTreeMap<u32, PacketSize> = BTreeMap::new();
+        for one in self.arrivals() {
+            let size = sizes.entry(one.wire_bytes).or_default();
+            size.wire_bytes = one.wire_bytes;
+            match one.to == self.client {
+                true => size.down += 1,
+                false => size.up += 1,
+            }
+        }
+        sizes.into_values().collect()
+    }
+
+    fn radio_steps(&self) -> Vec<RadioStep> {
+        let changes = self.radio.into_iter().flat_map(|radio| &radio.transitions);
+        let changes = changes.filter(|change| change.at >= self.since);
+        let step = |change: &net::Transition| {
+            let before = self.kept.arrivals.partition_point(|one| one.at <= change.at);
+            let last = self.kept.arrivals[..before].last();
+            RadioStep {
+                at_ns: change.at.as_nanos(),
+                from: change.from.name().to_owned(),
+                to: change.to.name().to_owned(),
+                by_packet: change.cause.is_some(),
+                quiet_ns: last.map(|one| change.at.as_nanos() - one.at.as_nanos()),
+            }
+        };
+        changes.map(step).collect()
+    }
+
+    /// A response's byte is known by its place in the connection's stream: how many had come when the client saw it. It left when as many had been sent.
+    fn departures(&self) -> Vec<Departure> {
+        let departure = |object: &record::ObjectRecord| {
+            let used: &ConnectionUse = self.visited.connections.get(object.connection? as usize)?;
+            let (client, server) = (self.client(used.local?)?, self.server(used.local?)?);
+            let done = object.discovered_at_ns + object.phases.total_ns();
+            let left = |seen_at_ns| left(client, server, Time::from_nanos(seen_at_ns));
+            Some(Departure {
+                object: object.object,
+                first_at_ns: left(done - object.phases.receive_ns)?.as_nanos(),
+                last_at_ns: left(done)?.as_nanos(),
+            })
+        };
+        let arrived = self.visited.objects.iter().filter(|object| object.error.is_none());
+        arrived.filter_map(departure).collect()
+    }
+}
+
+/// When the server first sent what the client had got by then.
+fn left(client: &Movement, server: &Movement, seen: Time) -> Option<Time> {
+    let by_then = client.samples.partition_point(|sample| sample.at <= seen);
+    let position = client.samples[..by_then].last()?.stats.bytes_received;
+    let sent = server.samples.partition_point(|sample| sample.stats.bytes_sent < position);
+    server.samples.get(sent).map(|sample| sample.at)
+}
+
+fn window(connection: u32, sample: &tcp::Sample) -> WindowSample {
+    let stats = &sample.stats;
+    let nanos = super::nanos;
+    WindowSample {
+        connection,
+        at_ns: sample.at.as_nanos(),
+        cwnd: stats.cwnd,
+        ssthresh: stats.ssthresh,
+        in_flight: stats.in_flight,
+        in_flight_bytes: stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes),
+        unsent_bytes: stats.unsent_bytes,
+        peer_window_bytes: stats.peer_window_bytes,
+        srtt_ns: nanos(stats.srtt.unwrap_or_default()),
+        rto_ns: nanos(stats.rto),
+        retransmits: stats.retransmitted_segments,
+    }
+}
+
+/// The last of each step, and of those only what differs from the one before.
+fn thinned(samples: impl Iterator<Item = WindowSample>) -> Vec<WindowSample> {
+    let mut kept: Vec<WindowSample> = Vec::new();
+    for sample in samples {
+        kept.pop_if(|last| last.at_ns / STEP_NS == sample.at_ns / STEP_NS);
+        let same = |last: &WindowSample| WindowSample { at_ns: sample.at_ns, ..*last } == sample;
+        if !kept.last().is_some_and(same) {
+            kept.push(sample);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64, cwnd: u32) -> WindowSample {
+        WindowSample { at_ns: ms * 1_000_000, cwnd, ..WindowSample::default() }
+    }
+
+    #[test]
+    fn the_last_of_each_step_is_kept_if_it_says_something_new() {
+        let samples = [at(1, 10), at(19, 11), at(20, 12), at(45, 12), at(70, 13), at(79, 12)];
+        let kept = thinned(samples.into_iter());
+        assert_eq!(kept, [at(19, 11), at(20, 12)]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Windows of the satellite leg that are exhausted, simulated: who fills one waits, nobody else does, and nothing hangs or is lost.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use common::{SERVER, Sky, at, near, pattern};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use world::{TcpListener, TcpStream};
+
+/// A stream's window on the leg: the least that HTTP/2 begins with.
+const WINDOW_BYTES: u32 = 65_535;
+/// More than the window and all buffers on the way hold.
+const MUCH: usize = 4 << 20;
+/// By then every buffer on the way is full: 4 MiB would take 36 s down and 275 s up.
+const FULL: Duration = Duration::from_secs(200);
+
+/// Both ends, with `streams` streams of the least window.
+fn narrow(streams: u32) -> Sky {
+    let set = move |leg: &mut farlink_pep::leg::Settings| {
+        (leg.streams, leg.stream_window_bytes) = (streams, WINDOW_BYTES);
+    };
+    Sky::new(1, "")
+        .with_far_end_set(
+            move |settings| set(&mut settings.leg),
+            |remote, listener| remote.serve(listener),
+        )
+        .with_near_end(move |settings| set(&mut settings.leg))
+}
+
+/// Answers on port 7 what it was sent, at its end.
+async fn echo() {
+    let listener = TcpListener::bind(at(SERVER, 7)).unwrap();
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        drop(world::spawn(async move {
+            let mut all = Vec::new();
+            if stream.read_to_end(&mut all).await.is_ok() {
+                drop(stream.write_all(&all).await);
+                drop(stream.shutdown().await);
+            }
+        }));
+    }
+}
+
+async fn comes_back(bytes: usize) -> bool {
+    let sent = pattern(bytes);
+    let mut stream = TcpStream::connect(near()).await.unwrap();
+    stream.write_all(&sent).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    sent == received
+}
+
+/// Writes `MUCH` in pieces, which `written` counts, and then says that it is the end.
+async fn write_much(stream: &mut TcpStream, written: &Cell<usize>) {
+    for piece in pattern(MUCH).chunks(10_000) {
+        stream.write_all(piece).await.unwrap();
+        written.set(written.get() + piece.len());
+    }
+    stream.shutdown().await.unwrap();
+}
+
+/// Waits until the writer stands still; gives how much it could write.
+async fn stands_still(written: &Cell<usize>) -> usize {
+    world::sleep(FULL).await;
+    let stood_at = written.get();
+    world::sleep(Duration::from_secs(10)).await;
+    assert_eq!(written.get(), stood_at, "it goes on");
+    assert!(stood_at < MUCH, "all of it found room");
+    stood_at
+}
+
+#[test]
+fn a_download_that_is_not_read_exhausts_its_window_and_hangs_nobody() {
+    let written = Rc::new(Cell::new(0));
+    let count = Rc::clone(&written);
+    let sky = narrow(256).with_server(async move {
+        drop(world::spawn(echo()));
+        let listener = TcpListener::bind(at(SERVER, 80)).unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        write_much(&mut stream, &count).await;
+        std::future::pending().await
+    });
+    sky.run(async move {
+        let mut slow = TcpStream::connect(at("10.0.0.2", 80)).await.unwrap();
+        stands_still(&written).await;
+        assert!(comes_back(20_000).await, "another connection passes");
+        let mut all = Vec::new();
+        slow.read_to_end(&mut all).await.unwrap();
+        assert!(all == pattern(MUCH), "{} of {MUCH} bytes", all.len());
+    });
+}
+
+/// Clients that send much to servers which read nothing before they are told to, and then everything.
+fn uploads(sky: Sky, uploads: usize, meanwhile: impl AsyncFnOnce() + 'static) {
+    let (go, received) = (Rc::new(Notify::new()), Rc::new(RefCell::new(Vec::new())));
+    let (told, put) = (Rc::clone(&go), Rc::clone(&received));
+    let sky = sky.with_server(async move {
+        drop(world::spawn(echo()));
+        let listener = TcpListener::bind(at(SERVER, 443)).unwrap();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (told, put) = (Rc::clone(&told), Rc::clone(&put));
+            drop(world::spawn(async move {
+                told.notified().await;
+                let mut all = Vec::new();
+                stream.read_to_end(&mut all).await.unwrap();
+                put.borrow_mut().push(all);
+            }));
+        }
+    });
+    sky.run(async move {
+        let writers: Vec<_> = (0..uploads)
+            .map(|_| {
+                let written = Rc::new(Cell::new(0));
+                let count = Rc::clone(&written);
+                let writer = world::spawn(async move {
+                    let mut stream = TcpStream::connect(at("10.0.0.2", 443)).await.unwrap();
+                    write_much(&mut stream, &count).await;
+                    // It stays until the server has ended, too.
+                    stream.read_to_end(&mut Vec::new()).await.unwrap();
+                });
+                (writer, written)
+            })
+            .collect();
+        for (_, written) in &writers {
+            stands_still(written).await;
+        }
+        meanwhile().await;
+        go.notify_waiters();
+        for (writer, _) in writers {
+            writer.await;
+        }
+        let received = received.borrow();
+        assert_eq!(received.len(), uploads);
+        assert!(received.iter().all(|all| *all == pattern(MUCH)));
+    });
+}
+
+#[test]
+fn a_huge_upload_that_is_not_read_exhausts_its_window_and_hangs_nobody() {
+    uploads(narrow(256), 1, async || {
+        assert!(comes_back(20_000).await, "another connection passes");
+    });
+}
+
+/// Nor does it when no stream is left: who comes next goes directly.
+#[test]
+fn uploads_that_exhaust_every_stream_hang_nobody() {
+    uploads(narrow(2), 2, async || {
+        assert!(comes_back(20_000).await, "another connection passes");
+    });
+}
