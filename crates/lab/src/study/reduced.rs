@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::{Laboratory, Manner, Study, StudyError, whole};
 use crate::experiment::{Catalogue, ExperimentError, Source};
 use crate::plan::Plan;
+use crate::scenario::{Recording, Scenario};
 
 /// The name of the file.
 const FILE: &str = "emulated.toml";
@@ -106,15 +107,20 @@ impl ReducedGrid {
         source.set(&format!("repetitions={}", self.repetitions))?;
         portion.set.iter().try_for_each(|assignment| source.set(assignment))?;
         let (source, published) = manner.plan(source, catalogue)?;
-        let plan = self.laboratory.plan(&published);
+        let plan = self.laboratory.plan(&published.mapped(unrecorded));
         Ok(ReducedExperiment { id: portion.id.clone(), source, published, plan })
     }
+}
+
+/// The same without what is recorded over time, which the simulated world alone does: what is judged by it is covered in neither.
+fn unrecorded(scenario: &Scenario) -> Scenario {
+    Scenario { record: Recording::default(), ..scenario.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Scenario, World};
+    use crate::scenario::World;
     use crate::study::{Depth, NAMES, shipped};
     use crate::tour::Library;
 
