@@ -85,7 +85,7 @@ fn page(figures: &str) -> String {
     let (_, source) = study.experiments().next().expect("an experiment");
     let plan = resolve(&source, &Library::default()).unwrap_or_else(|error| panic!("{error}"));
     let filled = toy::filled_store(&plan);
-    let hearing: Hearing = hear(study, &filled.store, USUAL, &Library::default())
+    let hearing: Hearing = hear(study, &filled.store, USUAL, None, &Library::default())
         .unwrap_or_else(|error| panic!("{error}"));
     html(&[hearing], &filled.store).unwrap_or_else(|error| panic!("{error}"))
 }
