@@ -57,6 +57,25 @@ fn a_study_is_run_in_wrong_laboratories() {
 }
 
 #[test]
+fn an_emulated_study_is_a_grid_of_its_own() {
+    let desk = Desk::new();
+    let there = "study run bth2013 --world emu --laboratory no-radio --store s.sqlite";
+    let refused = desk.farlink(there);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("a reduced grid has a laboratory of its own"), "{}", refused.err);
+    // The store is there, and holds no run of it.
+    let told = desk.farlink("study report bth2013 --world emu --store s.sqlite --markdown v.md");
+    assert_eq!(told.code, 0, "{}", told.err);
+    let page = desk.read("v.md");
+    assert!(page.contains("| [bth2013](#bth2013) | 0 | 0 | 0 | 0 (0) | 0 | 0 | - | - |"), "{page}");
+    assert!(page.contains("| rtt-http | 10 | 5 | not run in both worlds | | 0 |"), "{page}");
+    assert!(page.contains("farlink study run bth2013 --world emu --store s.sqlite"), "{page}");
+    let refused = desk.farlink("study report bth2013 --world emu --store s.sqlite -o reports");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("--output is for studies in the world sim"), "{}", refused.err);
+}
+
+#[test]
 fn which_study_must_be_said() {
     let desk = Desk::new();
     assert_eq!(desk.farlink("study run").code, 2);

@@ -8,7 +8,7 @@
 //!
 //! A newer version is refused and so is an unknown key: a list that is half understood is another journey.
 //!
-//! All sites of a draw are a list without such a file: `sites.toml#*/3`, `erman2013-sites#*/3`.
+//! All sites of a draw are a list without such a file, `sites.toml#*/3`, `erman2013-sites#*/3`; and so are those from one to another: `erman2013-sites#1-4/3`.
 
 use std::path::Path;
 
@@ -63,33 +63,33 @@ const ENDING: &str = ".pages.toml";
 
 /// Whether `spec` names a list rather than a page.
 pub fn is_list(spec: &str) -> bool {
-    spec.ends_with(ENDING) || draw::names_all(spec)
+    spec.ends_with(ENDING) || draw::names_several(spec)
 }
 
 impl List {
-    /// Reads the list that `spec` names: a file, or all sites of a draw. Its pages are not opened.
+    /// Reads the list that `spec` names: a file, or several sites of a draw. Its pages are not opened.
     ///
     /// # Errors
     /// If there is none, or it is not as the format says.
     pub fn open(spec: &str) -> Result<List, Error> {
         match spec.rsplit_once('#') {
-            Some((sites, which)) if draw::names_all(spec) => List::of_draw(sites, which),
+            Some((sites, which)) if draw::names_several(spec) => List::of_draw(sites, which),
             _ => List::read(Path::new(spec)),
         }
     }
 
-    /// All sites of one draw, each called as it would be by itself.
+    /// Several sites of one draw, each called as it would be by itself.
     fn of_draw(sites: &str, which: &str) -> Result<List, Error> {
-        let all = match draw::shipped(sites) {
-            Some(shipped) => shipped.sites().all_of(which)?,
-            None => Sites::read(Path::new(sites))?.all_of(which)?,
+        let several = match draw::shipped(sites) {
+            Some(shipped) => shipped.sites().several_of(which)?,
+            None => Sites::read(Path::new(sites))?.several_of(which)?,
         };
         let name = load::name_of(Path::new(sites));
         let listed = |which: String| Listed {
             name: format!("{name}#{which}"),
             spec: format!("{sites}#{which}"),
         };
-        Ok(List { pages: all.into_iter().map(listed).collect() })
+        Ok(List { pages: several.into_iter().map(listed).collect() })
     }
 
     fn read(path: &Path) -> Result<List, Error> {
@@ -176,8 +176,19 @@ mod tests {
         let pages = List::open(&format!("{folder}/sites.toml#*/2")).unwrap().pages;
         assert_eq!(pages[0].name, "sites.toml#1/2");
         assert_eq!(pages[0].spec, format!("{folder}/sites.toml#1/2"));
-        let error = List::open("cardaci2015-sites#*/21").unwrap_err().to_string();
-        assert!(error.contains("`#1/1` to `#7/20`"), "{error}");
+        for beyond in ["*/21", "2-8/1", "0-3/1", "3-2/1", "-3/1"] {
+            let error = List::open(&format!("cardaci2015-sites#{beyond}")).unwrap_err().to_string();
+            assert!(error.contains("`#1/1` to `#7/20`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn some_sites_of_a_draw_are_a_list() {
+        assert!(is_list("cardaci2015-sites#2-4/3") && !is_list("a.har#2-4/3"));
+        let pages = List::open("cardaci2015-sites#2-4/3").unwrap().pages;
+        let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+        let expected = ["cardaci2015-sites#2/3", "cardaci2015-sites#3/3", "cardaci2015-sites#4/3"];
+        assert_eq!(names, expected);
     }
 
     #[test]

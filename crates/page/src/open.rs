@@ -42,7 +42,7 @@ fn open_plain(spec: &str) -> Result<Page, Error> {
     if Path::new(spec).is_file() {
         return open_file(Path::new(spec), None);
     }
-    if draw::names_all(spec) {
+    if draw::names_several(spec) {
         return Err(Error::NotOnePage { name: spec.to_owned() });
     }
     let (name, which) = spec.split_once('#').unzip();

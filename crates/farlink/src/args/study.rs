@@ -54,7 +54,7 @@ pub struct Which {
     #[arg(long, value_name = "N", conflicts_with_all = ["quick", "deep"])]
     pub loads: Option<NonZeroU32>,
 
-    /// Where pages are loaded: sim or emu.
+    /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.
     #[arg(long, default_value = "sim")]
     pub world: lab::scenario::World,
 

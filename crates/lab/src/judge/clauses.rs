@@ -53,7 +53,7 @@ pub struct Clause {
 pub enum Cases {
     /// On all of them.
     All,
-    /// On so many at least.
+    /// On so many at least; on all of them, if there are fewer.
     AtLeast(usize),
     /// On so many per cent of them at least.
     Share(f64),
@@ -64,7 +64,7 @@ impl Cases {
     pub fn least(self, curves: usize) -> usize {
         match self {
             Cases::All => curves,
-            Cases::AtLeast(least) => least,
+            Cases::AtLeast(least) => least.min(curves),
             Cases::Share(pct) => (curves as f64 * pct / 100.0).ceil() as usize,
         }
     }

@@ -10,6 +10,8 @@ pub mod measured;
 
 mod causes;
 mod clauses;
+mod comparison;
+mod comparison_page;
 mod conclusions;
 mod conclusions_page;
 mod draw;
@@ -33,6 +35,8 @@ mod verdict;
 
 pub use causes::{Cause, Run, Whose, runs_for_causes};
 pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
+pub use comparison::{Agreement, Agreements, Both, Comparison, ReducedRuns, compare};
+pub use comparison_page::{comparison_markdown, percentage};
 pub use conclusions::{Compared, Concluded, Conclusions, Saved, Since, Way};
 pub use conclusions_page::summary;
 pub use draw::{DRAWS, Draw};

@@ -56,18 +56,34 @@ pub fn judge(
     claims.iter().map(one).collect()
 }
 
+/// Judges what `measured` has the cells for: a claim that asks for others is open. The clauses themselves are beyond doubt, as whole grids
+/// can be [judged](judge) by them.
+pub(super) fn judge_covered(
+    claims: &[Claim],
+    clauses: &Clauses,
+    measured: &Measured,
+    tables: &BTreeMap<String, String>,
+) -> Vec<Judged> {
+    let sources = Sources { measured, terms: &clauses.terms, tables };
+    let one = |claim: &Claim| {
+        let entry = clauses.of(&claim.id);
+        judge_claim(claim, entry, sources).unwrap_or_else(|fault| {
+            let verdict = match claim.strength {
+                Strength::Untestable => Verdict::Untestable,
+                _ => Verdict::Open(vec![fault.to_string()]),
+            };
+            Judged { verdict, ..Judged::unheard(claim, entry) }
+        })
+    };
+    claims.iter().map(one).collect()
+}
+
 fn judge_claim(
     claim: &Claim,
     entry: Option<&ClaimClauses>,
     sources: Sources<'_>,
 ) -> Result<Judged, Fault> {
-    let mut judged = Judged {
-        id: claim.id.clone(),
-        verdict: Verdict::Open(Vec::new()),
-        findings: Vec::new(),
-        grounds: Grounds::default(),
-        reading: entry.and_then(|entry| entry.reading.clone()),
-    };
+    let mut judged = Judged::unheard(claim, entry);
     let mut waits_for = match entry {
         Some(entry) => entry.waits_for.clone(),
         None => vec!["its clauses".to_owned()],
@@ -130,6 +146,19 @@ pub(super) fn of_findings(findings: &[Found]) -> Verdict {
         () if has(Outcome::Inconclusive) => Verdict::Inconclusive,
         () if has(Outcome::Holds) => Verdict::Confirmed,
         () => Verdict::Open(vec!["a clause that decides".to_owned()]),
+    }
+}
+
+impl Judged {
+    /// Nothing has been looked at yet.
+    fn unheard(claim: &Claim, entry: Option<&ClaimClauses>) -> Judged {
+        Judged {
+            id: claim.id.clone(),
+            verdict: Verdict::Open(Vec::new()),
+            findings: Vec::new(),
+            grounds: Grounds::default(),
+            reading: entry.and_then(|entry| entry.reading.clone()),
+        }
     }
 }
 

@@ -28,6 +28,7 @@ mod waterfall;
 
 use thiserror::Error;
 
+pub use self::punctuality::Punctuality;
 pub use self::watched::Observe;
 use crate::store::{RunId, Store, StoreError, VisitKey};
 

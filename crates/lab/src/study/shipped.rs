@@ -22,7 +22,7 @@ static FOLDERS: [Folder; 5] = [
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
         "prb-speed.toml", "s1-speed.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml", "figures.toml",
+        "clauses.toml", "figures.toml", "emulated.toml",
     ),
     folder!(
         "bth2013": "study.toml", "changes.toml", "causes.toml", "claims.toml",
@@ -30,7 +30,7 @@ static FOLDERS: [Folder; 5] = [
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
         "rtt-http-false-start.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml", "figures.toml",
+        "clauses.toml", "figures.toml", "emulated.toml",
         "published/table_c1_spdy_ssl_bw10mbps.csv", "published/table_c2_spdy_nossl_bw10mbps.csv",
         "published/table_c3_http_ssl_bw10mbps.csv", "published/table_c4_http_nossl_bw10mbps.csv",
         "published/table_c5_spdy_ssl_rtt150ms.csv", "published/table_c6_spdy_nossl_rtt150ms.csv",
@@ -43,13 +43,13 @@ static FOLDERS: [Folder; 5] = [
         "wikipedia-http.toml", "wikipedia-spdy.toml",
         "afterwards.toml", "afterwards-pep.toml", "afterwards-past-pep.toml", "conclusions.toml",
         "published/table_1_sites.csv",
-        "clauses.toml", "figures.toml",
+        "clauses.toml", "figures.toml", "emulated.toml",
     ),
     folder!(
         "petuchowski2015": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "tcp.toml", "links.toml", "page.toml", "uplink.toml", "tiles.toml",
         "afterwards.toml", "conclusions.toml",
-        "clauses.toml", "figures.toml",
+        "clauses.toml", "figures.toml", "emulated.toml",
     ),
     folder!(
         "erman2013": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
@@ -59,7 +59,7 @@ static FOLDERS: [Folder; 5] = [
         "afterwards.toml", "conclusions.toml",
         "pause-http.toml", "pause-spdy.toml",
         "published/table_1_sites.csv",
-        "clauses.toml", "figures.toml",
+        "clauses.toml", "figures.toml", "emulated.toml",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! Pages drawn from what a study tells of its sites: totals from a table, everything else from priors.
 //!
-//! `sites.toml#7/3` is the third draw of the seventh site, `sites.toml#*/3` the third draw of all of them: a list. The same file, site and draw give the same
+//! `sites.toml#7/3` is the third draw of the seventh site, `sites.toml#*/3` the third draw of all of them and `#1-4/3` that of four: lists. The same file, site and draw give the same
 //! page; draws of one site differ in all that the table leaves open, so what holds in most of them does not hang on a guess. The priors of studies are
 //! there by name, too: `erman2013-sites#7/3`. The format is in `docs/pages.md`.
 
@@ -13,6 +13,7 @@ mod shipped;
 mod sizes;
 mod table;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use chance::{Source, Stream};
@@ -67,13 +68,23 @@ impl Sites {
         Ok(Drawing { source, site }.page(&self.priors, &self.known[site - 1], name))
     }
 
-    /// What tells the pages of the list `*/DRAW` apart, in the table's order: all sites of one draw.
-    pub(crate) fn all_of(&self, which: &str) -> Result<Vec<String>, Error> {
-        let draw = which.strip_prefix(ALL).filter(|draw| {
-            draw.parse().is_ok_and(|draw: u64| (1..=self.priors.draws).contains(&draw))
-        });
-        let draw = draw.ok_or_else(|| self.no_such(Some(which)))?;
-        Ok((1..=self.known.len()).map(|site| format!("{site}/{draw}")).collect())
+    /// What tells the pages of a list apart, in the table's order: all sites of one draw (`*/3`), or those from one to another (`1-4/3`).
+    pub(crate) fn several_of(&self, which: &str) -> Result<Vec<String>, Error> {
+        let (sites, draw) = self.several(which).ok_or_else(|| self.no_such(Some(which)))?;
+        Ok(sites.map(|site| format!("{site}/{draw}")).collect())
+    }
+
+    fn several(&self, which: &str) -> Option<(RangeInclusive<usize>, u64)> {
+        let (sites, draw) = which.split_once('/')?;
+        let sites = match sites.split_once('-') {
+            None => 1..=self.known.len(),
+            Some((first, last)) => first.parse().ok()?..=last.parse().ok()?,
+        };
+        let draw = draw.parse().ok()?;
+        let are_there = (1..=*sites.end()).contains(sites.start())
+            && *sites.end() <= self.known.len()
+            && (1..=self.priors.draws).contains(&draw);
+        are_there.then_some((sites, draw))
     }
 
     fn choice(&self, which: Option<&str>) -> Option<(usize, u64)> {
@@ -96,13 +107,18 @@ impl Sites {
     }
 }
 
-/// What stands for all sites, before the number of the draw.
-const ALL: &str = "*/";
-
-/// Whether `spec` names all sites of a draw.
-pub(crate) fn names_all(spec: &str) -> bool {
+/// Whether `spec` names several sites of a draw: all of them, or those from one to another.
+pub(crate) fn names_several(spec: &str) -> bool {
+    let are_several = |sites: &str| {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        sites == "*"
+            || sites
+                .split_once('-')
+                .is_some_and(|(first, last)| is_number(first) && is_number(last))
+    };
     spec.rsplit_once('#').is_some_and(|(file, which)| {
-        which.starts_with(ALL) && (is_drawn(file) || shipped(file).is_some())
+        which.split_once('/').is_some_and(|(sites, _)| are_several(sites))
+            && (is_drawn(file) || shipped(file).is_some())
     })
 }
 

@@ -1,10 +1,12 @@
 //! `farlink study`.
 
+mod emulated;
 mod report;
 mod run;
 
 use std::collections::BTreeMap;
 
+use lab::scenario::World;
 use lab::study::{
     Claim, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
 };
@@ -21,6 +23,7 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
         Study::Claims { name, strength } => claims(name, *strength)?,
         Study::Laboratories => laboratories()?,
         Study::Run(args) => return run::run(args),
+        Study::Report(args) if args.which.world == World::Emu => emulated::report(args)?,
         Study::Report(args) => report::run(args)?,
     }
     Ok(ExitCode::Success)
@@ -57,7 +60,7 @@ impl Which {
             other => format!(" {other}"),
         };
         let world = match self.world {
-            lab::scenario::World::Sim => String::new(),
+            World::Sim => String::new(),
             other => format!(" --world {other}"),
         };
         format!("{name}{depth}{world}{}", super::shell::store_option(&self.store))

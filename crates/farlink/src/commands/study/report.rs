@@ -171,7 +171,7 @@ fn not_drawn(error: FiguresError) -> Failure {
     }
 }
 
-fn refused(error: HearingError) -> Failure {
+pub(super) fn refused(error: HearingError) -> Failure {
     match error {
         HearingError::Study(error) => super::refused(error),
         HearingError::Experiment(error) => experiment_failure(&error),

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::time::Instant;
 
+use lab::Plan;
 use lab::experiment::Source;
 use lab::judge::{Run, runs_for_causes};
 use lab::runner::Ended;
+use lab::scenario::World;
 use lab::store::Store;
 use lab::study::{Depth, Laboratory, Manner, Role, Study, StudyExperiment};
 use lab::worlds::Worlds;
@@ -27,6 +29,13 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     let begun = now();
     let mut ran = 0;
     for study in &studies {
+        if args.which.world == World::Emu {
+            match super::emulated::run(args, study, &mut store, &worlds, how)? {
+                Some(journeys) => ran += journeys,
+                None => return Ok(ExitCode::Interrupted),
+            }
+            continue;
+        }
         for place in places(args, study)? {
             match one(place, &mut store, &worlds, how)? {
                 Some(journeys) => ran += journeys,
@@ -121,8 +130,20 @@ fn one(
         output::line(format!("{place}: nothing is to be run, it is as in the study's laboratory"))?;
         return Ok(Some(0));
     }
+    carry(&place.to_string(), &plan, &source, store, worlds, how)
+}
+
+/// Carries out what an experiment comes to: how many journeys that were, or none if it was interrupted.
+pub(super) fn carry(
+    place: &str,
+    plan: &Plan,
+    source: &Source,
+    store: &mut Store,
+    worlds: &Worlds,
+    how: How<'_>,
+) -> Result<Option<u64>, Failure> {
     let begun = now();
-    let carried = carry_out(store, &plan, &source, worlds, how)?;
+    let carried = carry_out(store, plan, source, worlds, how)?;
     if let Ended::Interrupted { done, total } = carried.ended {
         tell_interrupted(done, total);
         return Ok(None);

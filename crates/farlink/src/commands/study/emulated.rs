@@ -1,0 +1,154 @@
+//! `farlink study run` and `report` in the emulated world: a study's reduced grid with the kernel's TCP, and once more with the simulator's.
+
+use lab::judge::{
+    Agreement, Agreements, Both, Comparison, Judged, compare, comparison_markdown, percentage,
+};
+use lab::scenario::World;
+use lab::store::Store;
+use lab::study::{Manner, ReducedGrid, Study};
+use lab::worlds::Worlds;
+
+use super::run::carry;
+use crate::args::{StudyReport, StudyRun};
+use crate::commands::run::{How, experiment_failure};
+use crate::commands::{files, output, shell, stores};
+use crate::failure::Failure;
+use crate::show::table::Table;
+use crate::show::terminal::wrapped;
+
+/// Runs the reduced grid of a study in both worlds, the simulated one first, which is soon done: how many journeys that were, or none if it was interrupted.
+pub fn run(
+    args: &StudyRun,
+    study: &Study,
+    store: &mut Store,
+    worlds: &Worlds,
+    how: How<'_>,
+) -> Result<Option<u64>, Failure> {
+    if !args.laboratory.is_empty() || args.causes {
+        let why = "a reduced grid has a laboratory of its own, whose TCP a kernel has";
+        let hint = "leave --laboratory and --causes out, or run the study in the world sim";
+        return Err(Failure::bad_input(why).hint(hint.to_owned()));
+    }
+    let grid = ReducedGrid::of_study(study).map_err(super::refused)?;
+    let depth = args.which.depth();
+    let mut ran = 0;
+    for world in [World::Sim, World::Emu] {
+        let experiments = grid
+            .experiments(study, Manner { depth, world }, worlds.library())
+            .map_err(|error| experiment_failure(&error))?;
+        for experiment in experiments {
+            let place = format!("{}/{} in {world}", study.name, experiment.id);
+            match carry(&place, &experiment.plan, &experiment.source, store, worlds, how)? {
+                Some(journeys) => ran += journeys,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(ran))
+}
+
+/// Says how far the verdicts of both worlds agree.
+pub fn report(args: &StudyReport) -> Result<(), Failure> {
+    let which = &args.which;
+    if let Some(option) = of_simulation(args) {
+        let why = format!("{option} is for studies in the world sim");
+        let hint = "`farlink runs` lists the runs, `farlink report` shows one of them";
+        return Err(Failure::bad_input(why).hint(hint.to_owned()));
+    }
+    let store = stores::open(&which.store)?;
+    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
+    let worlds = crate::commands::worlds()?;
+    let compared: Result<Vec<Comparison>, Failure> = which
+        .studies()?
+        .into_iter()
+        .map(|study| {
+            compare(study, &store, which.depth(), worlds.library()).map_err(super::report::refused)
+        })
+        .collect();
+    let comparisons = compared?;
+    comparisons.iter().try_for_each(tell)?;
+    summary(&comparisons)?;
+    match &args.markdown {
+        None => Ok(()),
+        Some(path) => {
+            let commands =
+                format!("farlink study run {}\n    {}", which.typed(), shell::this_command());
+            files::write_whole(path, comparison_markdown(&comparisons, &commands).as_bytes())
+        }
+    }
+}
+
+/// An option that was given and that is not for reduced grids.
+fn of_simulation(args: &StudyReport) -> Option<&'static str> {
+    let given = [
+        ("--output", args.output.is_some()),
+        ("--html", args.html.is_some()),
+        ("--summary", args.summary.is_some()),
+        ("--laboratory-loads", args.laboratory_loads.is_some()),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+}
+
+/// The claims that the grid covers, with what was found where the worlds differ.
+fn tell(comparison: &Comparison) -> Result<(), Failure> {
+    comparison.claims.iter().try_for_each(|claim| {
+        let Both { simulated, emulated } = claim;
+        let (id, here, there) = (&simulated.id, &simulated.verdict, &emulated.verdict);
+        match claim.agreement() {
+            Agreement::NotCovered => Ok(()),
+            Agreement::Same => output::line(format!("{id}: {here} in both")),
+            Agreement::Undecided | Agreement::Opposite => {
+                output::line(format!("{id}: {here} in simulation, {there} with the kernel's TCP"))?;
+                tell_findings("sim", simulated)?;
+                tell_findings("emu", emulated)
+            }
+        }
+    })?;
+    output::line("")
+}
+
+fn tell_findings(world: &str, judged: &Judged) -> Result<(), Failure> {
+    judged.findings.iter().try_for_each(|found| {
+        output::line(wrapped(&format!("    {world}: {}: {}", found.clause, found.finding)))
+    })
+}
+
+fn summary(comparisons: &[Comparison]) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        "study",
+        "cells",
+        "covered",
+        "same",
+        "undecided",
+        "opposite",
+        "agreement",
+        "among decided",
+    ]);
+    let mut all = Agreements::default();
+    for comparison in comparisons {
+        let agreements = comparison.agreements();
+        all += agreements;
+        table.row(row(&comparison.study.name, comparison.size().0, &agreements));
+    }
+    if comparisons.len() > 1 {
+        table.row(row("all", comparisons.iter().map(|it| it.size().0).sum(), &all));
+    }
+    output::line(table)?;
+    output::line(wrapped(
+        "\ncovered: claims that the reduced grid has cells for. undecided: one world is inconclusive. opposite: one confirms what the other \
+         refutes. agreement: the same among the covered; among decided: among those that both worlds decide.",
+    ))
+}
+
+fn row(name: &str, cells: usize, agreements: &Agreements) -> [String; 8] {
+    [
+        name.to_owned(),
+        cells.to_string(),
+        agreements.covered().to_string(),
+        (agreements.decided + agreements.inconclusive).to_string(),
+        agreements.undecided.to_string(),
+        agreements.opposite.to_string(),
+        percentage(agreements.share()),
+        percentage(agreements.decided_share()),
+    ]
+}
