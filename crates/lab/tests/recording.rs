@@ -35,8 +35,8 @@ fn what_was_recorded_adds_up_and_changes_nothing() {
     let down: u64 = sizes.iter().map(|size| u64::from(size.wire_bytes) * size.down).sum();
     assert_eq!(down, record.wire_bytes_down);
     for (number, connection) in (0..).zip(&record.connections) {
-        let its = recorded.windows.iter().filter(|window| window.connection == number);
-        assert_eq!(its.last().map(|window| window.cwnd), Some(connection.cwnd_down));
+        let mut its = recorded.windows.iter().filter(|window| window.connection == number);
+        assert_eq!(its.next_back().map(|window| window.cwnd), Some(connection.cwnd_down));
     }
     assert!(recorded.radio.is_empty(), "there is none");
     let without = visits(scenario, "").remove(0);

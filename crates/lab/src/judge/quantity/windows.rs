@@ -18,10 +18,7 @@ fn span(load: Load<'_>) -> Option<(u64, u64)> {
 }
 
 /// A sample, and how long it stood within the load.
-fn stays<'a>(
-    series: &'a Series,
-    (start, end): (u64, u64),
-) -> impl Iterator<Item = (&'a WindowSample, u64)> {
+fn stays(series: &Series, (start, end): (u64, u64)) -> impl Iterator<Item = (&WindowSample, u64)> {
     series.windows.iter().enumerate().map(move |(index, sample)| {
         let next = series.windows.get(index + 1);
         let next = next.filter(|next| next.connection == sample.connection);
