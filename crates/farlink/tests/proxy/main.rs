@@ -13,6 +13,7 @@ mod configuration;
 mod disk;
 mod drain;
 mod forwarding;
+mod http3;
 mod intercepting;
 mod origin;
 mod others;
