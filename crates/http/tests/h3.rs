@@ -141,6 +141,26 @@ fn a_new_connection_takes_two_round_trips_and_a_resumed_one_one() {
 }
 
 #[test]
+fn a_crowded_server_has_addresses_proven_first() {
+    let settings = settings::Server { unproven: Some(0), ..settings::Server::default() };
+    let (mut plan, client, server) = plan_over(link());
+    plan.spawn(server, async move {
+        let acceptor = Acceptor::new(&tls::Settings::default(), settings);
+        let listener = Listener::bind(SERVER, &acceptor).unwrap();
+        while let Some(incoming) = listener.accept().await {
+            drop(world::spawn(async move { drop(incoming.serve(Rc::new(Echo)).await) }));
+        }
+    });
+    let main = async {
+        let mut connection = open(opening(SERVER, Transport::QUINN)).await;
+        fetch(&mut connection, &get("/10")).await.unwrap();
+        world::now().since(Time::ZERO)
+    };
+    // One for Retry, one for the handshake, one for the response.
+    assert_trips(plan.run(client, main).unwrap(), 3);
+}
+
+#[test]
 fn without_early_data_a_resumed_connection_takes_two_round_trips() {
     for span in first_responses(2, false) {
         assert_trips(span, 2);

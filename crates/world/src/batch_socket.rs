@@ -42,6 +42,18 @@ impl BatchSocket {
         }
     }
 
+    /// Binds to `address` beside others that do so in this way: the kernel (Linux) shares clients out among them by their addresses, as it does
+    /// with listeners of TCP. (In the simulated world there is but one.)
+    ///
+    /// # Errors
+    /// If somebody has the address for himself, or it is not ours.
+    pub fn bind_shared(address: SocketAddr) -> io::Result<BatchSocket> {
+        match ambient::kind() {
+            Kind::Sim => BatchSocket::bind(address),
+            _ => real::BatchSocket::bind_shared(address).map(|s| BatchSocket(Socket::Real(s))),
+        }
+    }
+
     /// Binds to a free port, to talk to `peer` alone. (In the simulated world others could be heard, if they knew of it.)
     ///
     /// # Errors

@@ -215,6 +215,23 @@ fn batches_of_datagrams_arrive_one_by_one_with_their_marks() {
 }
 
 #[test]
+fn a_port_is_shared_by_those_who_want_to() {
+    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let shared = world::real::run(config, async {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let first = BatchSocket::bind_shared(any).unwrap();
+        let address = first.local_addr().unwrap();
+        let second = BatchSocket::bind_shared(address).unwrap();
+        assert_eq!(second.local_addr().unwrap(), address);
+        let alone = BatchSocket::bind(any).unwrap().local_addr().unwrap();
+        let held = BatchSocket::bind(alone).unwrap();
+        (BatchSocket::bind(address).is_err(), BatchSocket::bind_shared(alone).is_err(), held)
+    });
+    let (by_one, by_many, _held) = shared.unwrap();
+    assert!(by_one && by_many, "who has a port for himself has it alone");
+}
+
+#[test]
 fn a_task_that_waits_for_ever_is_told_apart_from_a_slow_one() {
     let (plan, client, _) = pair("rtt=20ms,down=10mbit,up=10mbit", 1);
     let stalled = plan.run(client, std::future::pending::<()>());

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# HTTP/3 of both ends against aioquic (PyPI), with resumption and early data.
+# HTTP/3 of both ends, and of the proxy, against aioquic (PyPI), with resumption and early data.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 here=scripts/interop/aioquic
@@ -30,3 +30,24 @@ stop
 serve_ours h3 tls13
 theirs_fetches "aioquic's client, then with early data" "$python" "$here/peer.py" fetch "$port" "${all[@]/#//}"
 theirs_posts "aioquic's client" 300000 "$python" "$here/peer.py" post "$port" 300000
+stop
+
+# The proxy's port, with two workers, before an origin that speaks HTTP/1.1.
+cargo build --locked --quiet -p farlink
+serve_ours h1 none
+proxy_port=$(free_port)
+cat >"$work/proxy.toml" <<TOML
+workers = 2
+[[listen]]
+address = "127.0.0.1:$proxy_port"
+tls = { certificate = "$root/$assets/rsa-chain.pem", key = "$root/$assets/rsa-key.pem" }
+http3 = true
+[[reverse]]
+origins = ["http://127.0.0.1:$port"]
+[cache]
+memory = "16MiB"
+TOML
+start target/debug/farlink proxy --config "$work/proxy.toml"
+heard '^listening on' >/dev/null
+theirs_fetches "aioquic's client of the proxy" "$python" "$here/peer.py" late-fetch "$proxy_port" "${all[@]/#//}"
+theirs_posts "aioquic's client of the proxy" 300000 "$python" "$here/peer.py" late-post "$proxy_port" 300000

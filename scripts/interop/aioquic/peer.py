@@ -3,6 +3,8 @@
     peer.py serve CHAIN KEY FOLDER             says `listening on PORT`; `early data` for a connection that used it
     peer.py fetch PORT PATH...            two connections: the second resumes the first and sends early data
     peer.py post PORT BYTES
+    peer.py late-fetch PORT PATH...       the same with a server that resumes sessions and takes no early data
+    peer.py late-post PORT BYTES
 
 A client prints for each response: status, size and SHA-256 of the body, path.
 """
@@ -148,11 +150,12 @@ def main():
         asyncio.run(run_server(*words))
         return
     port, *words = words
-    asks = [("GET", path, b"") for path in words] if end == "fetch" else [("POST", "/body", bytes(int(words[0])))]
+    is_early = not end.startswith("late-")
+    asks = [("GET", path, b"") for path in words] if end.endswith("fetch") else [("POST", "/body", bytes(int(words[0])))]
     asks = [(method.encode(), path, body) for method, path, body in asks]
     (first, early_first), (second, early_second) = asyncio.run(run_client(int(port), asks))
     assert first == second, f"{first}\n{second}"
-    assert (early_first, early_second) == (False, True), f"early data: {early_first}, then {early_second}"
+    assert (early_first, early_second) == (False, is_early), f"early data: {early_first}, then {early_second}"
     print(*second, sep="\n")
 
 

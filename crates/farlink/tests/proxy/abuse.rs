@@ -39,7 +39,7 @@ fn http2(proxy: &Running) -> TcpStream {
 }
 
 /// The proxy's resident memory in KiB, and the most that it ever was (proc_pid_status(5)).
-fn memory(proxy: &Running) -> [u64; 2] {
+pub fn memory(proxy: &Running) -> [u64; 2] {
     let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.child.id())).unwrap();
     ["VmRSS:", "VmHWM:"].map(|name| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

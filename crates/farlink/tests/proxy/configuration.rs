@@ -72,6 +72,31 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
 }
 
 #[test]
+fn mistakes_about_http3_are_refused_alike() {
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\nhttp3 = true\n",
+        &["proxy.toml:3:9", "this port is in clear text", "add tls ="],
+    );
+    refused(
+        "[http3]\nstreams = 10\n",
+        &["proxy.toml:1:1", "no port speaks HTTP/3", "http3 = true"],
+    );
+    refused("[http3]\nstreams = 0\n", &["proxy.toml:2:11", "nonzero"]);
+    refused("[http3]\nalt_svc = \"0s\"\n", &["proxy.toml:2:11", "less than a second", "\"off\""]);
+    refused("[http3]\nalt-svc = \"1h\"\n", &["proxy.toml:2:1", "did you mean `alt_svc`?"]);
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\nhttp3 = \"yes\"\n",
+        &["proxy.toml:3:9", "boolean"],
+    );
+    let desk = Desk::new();
+    crate::others::certificate(&desk);
+    let port = crate::others::OVER_TLS.replace(":0", ":8443");
+    desk.put("proxy.toml", format!("{port}http3 = true\n"));
+    let told = desk.farlink("proxy --check proxy.toml").ok();
+    assert!(told.contains("listens on 127.0.0.1:8443 over TLS and HTTP/3\n"), "{told}");
+}
+
+#[test]
 fn a_right_one_is_described() {
     let desk = Desk::new();
     desk.put("proxy.toml", "[[listen]]\naddress = \"127.0.0.1:8001-8002\"\n");

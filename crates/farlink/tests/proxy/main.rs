@@ -14,6 +14,7 @@ mod crowd;
 mod disk;
 mod drain;
 mod forwarding;
+mod http3;
 mod intercepting;
 mod origin;
 mod others;

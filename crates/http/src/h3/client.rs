@@ -22,8 +22,9 @@ use super::congestion::Watch;
 use super::endpoint::{self, Draws};
 use super::migration::migrate;
 use super::qlog::Log;
-use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally};
+use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally, Tally};
 use super::settings;
+use super::socket::Socket;
 use crate::client::{OpenError, Stage};
 use crate::h2::client::request;
 use crate::h2::gate::Gate;
@@ -47,7 +48,8 @@ pub(crate) async fn connect(
     let socket = BatchSocket::connect(address).map_err(unreachable)?;
     let local = socket.local_addr().map_err(unreachable)?;
     let mut draws = Draws::at(local);
-    let endpoint = endpoint::open(socket, &mut draws, None).map_err(unreachable)?;
+    let endpoint =
+        endpoint::open(Socket::own(socket), draws.endpoint_config(), None).map_err(unreachable)?;
     let (watch, log) = (account::watch(), Log::open());
     let mut transport = settings.transport.config(watch.clone());
     transport.qlog_stream(log.stream());
@@ -108,7 +110,7 @@ fn config(
 
 async fn begin(opening: Opening, settings: &settings::Client) -> Result<Handle, Failure> {
     let Opening { connection, local, opened_at, watch, log } = opening;
-    let tally = SharedTally::default();
+    let tally = Tally::shared(settings.header_list_bytes);
     let account = Account::open(&connection, local, opened_at, &tally, watch, log);
     account.established();
     let (mut driver, requests) = ::h3::client::builder()
@@ -140,6 +142,12 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// What lies below HTTP/3, for who speaks otherwise.
+    #[cfg(test)]
+    pub(super) fn quic(&self) -> &quinn::Connection {
+        &self.connection
+    }
+
     /// Whether the connection takes new requests.
     pub fn is_usable(&self) -> bool {
         !self.gate.is_closed() && self.connection.close_reason().is_none()

@@ -11,11 +11,11 @@ use std::time::{Duration, SystemTime};
 use chance::Stream;
 use quinn::crypto::HandshakeTokenKey;
 use quinn::{ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
-use ring::{hkdf, hmac};
-use world::BatchSocket;
+use ring::hmac;
 
 use super::runtime::WorldRuntime;
 use super::socket::Socket;
+use super::steering::{random, token_key};
 use crate::tls::PLAN_START;
 
 /// As long as those that quinn makes by default.
@@ -44,7 +44,7 @@ impl Draws {
         world::stream(&format!("quic/{purpose}/{salt:016x}"))
     }
 
-    fn endpoint_config(&mut self) -> EndpointConfig {
+    pub(super) fn endpoint_config(&mut self) -> EndpointConfig {
         let (Some(reset_key), seed) = (self.bytes::<64>(), self.bytes()) else {
             return EndpointConfig::default();
         };
@@ -63,14 +63,7 @@ impl Draws {
 
     /// What seals a server's tokens.
     pub(super) fn token_key(&mut self) -> Arc<dyn HandshakeTokenKey> {
-        let secret = self.bytes::<64>().unwrap_or_else(|| {
-            let mut secret = [0; 64];
-            let random = ring::rand::SystemRandom::new();
-            ring::rand::SecureRandom::fill(&random, &mut secret)
-                .expect("the system gives random bytes");
-            secret
-        });
-        Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&secret))
+        token_key(&self.bytes::<64>().unwrap_or_else(random))
     }
 }
 
@@ -105,14 +98,10 @@ impl TimeSource for WorldDate {
 
 /// An endpoint on `socket`; with `server`, it takes connections.
 pub(super) fn open(
-    socket: BatchSocket,
-    draws: &mut Draws,
+    socket: Socket,
+    config: EndpointConfig,
     server: Option<quinn::ServerConfig>,
 ) -> io::Result<quinn::Endpoint> {
-    quinn::Endpoint::new_with_abstract_socket(
-        draws.endpoint_config(),
-        server,
-        Arc::new(Socket(socket)),
-        Arc::new(WorldRuntime),
-    )
+    let (socket, runtime) = (Arc::new(socket), Arc::new(WorldRuntime));
+    quinn::Endpoint::new_with_abstract_socket(config, server, socket, runtime)
 }

@@ -5,6 +5,9 @@ const DATA: u64 = 0x0;
 /// `HEADERS` (RFC 9114 section 7.2.2).
 const HEADERS: u64 = 0x1;
 
+/// A control stream (RFC 9114 section 6.2.1).
+const CONTROL: u64 = 0x0;
+
 /// How many bytes of each kind have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
@@ -17,6 +20,10 @@ pub(super) struct Passed {
 /// Where in a frame the stream is.
 #[derive(Clone, Copy, Debug)]
 enum Place {
+    /// Of a stream in one direction, whose kind comes first.
+    Kind(Varint),
+    /// In one that has no frames of HTTP/3.
+    Elsewhere,
     Type(Varint),
     Length(u64, Varint),
     Payload(u64, u64),
@@ -48,22 +55,37 @@ impl Varint {
     }
 }
 
-/// Counts one direction of a request's stream.
+/// Counts one direction of a request's stream, or a stream in one direction.
 #[derive(Debug)]
 pub(super) struct Meter {
     place: Place,
     /// Bytes of the present frame's type and length.
     prefix_bytes: u64,
     passed: Passed,
+    gathered_bytes: u64,
 }
 
 impl Default for Meter {
     fn default() -> Meter {
-        Meter { place: Place::Type(Varint::default()), prefix_bytes: 0, passed: Passed::default() }
+        Meter::at(Place::Type(Varint::default()))
     }
 }
 
 impl Meter {
+    fn at(place: Place) -> Meter {
+        Meter { place, prefix_bytes: 0, passed: Passed::default(), gathered_bytes: 0 }
+    }
+
+    /// Of a stream in one direction.
+    pub(super) fn one_way() -> Meter {
+        Meter::at(Place::Kind(Varint::default()))
+    }
+
+    /// The length of the largest frame so far that h3 gathers whole before it looks at it, be it of a known type or not: all but DATA.
+    pub(super) fn gathered_bytes(&self) -> u64 {
+        self.gathered_bytes
+    }
+
     /// What has passed so far.
     pub(super) fn passed(&self) -> Passed {
         self.passed
@@ -73,6 +95,15 @@ impl Meter {
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(first) = bytes.first().copied() {
             let taken = match &mut self.place {
+                Place::Kind(varint) => {
+                    match varint.take(first) {
+                        None => {}
+                        Some(CONTROL) => self.place = Place::Type(Varint::default()),
+                        Some(_) => self.place = Place::Elsewhere,
+                    }
+                    1
+                }
+                Place::Elsewhere => return,
                 Place::Type(varint) => {
                     let kind = varint.take(first);
                     self.prefix_bytes += 1;
@@ -105,6 +136,9 @@ impl Meter {
     fn begin(&mut self, kind: u64, length: u64) {
         if kind == HEADERS {
             self.passed.head_bytes += self.prefix_bytes;
+        }
+        if kind != DATA {
+            self.gathered_bytes = self.gathered_bytes.max(length);
         }
         self.prefix_bytes = 0;
         self.place = Place::Payload(kind, length);
@@ -159,6 +193,24 @@ mod tests {
         let passed = Passed { head_bytes: 1 + 2 + 100, body_bytes: 20_000 };
         assert_eq!(measure(&frames.concat(), usize::MAX), passed);
         assert_eq!(measure(&frames.concat(), 1), passed);
+    }
+
+    #[test]
+    fn what_a_frame_will_have_gathered_is_known_by_its_length() {
+        let announced = |kind, length| [varint(kind), varint(length)].concat();
+        let gathered = |mut meter: Meter, bytes: &[u8]| {
+            bytes.chunks(1).for_each(|byte| meter.feed(byte));
+            meter.gathered_bytes()
+        };
+        assert_eq!(gathered(Meter::default(), &announced(HEADERS, 1 << 40)), 1 << 40);
+        assert_eq!(gathered(Meter::default(), &announced(0x21, 70_000)), 70_000);
+        assert_eq!(gathered(Meter::default(), &announced(DATA, 1 << 40)), 0);
+        let both = [frame(HEADERS, 300), frame(DATA, 50), frame(HEADERS, 20)].concat();
+        assert_eq!(gathered(Meter::default(), &both), 300);
+        // A control stream, and one of QPACK's.
+        let on = |kind| [varint(kind), announced(0x4, 90_000)].concat();
+        assert_eq!(gathered(Meter::one_way(), &on(CONTROL)), 90_000);
+        assert_eq!(gathered(Meter::one_way(), &on(0x2)), 0);
     }
 
     proptest! {

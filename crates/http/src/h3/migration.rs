@@ -28,6 +28,6 @@ pub(super) async fn migrate(
     }
     // A client without another address keeps the one that it has.
     if let Ok(socket) = BatchSocket::connect(peer) {
-        let _ = endpoint.rebind_abstract(Arc::new(Socket(socket)));
+        let _ = endpoint.rebind_abstract(Arc::new(Socket::own(socket)));
     }
 }

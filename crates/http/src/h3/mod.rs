@@ -4,6 +4,8 @@
 //! streams and counts the bytes of their frames, [`congestion`] lets QUIC run the very congestion control that our TCP runs. Which of
 //! two arms an end is - quinn as it ships, or set as our TCP is set - and every limit is said in [`settings`].
 //!
+//! Several workers may share a server's port: [`steering`] brings packets to the one that they are for.
+//!
 //! In the simulated world all that quinn draws at random comes from the world's streams, so that a run repeats to the packet.
 //!
 //! A client goes straight to HTTP/3: that the server speaks it is prior knowledge here; how a browser finds out is its own affair. A client can change its
@@ -23,7 +25,9 @@ mod runtime;
 pub mod server;
 pub mod settings;
 mod socket;
+mod steering;
 
 pub use client::Handle;
 pub(crate) use client::connect;
 pub use server::{Acceptor, Broken, Incoming, Listener};
+pub use steering::Steering;

@@ -6,6 +6,7 @@ mod codes;
 mod streams;
 mod tally;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -15,9 +16,9 @@ use ::h3::error::Code;
 use ::h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 use bytes::Bytes;
 
-use self::codes::{application_code, lost, of_connection};
+use self::codes::{application_code, id, lost, of_connection};
 pub(super) use self::streams::{BidiStream, RecvStream, SendStream};
-pub(super) use self::tally::SharedTally;
+pub(super) use self::tally::{SharedTally, Stop, Tally};
 
 /// Both directions of a stream.
 type Both = (quinn::SendStream, quinn::RecvStream);
@@ -101,14 +102,44 @@ impl quic::OpenStreams<Bytes> for Opener {
 /// A connection.
 pub(super) struct Connection {
     opener: Opener,
+    requests: Requests,
     both: Streams<Both>,
     one: Streams<quinn::RecvStream>,
 }
 
+/// Which requests are let in. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Requests(Rc<Cell<(u64, Option<u64>)>>);
+
+impl Requests {
+    /// Those that come from now on are refused, as h3's GOAWAY says: h3 itself lets in the one that it names.
+    pub(super) fn refuse(&self) {
+        let (next, _) = self.0.get();
+        self.0.set((next, Some(next)));
+    }
+
+    /// Whether the request on `stream` is let in.
+    fn admits(&self, stream: u64) -> bool {
+        let (next, end) = self.0.get();
+        let admitted = end.is_none_or(|end| stream < end);
+        if admitted {
+            // RFC 9000 section 2.1: a client's streams in both directions are numbered by fours.
+            self.0.set((next.max(stream + 4), end));
+        }
+        admitted
+    }
+}
+
 impl Connection {
+    /// Which requests are let in.
+    pub(super) fn requests(&self) -> Requests {
+        self.requests.clone()
+    }
+
     pub(super) fn new(connection: &quinn::Connection, tally: &SharedTally) -> Connection {
         Connection {
             opener: Opener::new(connection, tally),
+            requests: Requests::default(),
             both: Streams::of(|connection| Box::pin(async move { connection.accept_bi().await })),
             one: Streams::of(|connection| Box::pin(async move { connection.accept_uni().await })),
         }
@@ -147,15 +178,27 @@ impl quic::Connection<Bytes> for Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
         let stream = ready!(self.one.poll(&self.opener.connection, cx)).map_err(lost)?;
-        Poll::Ready(Ok(RecvStream::new(stream, &self.opener.tally, None)))
+        Poll::Ready(Ok(RecvStream::one_way(stream, &self.opener.tally)))
     }
 
     fn poll_accept_bidi(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream, ConnectionErrorIncoming>> {
-        let both = ready!(self.both.poll(&self.opener.connection, cx)).map_err(lost)?;
-        Poll::Ready(Ok(BidiStream::new(both, &self.opener.tally)))
+        loop {
+            let both = ready!(self.both.poll(&self.opener.connection, cx)).map_err(lost)?;
+            let (number, stopped) = (id(both.0.id()), both.0.stopped());
+            let mut stream = BidiStream::new(both, &self.opener.tally);
+            if self.requests.admits(number) {
+                let stop = Box::pin(async move { drop(stopped.await) });
+                self.opener.tally.borrow_mut().note_stop(number, stop);
+                return Poll::Ready(Ok(stream));
+            }
+            // RFC 9114 section 5.2.
+            let code = Code::H3_REQUEST_REJECTED.value();
+            quic::SendStream::reset(&mut stream, code);
+            quic::RecvStream::stop_sending(&mut stream, code);
+        }
     }
 
     fn opener(&self) -> Opener {

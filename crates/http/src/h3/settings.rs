@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
+use quinn::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 use units::Time;
 
 use super::congestion::{Factory, Watch};
@@ -39,6 +39,10 @@ pub struct Transport {
     pub stream_window_bytes: u32,
     /// The connection's window for what this end receives; none: unlimited.
     pub connection_window_bytes: Option<u32>,
+    /// As much of what this end sends may wait to be acknowledged; none: as quinn ships, 10 MB.
+    pub send_buffer_bytes: Option<u64>,
+    /// How long nothing may come; the shorter one of both ends' counts. None: as quinn ships, 30 s.
+    pub idle_timeout: Option<Duration>,
 }
 
 /// Whose congestion control.
@@ -80,6 +84,8 @@ impl Transport {
         peer_ack_delay: None,
         stream_window_bytes: 1_250_000,
         connection_window_bytes: None,
+        send_buffer_bytes: None,
+        idle_timeout: None,
     };
 
     /// As a TCP is set.
@@ -98,6 +104,8 @@ impl Transport {
             peer_ack_delay: Some(LINUX_ACK_DELAY),
             stream_window_bytes: h2::settings::Client::CHROME.stream_window_bytes,
             connection_window_bytes: Some(h2::settings::Client::CHROME.connection_window_bytes),
+            send_buffer_bytes: None,
+            idle_timeout: None,
         }
     }
 
@@ -109,6 +117,13 @@ impl Transport {
             .congestion_controller_factory(Arc::new(Factory::new(self, watch)));
         if let Some(bytes) = self.connection_window_bytes {
             config.receive_window(VarInt::from_u32(bytes));
+        }
+        if let Some(bytes) = self.send_buffer_bytes {
+            config.send_window(bytes);
+        }
+        if let Some(span) = self.idle_timeout {
+            let span = IdleTimeout::try_from(span).unwrap_or(VarInt::MAX.into());
+            config.max_idle_timeout(Some(span));
         }
         if let Some(delay) = self.peer_ack_delay {
             let mut frequency = AckFrequencyConfig::default();
@@ -172,6 +187,11 @@ pub struct Server {
     pub transport: Transport,
     /// As many requests may be open: 100, quinn's default and the least that RFC 9114 section 6.1 recommends.
     pub streams: u32,
+    /// As many streams in one direction: 100, quinn's default. HTTP/3 has use for three (RFC 9114 section 6.2).
+    pub one_way_streams: u32,
+    /// As many handshakes may be under way at a port with clients whose addresses are not proven; more are told to come back with a token
+    /// (Retry, RFC 9000 section 8.1.2), which costs them a round trip. None: any number.
+    pub unproven: Option<usize>,
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: 32 KB, as over HTTP/2.
     pub header_list_bytes: u64,
     /// Which response sends next: all but [`Scheduler::Tree`], which HTTP/3 has no signals for.
@@ -179,11 +199,28 @@ pub struct Server {
 }
 
 impl Server {
+    /// Limits for clients whom nobody knows. What a client may have waiting is bounded: what it sends and nobody has read, by windows; what it is sent
+    /// and has not acknowledged, by a buffer, which is as much as a download gets in a round trip (at 100 ms, 80 Mbit/s).
+    pub const PUBLIC: Server = Server {
+        transport: Transport {
+            stream_window_bytes: 256 << 10,
+            connection_window_bytes: Some(1 << 20),
+            send_buffer_bytes: Some(1 << 20),
+            ..Transport::QUINN
+        },
+        // The control stream, QPACK's two, and some of kinds that are only there to be ignored (section 6.2.3).
+        one_way_streams: 8,
+        unproven: Some(100),
+        ..Server::over(Transport::QUINN)
+    };
+
     /// The usual limits over this transport.
     pub const fn over(transport: Transport) -> Server {
         Server {
             transport,
             streams: 100,
+            one_way_streams: 100,
+            unproven: None,
             header_list_bytes: 32 << 10,
             scheduler: Scheduler::RoundRobin,
         }

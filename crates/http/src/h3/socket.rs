@@ -1,19 +1,36 @@
-//! The world's datagrams, for quinn.
+//! The world's datagrams, for quinn; where several workers share a port, what is for others is handed on.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use world::{BatchSocket, Writable};
 
+use super::steering::Berth;
+
 /// A socket of the world.
 #[derive(Debug)]
-pub(super) struct Socket(pub(super) BatchSocket);
+pub(super) struct Socket {
+    socket: BatchSocket,
+    berth: Option<Berth>,
+}
+
+impl Socket {
+    /// A socket that one endpoint has for itself.
+    pub(super) fn own(socket: BatchSocket) -> Socket {
+        Socket { socket, berth: None }
+    }
+
+    /// One of the sockets of a port that several workers share.
+    pub(super) fn shared(socket: BatchSocket, berth: Berth) -> Socket {
+        Socket { socket, berth: Some(berth) }
+    }
+}
 
 impl AsyncUdpSocket for Socket {
     fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
@@ -21,7 +38,7 @@ impl AsyncUdpSocket for Socket {
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.0.try_send(transmit)
+        self.socket.try_send(transmit)
     }
 
     fn poll_recv(
@@ -30,23 +47,29 @@ impl AsyncUdpSocket for Socket {
         bufs: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        self.0.poll_receive(cx, bufs, metas)
+        let Some(berth) = &self.berth else { return self.socket.poll_receive(cx, bufs, metas) };
+        if let Poll::Ready(taken) = berth.poll_strays(cx, bufs, metas) {
+            return Poll::Ready(Ok(taken));
+        }
+        let received = ready!(self.socket.poll_receive(cx, bufs, metas))?;
+        berth.sort(&mut bufs[..received], &mut metas[..received]);
+        Poll::Ready(Ok(received))
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.socket.local_addr()
     }
 
     fn max_transmit_segments(&self) -> usize {
-        self.0.max_transmit_segments()
+        self.socket.max_transmit_segments()
     }
 
     fn max_receive_segments(&self) -> usize {
-        self.0.max_receive_segments()
+        self.socket.max_receive_segments()
     }
 
     fn may_fragment(&self) -> bool {
-        self.0.may_fragment()
+        self.socket.may_fragment()
     }
 }
 
@@ -59,7 +82,7 @@ struct Poller {
 impl UdpPoller for Poller {
     fn poll_writable(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.waiting.is_none() {
-            self.waiting = self.socket.0.writable();
+            self.waiting = self.socket.socket.writable();
         }
         let Some(waiting) = &mut self.waiting else { return Poll::Ready(Ok(())) };
         let writable = waiting.as_mut().poll(cx);

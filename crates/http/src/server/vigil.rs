@@ -1,4 +1,4 @@
-//! How long a client may keep a connection of HTTP/2 or SPDY without moving anything on.
+//! How long a client may keep a connection of HTTP/2, SPDY or HTTP/3 without moving anything on.
 //!
 //! Heads and bodies count, either way; PING, SETTINGS and WINDOW_UPDATE do not: a client that sends only those wants to be waited for. As
 //! long as a handler is at work it is the server's turn.

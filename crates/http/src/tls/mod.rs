@@ -36,6 +36,7 @@ pub use identity::{Chain, Identity};
 pub use issuing::{Issuer, IssuerError};
 pub use new_authority::NewAuthority;
 pub use provider::Randomness;
+pub(crate) use public::operators_quic_config;
 pub use public::{Authorities, CredentialError, PublicClient};
 pub use records::Records;
 pub use server::Server;

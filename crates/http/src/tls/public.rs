@@ -53,12 +53,27 @@ impl Server {
         key: &[u8],
         protocols: &[Protocol],
     ) -> Result<Server, CredentialError> {
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
-        let provider = provider(&Randomness::System);
-        let certified = CertifiedKey::from_der(certificates(chain)?, key, &provider)?;
+        let certified = certified(chain, key)?;
         let ticketer = rustls::crypto::ring::Ticketer::new()?;
         Ok(Server::configured(presenting(certified, ticketer, protocols)?))
     }
+}
+
+/// For QUIC: TLS 1.3 that presents the operator's certificates, its own first, speaks HTTP/3 alone, resumes sessions and takes no early data.
+///
+/// # Errors
+/// If the texts hold no certificate or no key, or they do not belong together.
+pub(crate) fn operators_quic_config(
+    chain: &[u8],
+    key: &[u8],
+) -> Result<ServerConfig, CredentialError> {
+    let ticketer = rustls::crypto::ring::Ticketer::new()?;
+    Ok(presenting(certified(chain, key)?, ticketer, &[Protocol::H3])?)
+}
+
+fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, CredentialError> {
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
+    Ok(CertifiedKey::from_der(certificates(chain)?, key, &provider(&Randomness::System))?)
 }
 
 /// A server's configuration that presents `certified`, seals its tickets by `ticketer` and speaks `protocols`, the preferred first.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use cache::{CacheStatus, Hit, Seconds, Section, Shape, Stored, Value};
-use http::header::{AGE, CONTENT_RANGE, HeaderName, HeaderValue};
+use http::header::{AGE, ALT_SVC, CONTENT_RANGE, HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
 use http_stack::Reply;
 use http_stack::server::Head;
@@ -27,10 +27,11 @@ pub struct Prepared {
 }
 
 /// What an answer's head tells beside what is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
     age: Seconds,
     status: CacheStatus,
+    alternative: Option<HeaderValue>,
 }
 
 impl Prepared {
@@ -71,15 +72,22 @@ impl Prepared {
         Prepared::new(stored.status, stored.fields.to_map(), stored.body.clone())
     }
 
-    /// The answer that `hit` is, with what the cache `did`. Nothing is allocated if the same was told in this second.
-    pub fn reply(hit: &Hit<Prepared>, did: &CacheStatus, ttl: i64) -> Reply {
+    /// The answer that `hit` is, with what the cache `did`, and where else it can be had (`Alt-Svc`). Nothing is allocated if the same was told
+    /// in this second.
+    pub fn reply(
+        hit: &Hit<Prepared>,
+        did: &CacheStatus,
+        ttl: i64,
+        alternative: Option<&HeaderValue>,
+    ) -> Reply {
         let prepared = hit.entry.value();
-        let told = Told { age: hit.age, status: CacheStatus { ttl: Some(ttl), ..*did } };
+        let status = CacheStatus { ttl: Some(ttl), ..*did };
+        let told = Told { age: hit.age, status, alternative: alternative.cloned() };
         if hit.shape == Shape::Whole {
             let head = prepared.whole_head(told);
             return Reply { head, body: prepared.body.clone() };
         }
-        let mut fields = prepared.fields_telling(told);
+        let mut fields = prepared.fields_telling(&told);
         let (status, body) = match &hit.shape {
             Shape::Whole => (prepared.status, prepared.body.clone()),
             Shape::NotModified => (StatusCode::NOT_MODIFIED, Bytes::new()),
@@ -102,7 +110,7 @@ impl Prepared {
         match &*latest {
             Some((same, head)) if *same == told => Arc::clone(head),
             _ => {
-                let fields = self.fields_telling(told);
+                let fields = self.fields_telling(&told);
                 let head = Arc::new(Head::new(self.status, fields, self.body.len() as u64));
                 *latest = Some((told, Arc::clone(&head)));
                 head
@@ -110,8 +118,11 @@ impl Prepared {
         }
     }
 
-    fn fields_telling(&self, told: Told) -> HeaderMap {
+    fn fields_telling(&self, told: &Told) -> HeaderMap {
         let mut fields = self.fields.clone();
+        if let Some(alternative) = &told.alternative {
+            fields.insert(ALT_SVC, alternative.clone());
+        }
         fields.insert(AGE, value(&told.age));
         fields.append(CACHE_STATUS, value(&told.status.of(NAME)));
         fields

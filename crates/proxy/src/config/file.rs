@@ -1,12 +1,14 @@
 //! The configuration file, as it is typed. `docs/proxy.md` says what each key means.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::values::{Address, HostPattern, Network, OriginUrl, PortRange, Pseudonym, Size, Span};
+use super::values::{
+    Address, AltSvcAge, HostPattern, Network, OriginUrl, PortRange, Pseudonym, Size, Span,
+};
 
 /// All of it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -16,6 +18,7 @@ pub struct File {
     pub(crate) via: Option<Pseudonym>,
     pub(crate) server_timing: bool,
     pub(crate) listen: Vec<Listen>,
+    pub(crate) http3: Option<Spanned<Http3>>,
     pub(crate) clients: Clients,
     pub(crate) forward: Forward,
     pub(crate) intercept: Option<Intercept>,
@@ -34,6 +37,16 @@ pub(crate) struct Listen {
     pub(crate) address: Spanned<Address>,
     pub(crate) tls: Option<Spanned<Certificate>>,
     pub(crate) protocols: Option<Spanned<Vec<Protocol>>>,
+    pub(crate) http3: Option<Spanned<bool>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Http3 {
+    pub(crate) alt_svc: Option<Spanned<AltSvcAge>>,
+    pub(crate) streams: Option<NonZeroU16>,
+    pub(crate) handshakes: Option<u32>,
+    pub(crate) idle_timeout: Option<Span>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -241,7 +254,7 @@ impl File {
     /// Listens there, in clear text.
     pub fn listen(&mut self, address: Address) {
         let address = Spanned::new(0..0, address);
-        self.listen.push(Listen { address, tls: None, protocols: None });
+        self.listen.push(Listen { address, tls: None, protocols: None, http3: None });
     }
 
     /// Serves clients of this network.

@@ -4,6 +4,7 @@
 
 mod error;
 mod file;
+mod http3;
 mod intercept;
 mod resolve;
 mod settings;
@@ -13,7 +14,7 @@ pub use error::{ConfigError, Place};
 pub use file::File;
 pub use resolve::{load, resolve};
 pub use settings::{
-    Access, Forward, HostField, Intercept, Listener, Log, LogFormat, LogPlace, PacFile, Reverse,
-    Settings, Trust,
+    Access, Forward, HostField, Http3, Intercept, Listener, Log, LogFormat, LogPlace, PacFile,
+    Reverse, Settings, Trust,
 };
 pub use values::{Address, Network, PortRange, Size};

@@ -107,12 +107,15 @@ impl Resolver<'_> {
     }
 
     fn listeners(&self, file: &File) -> Result<Vec<Listener>, ConfigError> {
+        self.refuse_idle_http3(file)?;
         if file.listen.is_empty() {
-            return Ok(vec![Listener { address: USUAL, tls: None }]);
+            return Ok(vec![Listener { address: USUAL, tls: None, http3: None }]);
         }
+        let settings = file.http3.as_ref().map(|typed| typed.get_ref().clone()).unwrap_or_default();
         let mut listeners: Vec<Listener> = Vec::new();
         for listen in &file.listen {
             let tls = self.tls(listen)?;
+            let http3 = self.http3(listen, &settings)?;
             let Address { ip, ports } = listen.address.get_ref();
             for port in ports.clone() {
                 let address = SocketAddr::new(*ip, port);
@@ -121,7 +124,7 @@ impl Resolver<'_> {
                     return Err(ConfigError::new(place, format!("{address} is listened on twice"))
                         .remedy("remove one of them"));
                 }
-                listeners.push(Listener { address, tls: tls.clone() });
+                listeners.push(Listener { address, tls: tls.clone(), http3: http3.clone() });
             }
         }
         Ok(listeners)

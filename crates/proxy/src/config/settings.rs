@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::Partition;
-use http_stack::tls;
+use http::HeaderValue;
+use http_stack::alt_svc::{AltSvc, Alternative};
+use http_stack::{h3, tls};
 use ipnet::IpNet;
 
 use crate::access::{Clients, Destinations, Users, matches};
@@ -84,6 +86,26 @@ pub struct Listener {
     pub address: SocketAddr,
     /// Its TLS; none is clear text.
     pub tls: Option<tls::Server>,
+    /// What it does with the same port of UDP; none: nothing.
+    pub http3: Option<Http3>,
+}
+
+/// HTTP/3 at a port.
+#[derive(Clone, Debug)]
+pub struct Http3 {
+    /// Takes connections.
+    pub acceptor: h3::Acceptor,
+    /// How long clients that come by TCP may remember that it is there; none: they are not told.
+    pub advertised: Option<Duration>,
+}
+
+impl Http3 {
+    /// What clients that come by TCP are told (`Alt-Svc`), if it listens at `port`.
+    pub fn alternative(&self, port: u16) -> Option<HeaderValue> {
+        let alternative = Alternative { max_age: self.advertised?, ..Alternative::h3(port) };
+        let field = AltSvc::Services(vec![alternative]).to_string();
+        Some(HeaderValue::from_str(&field).expect("tokens and numbers are ASCII"))
+    }
 }
 
 /// Who may use a proxy.

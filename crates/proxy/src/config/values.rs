@@ -23,6 +23,11 @@ pub struct Span(pub Duration);
 #[serde(try_from = "String")]
 pub struct Size(pub u64);
 
+/// How long clients may remember where else a server is (`Alt-Svc`): `"24h"`, or `"off"`: they are not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct AltSvcAge(pub Option<Duration>);
+
 /// A network: `"10.0.0.0/8"`; an address alone is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -70,6 +75,22 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Size, String> {
         units::parse::size_bytes(text).map(Size).map_err(|error| error.to_string())
+    }
+}
+
+impl FromStr for AltSvcAge {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<AltSvcAge, String> {
+        if text == "off" {
+            return Ok(AltSvcAge(None));
+        }
+        let Span(span) = text.parse()?;
+        match span.as_secs() {
+            // RFC 7838 section 3.1 counts in seconds.
+            0 => Err(format!("`{text}` is less than a second; write \"off\" to say nothing")),
+            _ => Ok(AltSvcAge(Some(span))),
+        }
     }
 }
 
@@ -193,7 +214,7 @@ macro_rules! from_string {
     )*};
 }
 
-from_string!(Span, Size, Network, Address, OriginUrl, HostPattern, Pseudonym);
+from_string!(Span, Size, AltSvcAge, Network, Address, OriginUrl, HostPattern, Pseudonym);
 
 impl<'de> Deserialize<'de> for PortRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PortRange, D::Error> {
@@ -226,6 +247,9 @@ mod tests {
     #[test]
     fn values_are_what_they_say() {
         assert_eq!("10s".parse(), Ok(Span(Duration::from_secs(10))));
+        assert_eq!("off".parse(), Ok(AltSvcAge(None)));
+        assert_eq!("1h".parse(), Ok(AltSvcAge(Some(Duration::from_secs(3_600)))));
+        assert!("500ms".parse::<AltSvcAge>().is_err());
         assert_eq!("10.0.0.0/8".parse::<Network>().unwrap().0.prefix_len(), 8);
         assert_eq!("::1".parse::<Network>().unwrap().0.prefix_len(), 128);
         let address: Address = "[::1]:8001-8020".parse().unwrap();

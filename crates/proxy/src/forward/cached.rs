@@ -60,7 +60,7 @@ impl Proxy {
                     if hit.stale == Some(Tolerance::WhileRevalidate) {
                         self.revalidate(store, key, fetch, Arc::clone(&hit.entry));
                     }
-                    return hit_reply(store, &hit, &mut note).into();
+                    return hit_reply(store, &hit, None, &mut note).into();
                 }
                 Lookup::Unavailable if recalled => return unavailable(&mut note).into(),
                 Lookup::Unavailable => (Forward::UriMiss, None),
@@ -160,7 +160,7 @@ impl Proxy {
             if stored.terms().serves_on_error(&asked, Seconds::ZERO, store.now())
                 && let Some(hit) = hit(store, stored, &asking.fetch)
             {
-                return hit_reply(store, &hit, &mut note).into();
+                return hit_reply(store, &hit, None, &mut note).into();
             }
         }
         let mut fetched = match answered {
@@ -193,7 +193,10 @@ impl Proxy {
             ..CacheStatus::new(Handling::Forwarded(asking.why))
         };
         let reply = match confirmed.and_then(|entry| hit(store, &entry, &asking.fetch)) {
-            Some(hit) => Prepared::reply(&hit, &told, hit.entry.terms().ttl(store.now())),
+            Some(hit) => {
+                let ttl = hit.entry.terms().ttl(store.now());
+                Prepared::reply(&hit, &told, ttl, None)
+            }
             None => {
                 let mut fields = fields;
                 fields.append(CACHE_STATUS, header(&told));
@@ -257,15 +260,24 @@ fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
 }
 
 /// The answer that a hit is, noted.
-pub(super) fn hit_reply(store: &Store, hit: &Hit<Prepared>, note: &mut Note) -> Reply {
+pub(super) fn hit_reply(
+    store: &Store,
+    hit: &Hit<Prepared>,
+    alternative: Option<&HeaderValue>,
+    note: &mut Note,
+) -> Reply {
     note.entry.outcome = Outcome::Hit;
-    whole(note, hit_answer(store, hit))
+    whole(note, hit_answer(store, hit, alternative))
 }
 
 /// The answer that a hit is.
-pub(super) fn hit_answer(store: &Store, hit: &Hit<Prepared>) -> Reply {
+pub(super) fn hit_answer(
+    store: &Store,
+    hit: &Hit<Prepared>,
+    alternative: Option<&HeaderValue>,
+) -> Reply {
     let ttl = hit.entry.terms().ttl(store.now());
-    Prepared::reply(hit, &CacheStatus::new(Handling::Hit), ttl)
+    Prepared::reply(hit, &CacheStatus::new(Handling::Hit), ttl, alternative)
 }
 
 fn header(status: &CacheStatus) -> HeaderValue {

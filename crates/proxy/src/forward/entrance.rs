@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
 use http::header::PROXY_AUTHORIZATION;
+use http::{HeaderValue, StatusCode};
 use http_stack::server::{Acceptor, RequestBody};
 use http_stack::tls::PublicClient;
 use http_stack::wheel::Wheel;
@@ -95,11 +95,19 @@ pub struct Entrance {
 impl Entrance {
     /// The port at `address`, over TLS or in clear text.
     pub fn new(proxy: &Rc<Proxy>, scheme: Scheme, address: SocketAddr) -> Entrance {
-        Entrance { reception: Reception { proxy: Rc::clone(proxy), scheme }, address }
+        let reception = Reception { proxy: Rc::clone(proxy), scheme, alternative: None };
+        Entrance { reception, address }
+    }
+
+    /// The same, where clients are told of an `alternative` (`Alt-Svc`) to have what is behind this proxy by.
+    #[must_use]
+    pub fn telling(mut self, alternative: Option<HeaderValue>) -> Entrance {
+        self.reception.alternative = alternative;
+        self
     }
 
     fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, Refused> {
-        let Reception { proxy, scheme } = &self.reception;
+        let Reception { proxy, scheme, .. } = &self.reception;
         let settings = &*proxy.settings;
         let is_served = head.peer.is_none_or(|peer| settings.access.clients.permit(peer.ip()));
         if !is_served {

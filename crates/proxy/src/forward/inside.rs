@@ -37,7 +37,11 @@ impl Proxy {
         };
         let client = note.entry.client;
         let inside = Inside {
-            reception: Reception { proxy: Rc::clone(self), scheme: Scheme::Https },
+            reception: Reception {
+                proxy: Rc::clone(self),
+                scheme: Scheme::Https,
+                alternative: None,
+            },
             authority: destination.authority(),
             user: note.entry.user.clone(),
         };

@@ -38,6 +38,8 @@ pub(super) struct Fetch {
     pub(super) key: Option<OwnedKey>,
     /// Whether what it tells of its client is this proxy's own word.
     pub(super) tells_own: bool,
+    /// Where else its client can have the answer (`Alt-Svc`), if it is to be told so.
+    pub(super) alternative: Option<HeaderValue>,
     pub(super) request: Request<()>,
 }
 
@@ -90,7 +92,9 @@ impl Job {
         let uri = uri(&destination, asked, path)?;
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
-        Ok(Job::Fetch(Box::new(Fetch { destination, is_operators, key, tells_own, request })))
+        let alternative = None;
+        let fetch = Fetch { destination, is_operators, key, tells_own, alternative, request };
+        Ok(Job::Fetch(Box::new(fetch)))
     }
 }
 

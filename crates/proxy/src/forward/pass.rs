@@ -46,11 +46,16 @@ impl Proxy {
             },
             Job::Fetch(fetch) => {
                 let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
-                match self.store.clone() {
+                let alternative = fetch.alternative.clone();
+                let response = match self.store.clone() {
                     Some(store) if is_safe && body.is_none() => {
                         self.answer_by_cache(&store, *fetch, note).await
                     }
                     _ => self.pass(*fetch, body, note).await,
+                };
+                match alternative {
+                    Some(alternative) => replies::telling(response, alternative),
+                    None => response,
                 }
             }
         }

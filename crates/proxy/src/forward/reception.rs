@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::{Hit, Lookup, Tolerance};
-use http::Method;
+use http::{HeaderValue, Method};
 use http_stack::server::RequestBody;
 use http_stack::tls::Protocol;
 use http_stack::{Answer, Reply, RequestHead};
@@ -23,6 +23,21 @@ use crate::target::Scheme;
 pub(super) struct Reception {
     pub(super) proxy: Rc<Proxy>,
     pub(super) scheme: Scheme,
+    /// Where else clients can have what is behind this proxy (`Alt-Svc`), if they are to be told so. Of others' origins it has nothing to say.
+    pub(super) alternative: Option<HeaderValue>,
+}
+
+/// An answer that is stored.
+pub(super) struct Found {
+    store: Arc<Store>,
+    hit: Hit<Prepared>,
+    alternative: Option<HeaderValue>,
+}
+
+impl Found {
+    fn alternative(&self) -> Option<&HeaderValue> {
+        self.alternative.as_ref()
+    }
 }
 
 /// A request that is let in.
@@ -30,7 +45,7 @@ pub(super) enum Admitted {
     /// The proxy answers by itself.
     Own(Reply),
     /// The answer is stored.
-    Stored(Option<String>, Arc<Store>, Hit<Prepared>),
+    Stored(Option<String>, Found),
     /// From a user who is known, or need not be; whether what is asked for may be is the job's to say.
     Known(Option<String>, Result<Job, Refused>),
     /// From somebody who claims to be a user.
@@ -45,18 +60,19 @@ impl Reception {
         head: RequestHead<'_>,
         body: Option<RequestBody>,
     ) -> Answer {
-        if let Ok(Admitted::Stored(_, store, hit)) = &admitted
+        if let Ok(Admitted::Stored(_, found)) = &admitted
             && !self.proxy.journal.wants_hits()
         {
-            return Answer::Ready(self.brief_hit(store, hit, head.protocol));
+            return Answer::Ready(self.brief_hit(found, head.protocol));
         }
         let mut note = Note::new(entry(&head), &self.proxy.journal);
         match admitted {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
             Ok(Admitted::Own(reply)) => Answer::Ready(own(&mut note, reply)),
-            Ok(Admitted::Stored(user, store, hit)) => {
+            Ok(Admitted::Stored(user, found)) => {
                 note.entry.user = user;
-                Answer::Ready(hit_reply(&store, &hit, &mut note))
+                let Found { store, hit, .. } = &found;
+                Answer::Ready(hit_reply(store, hit, found.alternative(), &mut note))
             }
             Ok(Admitted::Known(user, job)) => {
                 note.entry.user = user;
@@ -83,8 +99,8 @@ impl Reception {
     }
 
     /// The answer that a hit is, of which nobody wants to know more than that it was given.
-    fn brief_hit(&self, store: &Store, hit: &Hit<Prepared>, protocol: Protocol) -> Reply {
-        let reply = hit_answer(store, hit);
+    fn brief_hit(&self, found: &Found, protocol: Protocol) -> Reply {
+        let reply = hit_answer(&found.store, &found.hit, found.alternative());
         let status = reply.head.parts.status().as_u16();
         let sent_bytes = reply.body.len() as u64;
         self.proxy.journal.hit(Brief { protocol, status, sent_bytes });
@@ -114,8 +130,8 @@ impl Reception {
         head: &RequestHead<'_>,
         user: Option<String>,
     ) -> Admitted {
-        if let Some((store, hit)) = self.stored(&route, head) {
-            return Admitted::Stored(user, store, hit);
+        if let Some(found) = self.stored(&route, head) {
+            return Admitted::Stored(user, found);
         }
         Admitted::Known(user, self.job(route, head))
     }
@@ -124,15 +140,20 @@ impl Reception {
     pub(super) fn job(&self, route: Route<'_, '_>, head: &RequestHead<'_>) -> Result<Job, Refused> {
         let Proxy { settings, store, .. } = &*self.proxy;
         let key = store.as_ref().and_then(|_| Some(route.key(self.scheme)?.to_owned()));
-        Job::new(settings, route, head, self.scheme, key, self.proxy.next_turn())
+        let alternative = self.alternative_along(&route);
+        let mut job = Job::new(settings, route, head, self.scheme, key, self.proxy.next_turn())?;
+        if let Job::Fetch(fetch) = &mut job {
+            fetch.alternative = alternative;
+        }
+        Ok(job)
+    }
+
+    fn alternative_along(&self, route: &Route<'_, '_>) -> Option<HeaderValue> {
+        self.alternative.clone().filter(|_| matches!(route, Route::Reverse { .. }))
     }
 
     /// The answer, if it is stored and nothing else is to be done about it. Allocates nothing.
-    fn stored(
-        &self,
-        route: &Route<'_, '_>,
-        head: &RequestHead<'_>,
-    ) -> Option<(Arc<Store>, Hit<Prepared>)> {
+    fn stored(&self, route: &Route<'_, '_>, head: &RequestHead<'_>) -> Option<Found> {
         let store = self.proxy.store.as_ref()?;
         let method = match head.method {
             "GET" => Method::GET,
@@ -146,7 +167,8 @@ impl Reception {
         }
         match store.memory().lookup(&route.key(self.scheme)?, &request, store.now()) {
             Lookup::Hit(hit) if hit.stale != Some(Tolerance::WhileRevalidate) => {
-                Some((Arc::clone(store), hit))
+                let (store, alternative) = (Arc::clone(store), self.alternative_along(route));
+                Some(Found { store, hit, alternative })
             }
             _ => None,
         }

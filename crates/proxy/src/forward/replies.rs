@@ -1,9 +1,11 @@
 //! What the proxy answers by itself.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, ALT_SVC, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
-use http_stack::Reply;
+use http_stack::{Head, Reply, Response};
 
 use crate::pac;
 use crate::target::Scheme;
@@ -18,6 +20,23 @@ pub(super) fn pac(pac: &pac::Pac, scheme: Scheme, place: &str) -> Reply {
     fields.insert(CONTENT_TYPE, HeaderValue::from_static(pac::MEDIA_TYPE));
     let text = pac.text(&format!("{kind} {place}"));
     Reply::new(StatusCode::OK, fields, Bytes::from(text))
+}
+
+/// The same response, which tells where else it can be had (RFC 7838). What the origin says of that is not about this proxy.
+pub(super) fn telling(response: Response, alternative: HeaderValue) -> Response {
+    match response {
+        Response::Whole(Reply { head, body }) => {
+            let mut fields = head.parts.headers().clone();
+            fields.insert(ALT_SVC, alternative);
+            let head = Arc::new(Head::new(head.parts.status(), fields, head.body_bytes));
+            Response::Whole(Reply { head, body })
+        }
+        Response::Streamed { mut head, length, body } => {
+            head.headers_mut().insert(ALT_SVC, alternative);
+            Response::Streamed { head, length, body }
+        }
+        Response::Tunnel(far) => Response::Tunnel(far),
+    }
 }
 
 /// What can be asked for (RFC 9110 section 9.3.7).

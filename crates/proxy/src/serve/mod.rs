@@ -6,6 +6,8 @@
 mod admin;
 mod control;
 mod port;
+mod quic;
+mod room;
 mod worker;
 
 pub use admin::{Admin, State};

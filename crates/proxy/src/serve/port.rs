@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use http_stack::server::Acceptor;
 use tokio::sync::{Notify, Semaphore};
 use world::{JoinHandle, TcpListener, TcpStream};
 
+use super::room::{Counted, Place};
 use crate::journal::Metrics;
 
 /// How long a port takes no connections after the machine refused it one: out of descriptors, as a rule.
@@ -91,22 +91,12 @@ async fn run<H: Handler>(
     if refused.is_ok() {
         port.take_in(&listener, &room, &metrics, world::sleep(LAST_HANDSHAKES)).await;
     }
-    while let Some(place) = at_once(acquire(Rc::clone(&room))).await
+    while let Some(place) = Place::at_once(&room)
         && let Ok(Some((tcp, _))) = listener.accept_waiting()
     {
         port.take(tcp, place, &metrics);
     }
     refused
-}
-
-/// What is there without waiting.
-async fn at_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }
 
 impl<H: Handler> Inner<H> {
@@ -122,7 +112,7 @@ impl<H: Handler> Inner<H> {
         loop {
             let next = async {
                 // Where there is no room, those who come wait in the kernel's queue.
-                let place = acquire(Rc::clone(room)).await;
+                let place = Place::acquire(Rc::clone(room)).await;
                 (place, listener.accept().await)
             };
             let mut next = pin!(next);
@@ -145,37 +135,13 @@ impl<H: Handler> Inner<H> {
     }
 }
 
-/// A connection's place among those that are open; free again when dropped.
-struct Place(Rc<Semaphore>);
-
-async fn acquire(room: Rc<Semaphore>) -> Place {
-    match room.acquire().await {
-        Ok(permit) => permit.forget(),
-        Err(_) => unreachable!("the room is never closed"),
-    }
-    Place(room)
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.add_permits(1);
-    }
-}
-
 async fn connection<H: Handler>(
     tcp: TcpStream,
     service: Rc<Service<H>>,
     _place: Place,
     metrics: Arc<Metrics>,
 ) {
-    struct Counted(Arc<Metrics>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.gauges().clients.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    metrics.gauges().clients.fetch_add(1, Ordering::Relaxed);
-    let _counted = Counted(metrics);
+    let _counted = Counted::among(metrics);
     // A connection that fails is the client's to notice; its requests have been noted.
     let _ = service.acceptor.serve(tcp, Rc::clone(&service.handler)).await;
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use http_stack::server::{Acceptor, Patient};
 use http_stack::tls::{PublicClient, Security};
 use http_stack::wheel::Wheel;
-use http_stack::{h1, spdy};
+use http_stack::{h1, h3, spdy};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use world::JoinHandle;
@@ -19,8 +19,9 @@ use world::JoinHandle;
 use super::admin::{Admin, State};
 use super::control::{Orders, Phase};
 use super::port::{Closed, Port, Service};
+use super::quic::{QuicPort, Surroundings};
 use crate::caching::Store;
-use crate::config::{Listener, Settings};
+use crate::config::{Http3, Listener, Settings};
 use crate::forward::{Entrance, Proxy, ProxyParts};
 use crate::journal::{Brief, Entry, Journal, Metrics};
 use crate::target::Scheme;
@@ -31,12 +32,17 @@ const CONNECTIONS: usize = 10_000;
 /// How often a core tells what it has, and looks whether it is done.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// As long is waited at the end for HTTP/3's last packets to leave, and for clients who answer them.
+const FAREWELL: Duration = Duration::from_millis(200);
+
 /// What a worker needs.
 pub struct WorkerParts {
     /// What it is told.
     pub orders: Orders,
     /// Which of how many workers it is: it has its share of what is limited for all.
     pub place: (usize, usize),
+    /// How packets of HTTP/3 find their worker.
+    pub steering: h3::Steering,
     /// Whom it tells of ports that it does not have, or not have closed, as it should.
     pub complain: fn(&Complaint),
     /// Where it tells of requests, beside its metrics.
@@ -65,6 +71,8 @@ pub struct Worker {
 struct Opened {
     configured: SocketAddr,
     port: Port<Entrance>,
+    /// The same port of UDP, if HTTP/3 is spoken.
+    quic: Option<QuicPort<Entrance>>,
 }
 
 /// What all settings have in common.
@@ -78,10 +86,12 @@ struct Common {
 
 /// A port that cannot be had.
 #[derive(Debug, Error)]
-#[error("cannot listen on {address}: {source}")]
+#[error("cannot listen on {address}{}: {source}", if *is_udp { " for HTTP/3 (UDP)" } else { "" })]
 pub struct NoPort {
     /// Where.
     pub address: SocketAddr,
+    /// Whether it is the port of UDP.
+    pub is_udp: bool,
     /// Why not.
     pub source: io::Error,
 }
@@ -159,7 +169,8 @@ impl Worker {
             let service = Service { acceptor: worker.common.acceptor.clone(), handler };
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
             let port = Port::open(address, service, &room, &metrics);
-            worker.admin = Some(port.map_err(|source| NoPort { address, source })?);
+            worker.admin =
+                Some(port.map_err(|source| NoPort { address, is_udp: false, source })?);
         }
         Ok(worker)
     }
@@ -177,15 +188,41 @@ impl Worker {
     fn open_port(&mut self, address: SocketAddr, listener: &Listener) -> Result<(), NoPort> {
         let service = self.service(address, listener);
         let port = Port::open(address, service, &self.common.room, &self.parts.metrics);
-        let port = port.map_err(|source| NoPort { address, source })?;
-        self.ports.push(Opened { configured: listener.address, port });
+        let port = port.map_err(|source| NoPort { address, is_udp: false, source })?;
+        if address.port() == 0 {
+            // What it tells of itself names the port that was picked.
+            port.serve(self.service(port.address(), listener));
+        }
+        let configured = listener.address;
+        let quic = listener.http3.as_ref().map(|http3| self.open_quic(port.address(), http3));
+        self.ports.push(Opened { configured, port, quic: quic.transpose()? });
         Ok(())
+    }
+
+    fn open_quic(&self, address: SocketAddr, http3: &Http3) -> Result<QuicPort<Entrance>, NoPort> {
+        let WorkerParts { place: (index, _), steering, metrics, .. } = &self.parts;
+        let around = Surroundings {
+            common: self.common.acceptor.common.clone(),
+            room: Rc::clone(&self.common.room),
+            metrics: Arc::clone(metrics),
+        };
+        let worker = u16::try_from(*index).expect("there are fewer threads");
+        let (acceptor, handler) = (&http3.acceptor, self.quic_entrance(address));
+        let port = QuicPort::open(address, acceptor, handler, (steering, worker), around);
+        port.map_err(|source| NoPort { address, is_udp: true, source })
+    }
+
+    fn quic_entrance(&self, address: SocketAddr) -> Rc<Entrance> {
+        Rc::new(Entrance::new(&self.proxy.borrow(), Scheme::Https, address))
     }
 
     fn service(&self, address: SocketAddr, listener: &Listener) -> Service<Entrance> {
         let scheme = if listener.tls.is_some() { Scheme::Https } else { Scheme::Http };
         let acceptor = Acceptor { tls: listener.tls.clone(), ..self.common.acceptor.clone() };
-        Service { acceptor, handler: Rc::new(Entrance::new(&self.proxy.borrow(), scheme, address)) }
+        let port = address.port();
+        let alternative = listener.http3.as_ref().and_then(|http3| http3.alternative(port));
+        let entrance = Entrance::new(&self.proxy.borrow(), scheme, address).telling(alternative);
+        Service { acceptor, handler: Rc::new(entrance) }
     }
 
     /// Serves until it is told to end and what was under way is done, or may take no longer. Gives whether all was done.
@@ -209,10 +246,7 @@ impl Worker {
                 [opened.configured, opened.port.address()].contains(&listener.address)
             });
             match same.map(|index| before.remove(index)) {
-                Some(opened) => {
-                    opened.port.serve(self.service(opened.port.address(), listener));
-                    self.ports.push(opened);
-                }
+                Some(opened) => self.keep(opened, listener),
                 None => {
                     if let Err(lost) = self.open_port(listener.address, listener) {
                         (self.parts.complain)(&Complaint::Lost(lost));
@@ -220,24 +254,52 @@ impl Worker {
                 }
             }
         }
-        let closing = close(before);
+        let (closing, _) = close(before);
         drop(world::spawn(closed(closing, self.parts.complainer())));
+    }
+
+    /// Goes on with a port, as `listener` says.
+    fn keep(&mut self, mut opened: Opened, listener: &Listener) {
+        let address = opened.port.address();
+        if let Some(http3) = &listener.http3 {
+            match &opened.quic {
+                Some(quic) => quic.serve(&http3.acceptor, self.quic_entrance(address)),
+                None => match self.open_quic(address, http3) {
+                    Ok(quic) => opened.quic = Some(quic),
+                    Err(lost) => (self.parts.complain)(&Complaint::Lost(lost)),
+                },
+            }
+        } else if let Some(quic) = opened.quic.take() {
+            quic.close();
+        }
+        opened.port.serve(self.service(address, listener));
+        self.ports.push(opened);
     }
 
     async fn drain(self) -> bool {
         self.common.state.is_draining.set(true);
-        let closing = close(self.ports);
+        let (closing, quic) = close(self.ports);
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
         // They take in first who has knocked already.
         closed(closing, self.parts.complainer()).await;
-        while self.common.room.available_permits() < CONNECTIONS {
+        let all_done = loop {
+            if self.common.room.available_permits() == CONNECTIONS {
+                break true;
+            }
             if world::now() >= deadline {
-                return false;
+                break false;
             }
             world::sleep(LOOK).await;
-        }
-        true
+        };
+        // Over TCP the kernel tells clients of the end; over UDP nobody else does.
+        let told = async {
+            for port in &quic {
+                port.cut().await;
+            }
+        };
+        let _ = world::timeout(FAREWELL, told).await;
+        all_done
     }
 }
 
@@ -251,8 +313,15 @@ impl WorkerParts {
 /// Ports that are being closed.
 type Closing = Vec<(SocketAddr, JoinHandle<Closed>)>;
 
-fn close(ports: Vec<Opened>) -> Closing {
-    ports.into_iter().map(|opened| (opened.port.address(), opened.port.close())).collect()
+/// Closes ports; those of UDP still have connections to end.
+fn close(ports: Vec<Opened>) -> (Closing, Vec<QuicPort<Entrance>>) {
+    let (mut closing, mut quic) = (Vec::new(), Vec::new());
+    for opened in ports {
+        opened.quic.iter().for_each(QuicPort::close);
+        quic.extend(opened.quic);
+        closing.push((opened.port.address(), opened.port.close()));
+    }
+    (closing, quic)
 }
 
 /// Waits until all are closed; tells of those that could not be closed in order.

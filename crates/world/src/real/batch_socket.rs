@@ -8,8 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
+
+/// As much may wait to be read at a port that all clients send to: at 1 Gbit/s what comes in 16 ms. The kernel grants it up to
+/// `net.core.rmem_max`.
+const SHARED_RECEIVE_BYTES: usize = 2 << 20;
 
 /// A socket and what is known of its kernel's abilities.
 #[derive(Debug)]
@@ -21,6 +26,18 @@ pub(crate) struct BatchSocket {
 impl BatchSocket {
     pub(crate) fn bind(address: SocketAddr) -> io::Result<BatchSocket> {
         BatchSocket::adopt(super::bind_udp(address)?)
+    }
+
+    pub(crate) fn bind_shared(address: SocketAddr) -> io::Result<BatchSocket> {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+        #[cfg(target_os = "linux")]
+        socket.set_reuse_port(true)?;
+        // Where it is refused the port has the usual room.
+        let _ = socket.set_recv_buffer_size(SHARED_RECEIVE_BYTES);
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        BatchSocket::adopt(UdpSocket::from_std(socket.into())?)
     }
 
     pub(crate) fn connect(peer: SocketAddr) -> io::Result<BatchSocket> {

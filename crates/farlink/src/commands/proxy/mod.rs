@@ -172,7 +172,11 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
     authority::judge(&settings, since_1970())?;
     let mut text = format!("{} is right.\n", path.display());
     for listener in &settings.listeners {
-        let how = if listener.tls.is_some() { "over TLS" } else { "in clear text" };
+        let how = match (&listener.tls, &listener.http3) {
+            (None, _) => "in clear text",
+            (Some(_), None) => "over TLS",
+            (Some(_), Some(_)) => "over TLS and HTTP/3",
+        };
         text.push_str(&format!("listens on {} {how}\n", listener.address));
     }
     match &settings.forward {

@@ -1,34 +1,55 @@
 //! The ports of a running proxy, when its configuration changes: one that cannot be had is refused before any worker hears of it.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use proxy::config::Settings;
+use proxy::serve::NoPort;
 
 use crate::failure::Failure;
 
 /// The addresses that a configuration names.
-pub struct Ports(BTreeSet<SocketAddr>);
+pub struct Ports {
+    tcp: BTreeSet<SocketAddr>,
+    /// Those where HTTP/3 is spoken.
+    udp: BTreeSet<SocketAddr>,
+}
 
 impl Ports {
     /// Those that are listened on.
     pub fn of(settings: &Settings) -> Ports {
-        Ports(settings.listeners.iter().map(|listener| listener.address).collect())
+        let listeners = settings.listeners.iter();
+        let tcp = listeners.clone().map(|listener| listener.address).collect();
+        let quic = listeners.filter(|listener| listener.http3.is_some());
+        Ports { tcp, udp: quic.map(|listener| listener.address).collect() }
     }
 
     /// Those that `settings` ask for, if the new ones can be had.
     pub fn asked_by(&self, settings: &Settings) -> Result<Ports, Failure> {
         let asked = Ports::of(settings);
-        // An address with a port that we hold already, on another address, is for the workers to try: they share ports, this test does not.
-        let is_new = |address: &&SocketAddr| {
-            address.port() != 0 && !self.0.iter().any(|held| held.port() == address.port())
-        };
-        for address in asked.0.iter().filter(is_new) {
-            TcpListener::bind(address).map_err(|error| {
-                let hint = "another program listens there, or the port needs more rights: name another address";
-                Failure::machine(format!("cannot listen on {address}: {error}")).hint(hint.to_owned())
-            })?;
-        }
+        try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
+        try_new(&self.udp, &asked.udp, true, |address| UdpSocket::bind(address).map(drop))?;
         Ok(asked)
     }
+}
+
+/// Tries whether those of `asked` that are not `held` can be had.
+fn try_new(
+    held: &BTreeSet<SocketAddr>,
+    asked: &BTreeSet<SocketAddr>,
+    is_udp: bool,
+    bind: impl Fn(SocketAddr) -> io::Result<()>,
+) -> Result<(), Failure> {
+    // An address with a port that we hold already, on another address, is for the workers to try: they share ports, this test does not.
+    let is_new = |address: &&SocketAddr| {
+        address.port() != 0 && !held.iter().any(|held| held.port() == address.port())
+    };
+    for address in asked.iter().filter(is_new).copied() {
+        bind(address).map_err(|source| {
+            let hint = "another program listens there, or the port needs more rights: name another address";
+            Failure::machine(NoPort { address, is_udp, source }).hint(hint.to_owned())
+        })?;
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anstream::eprintln;
 use chance::Source;
+use http_stack::h3::Steering;
 use proxy::config::Settings;
 use proxy::journal::{Journal, LogLines, Metrics};
 use proxy::serve::{Complaint, NoPort, Orders, Worker, WorkerParts};
@@ -38,6 +39,7 @@ struct Begin {
     source: Source,
     orders: Orders,
     place: (usize, usize),
+    steering: Steering,
     log: Option<LogLines>,
     metrics: Arc<Metrics>,
     all_metrics: Option<Vec<Arc<Metrics>>>,
@@ -55,6 +57,11 @@ impl Workers {
         start: Duration,
     ) -> Result<Workers, Failure> {
         let metrics: Vec<Arc<Metrics>> = (0..count).map(|_| Arc::default()).collect();
+        let steering = Steering::new(u16::try_from(count).map_err(|_| {
+            Failure::bad_input(format!(
+                "{count} workers are more than packets can be shared out to"
+            ))
+        })?);
         let mut workers = Workers { threads: Vec::new(), log: None, opened: Opened::default() };
         for (index, own) in metrics.iter().enumerate() {
             let log = log.map(|log| LogLines {
@@ -69,6 +76,7 @@ impl Workers {
                 source: Source::new(seed, visit),
                 orders: orders.clone(),
                 place: (index, count),
+                steering: steering.clone(),
                 log,
                 metrics: Arc::clone(own),
                 all_metrics: (is_first && settings.admin.is_some()).then(|| metrics.clone()),
@@ -119,12 +127,13 @@ impl Workers {
 }
 
 fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
-    let Begin { source, orders, place, log, metrics, all_metrics, start, opened } = begin;
+    let Begin { source, orders, place, steering, log, metrics, all_metrics, start, opened } = begin;
     let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
         let complain = |complaint: &Complaint| eprintln!("warning: {complaint}");
-        let parts = WorkerParts { orders, place, complain, journal, metrics, all_metrics, start };
+        let parts =
+            WorkerParts { orders, place, steering, complain, journal, metrics, all_metrics, start };
         match Worker::open(parts, opened.as_deref()) {
             Ok(worker) => {
                 let (addresses, admin) = (worker.addresses(), worker.admin_address());

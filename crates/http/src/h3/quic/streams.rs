@@ -5,12 +5,14 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use ::h3::error::Code;
 use ::h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 use bytes::{Buf, Bytes};
 
 use super::Both;
 use super::codes::{application_code, id, of_read, of_write, stream_id};
 use super::tally::{SharedTally, Tally, Watch, Way};
+use crate::h3::frames::Meter;
 
 /// A request's stream.
 pub(in crate::h3) struct BidiStream {
@@ -23,7 +25,11 @@ impl BidiStream {
         let watch = Tally::open(tally, id(send.id()));
         BidiStream {
             send: SendStream::new(send, tally, Some(Rc::clone(&watch))),
-            receive: RecvStream::new(receive, tally, Some(watch)),
+            receive: RecvStream {
+                stream: receive,
+                tally: Rc::clone(tally),
+                kind: Kind::Request(watch),
+            },
         }
     }
 }
@@ -139,16 +145,34 @@ impl quic::SendStream<Bytes> for SendStream {
 pub(in crate::h3) struct RecvStream {
     stream: quinn::RecvStream,
     tally: SharedTally,
-    _watch: Option<Rc<Watch>>,
+    kind: Kind,
+}
+
+/// What a stream is for.
+enum Kind {
+    /// A request, whose meters the tally has.
+    Request(#[expect(dead_code, reason = "kept for its end")] Rc<Watch>),
+    /// The connection.
+    OneWay(Meter),
 }
 
 impl RecvStream {
-    pub(super) fn new(
-        stream: quinn::RecvStream,
-        tally: &SharedTally,
-        watch: Option<Rc<Watch>>,
-    ) -> RecvStream {
-        RecvStream { stream, tally: Rc::clone(tally), _watch: watch }
+    /// A stream in one direction.
+    pub(super) fn one_way(stream: quinn::RecvStream, tally: &SharedTally) -> RecvStream {
+        RecvStream { stream, tally: Rc::clone(tally), kind: Kind::OneWay(Meter::one_way()) }
+    }
+
+    /// Counts `bytes`; false if they begin a frame that is larger than is taken.
+    fn take(&mut self, stream: u64, bytes: &[u8]) -> bool {
+        let mut tally = self.tally.borrow_mut();
+        let takes = tally.feed(stream, Way::Received, bytes);
+        match &mut self.kind {
+            Kind::Request(_) => takes,
+            Kind::OneWay(meter) => {
+                meter.feed(bytes);
+                tally.takes(meter)
+            }
+        }
     }
 }
 
@@ -162,8 +186,13 @@ impl quic::RecvStream for RecvStream {
         let stream = id(self.stream.id());
         let chunk = ready!(pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx));
         let bytes = chunk.map_err(of_read)?.map(|chunk| chunk.bytes);
-        if let Some(bytes) = &bytes {
-            self.tally.borrow_mut().feed(stream, Way::Received, bytes);
+        if let Some(bytes) = &bytes
+            && !self.take(stream, bytes)
+        {
+            // RFC 9114 section 10.5: "excessive load".
+            let error_code = Code::H3_EXCESSIVE_LOAD.value();
+            quic::RecvStream::stop_sending(self, error_code);
+            return Poll::Ready(Err(StreamErrorIncoming::StreamTerminated { error_code }));
         }
         Poll::Ready(Ok(bytes))
     }

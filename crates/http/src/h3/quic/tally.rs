@@ -2,23 +2,33 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use ::h3::quic::StreamId;
 
 use crate::h3::frames::{Meter, Passed};
 
+/// Ready when the peer wants no more of a stream, or the connection is lost.
+pub(in crate::h3) type Stop = Pin<Box<dyn Future<Output = ()>>>;
+
 /// What has passed on one connection, as this end sees it.
-#[derive(Debug, Default)]
 pub(in crate::h3) struct Tally {
     /// Bytes handed to QUIC, on all streams.
     pub(in crate::h3) sent_bytes: u64,
     /// Bytes that QUIC handed up, in order.
     pub(in crate::h3) received_bytes: u64,
+    /// The largest frame that is taken of those that h3 gathers whole.
+    most_gathered_bytes: u64,
+    /// Bytes of requests and responses, either way.
+    progress: u64,
     /// Requests' streams that are open.
     open: BTreeMap<u64, [Meter; 2]>,
     /// Ranks of streams that have sent nothing yet.
     ranks: BTreeMap<u64, i32>,
+    /// Of requests' streams that nobody waits for yet.
+    stops: BTreeMap<u64, Stop>,
 }
 
 /// Which of a stream's meters.
@@ -29,6 +39,30 @@ pub(super) enum Way {
 }
 
 impl Tally {
+    /// Nothing yet, of a connection whose peer's heads may have so many bytes. h3 itself keeps what is incomplete however large it says it will be;
+    /// coded they are no larger than in clear (RFC 9204 section 4.5: literals, static indices).
+    pub(in crate::h3) fn shared(most_gathered_bytes: u64) -> SharedTally {
+        Rc::new(RefCell::new(Tally {
+            sent_bytes: 0,
+            received_bytes: 0,
+            most_gathered_bytes,
+            progress: 0,
+            open: BTreeMap::new(),
+            ranks: BTreeMap::new(),
+            stops: BTreeMap::new(),
+        }))
+    }
+
+    /// How many bytes of requests and responses have passed, either way.
+    pub(in crate::h3) fn progress(&self) -> u64 {
+        self.progress
+    }
+
+    /// Whether a stream's frames are no larger than is taken.
+    pub(super) fn takes(&self, meter: &Meter) -> bool {
+        meter.gathered_bytes() <= self.most_gathered_bytes
+    }
+
     /// What this end has sent on a request's stream.
     pub(in crate::h3) fn sent(&self, stream: StreamId) -> Passed {
         self.passed(stream, Way::Sent)
@@ -50,6 +84,16 @@ impl Tally {
         Rc::new(Watch { tally: Rc::clone(shared), stream })
     }
 
+    /// When `stream` is wanted no more.
+    pub(super) fn note_stop(&mut self, stream: u64, stop: Stop) {
+        self.stops.insert(stream, stop);
+    }
+
+    /// When `stream`, which somebody asked on, is wanted no more; once.
+    pub(in crate::h3) fn take_stop(&mut self, stream: StreamId) -> Option<Stop> {
+        self.stops.remove(&stream.into_inner())
+    }
+
     /// The rank of a stream that has sent nothing yet, if it has one.
     pub(super) fn take_rank(&mut self, stream: u64) -> Option<i32> {
         self.ranks.remove(&stream)
@@ -60,14 +104,17 @@ impl Tally {
         meters.map_or_else(Passed::default, |meters| meters[way as usize].passed())
     }
 
-    pub(super) fn feed(&mut self, stream: u64, way: Way, bytes: &[u8]) {
+    /// Counts what passes on a stream; false if it is more than is taken.
+    pub(super) fn feed(&mut self, stream: u64, way: Way, bytes: &[u8]) -> bool {
         match way {
             Way::Sent => self.sent_bytes += bytes.len() as u64,
             Way::Received => self.received_bytes += bytes.len() as u64,
         }
-        if let Some(meters) = self.open.get_mut(&stream) {
-            meters[way as usize].feed(bytes);
-        }
+        let Some(meters) = self.open.get_mut(&stream) else { return true };
+        self.progress += bytes.len() as u64;
+        let meter = &mut meters[way as usize];
+        meter.feed(bytes);
+        matches!(way, Way::Sent) || meter.gathered_bytes() <= self.most_gathered_bytes
     }
 }
 
@@ -85,5 +132,6 @@ impl Drop for Watch {
         let mut tally = self.tally.borrow_mut();
         tally.open.remove(&self.stream);
         tally.ranks.remove(&self.stream);
+        tally.stops.remove(&self.stream);
     }
 }

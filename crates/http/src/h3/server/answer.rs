@@ -1,7 +1,6 @@
 //! One request's answer, in a task of its own.
 
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -9,10 +8,11 @@ use std::task::{Context, Poll, ready};
 use ::h3::error::{Code, StreamError};
 use ::h3::server::{RequestResolver, RequestStream};
 use bytes::{Buf, Bytes};
-use http::header::{CONTENT_LENGTH, EXPECT, HeaderValue};
+use http::header::{CONTENT_LENGTH, EXPECT, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
-use crate::h3::quic::{self, RecvStream, SendStream, SharedTally};
+use super::open::Open;
+use crate::h3::quic::{self, RecvStream, SendStream, SharedTally, Stop};
 use crate::schedule::Urgency;
 use crate::server::{
     Body, BodyError, Common, Source, directions, is_bodiless, refusal, strip_framing,
@@ -24,9 +24,11 @@ use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, 
 pub(super) struct Answering<H> {
     pub(super) handler: Rc<H>,
     pub(super) scheduler: Scheduler,
-    pub(super) peer: SocketAddr,
+    /// The connection, which knows its client's address: that may change.
+    pub(super) client: quinn::Connection,
     pub(super) tally: SharedTally,
     pub(super) common: Common,
+    pub(super) open: Rc<Open>,
 }
 
 type Sending = RequestStream<SendStream, Bytes>;
@@ -40,11 +42,17 @@ impl<H: Handler> Answering<H> {
     ) -> Result<(), StreamError> {
         let (request, stream) = request.resolve_request().await?;
         let (mut sending, mut receiving) = stream.split();
+        if is_malformed(&request) {
+            receiving.stop_sending(Code::H3_MESSAGE_ERROR);
+            sending.stop_stream(Code::H3_MESSAGE_ERROR);
+            return Ok(());
+        }
+        let stop = self.tally.borrow_mut().take_stop(sending.send_id());
         if let Some(rank) = rank(self.scheduler, &request, sending.send_id().into_inner()) {
             self.tally.borrow_mut().rank(sending.send_id(), rank);
         }
         if request.method() == Method::CONNECT {
-            return self.connect(&request, sending, receiving).await;
+            return self.connect(&request, sending, receiving, stop).await;
         }
         if expects_continue(&request) {
             let mut head = Head::new(());
@@ -55,6 +63,10 @@ impl<H: Handler> Answering<H> {
         // Whether a request has a body shows when it comes.
         let first = poll_fn(|cx| poll_piece(&mut receiving, cx)).await?;
         let answer = match first {
+            None if length(&request).is_some_and(|bytes| bytes > 0) => {
+                sending.stop_stream(Code::H3_MESSAGE_ERROR);
+                return Ok(());
+            }
             None => self.handler.handle(self.head(&request, 0)),
             Some(first) => match self.receive(&request, first, receiving).await {
                 Ok(answer) => answer,
@@ -67,15 +79,19 @@ impl<H: Handler> Answering<H> {
         };
         match answer {
             Answer::Ready(reply) => send(&mut sending, reply, head_only).await,
-            Answer::Later(response) => match response.await {
-                Response::Whole(reply) => send(&mut sending, reply, head_only).await,
-                Response::Streamed { head, length, body } => {
-                    stream_out(&mut sending, head, length, body, head_only).await
+            Answer::Later(response) => {
+                let mut wait = Wait { open: &self.open, stop };
+                match wait.made(response).await {
+                    None => Ok(()),
+                    Some(Response::Whole(reply)) => send(&mut sending, reply, head_only).await,
+                    Some(Response::Streamed { head, length, body }) => {
+                        wait.stream_out(&mut sending, head, length, body, head_only).await
+                    }
+                    Some(Response::Tunnel(_)) => {
+                        send(&mut sending, refusal(StatusCode::NOT_IMPLEMENTED), head_only).await
+                    }
                 }
-                Response::Tunnel(_) => {
-                    send(&mut sending, refusal(StatusCode::NOT_IMPLEMENTED), head_only).await
-                }
-            },
+            }
         }
     }
 
@@ -86,8 +102,7 @@ impl<H: Handler> Answering<H> {
         first: Bytes,
         stream: Receiving,
     ) -> Result<Answer, BodyError> {
-        let length = request.headers().get(CONTENT_LENGTH);
-        let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let length = length(request);
         let received = Received { first: Some(first), stream, is_over: false };
         let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
         let offered = self.handler.receive(self.head(request, 0), self.common.paced(body));
@@ -108,20 +123,28 @@ impl<H: Handler> Answering<H> {
         request: &Request<()>,
         mut sending: Sending,
         stream: Receiving,
+        stop: Option<Stop>,
     ) -> Result<(), StreamError> {
+        let mut wait = Wait { open: &self.open, stop };
         let response = match self.handler.handle(self.head(request, 0)) {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(response) => response.await,
+            Answer::Later(response) => match wait.made(response).await {
+                Some(response) => response,
+                None => return Ok(()),
+            },
         };
         // The client would take any other success for a tunnel.
         let not_implemented = || refusal(StatusCode::NOT_IMPLEMENTED);
         match response {
-            Response::Tunnel(far) => tunnel(&mut sending, stream, far).await,
+            Response::Tunnel(far) => {
+                let _tunnel = self.open.tunnel();
+                tunnel(&mut sending, stream, far).await
+            }
             Response::Whole(reply) if !reply.head.parts.status().is_success() => {
                 send(&mut sending, reply, false).await
             }
             Response::Streamed { head, length, body } if !head.status().is_success() => {
-                stream_out(&mut sending, head, length, body, false).await
+                wait.stream_out(&mut sending, head, length, body, false).await
             }
             _ => send(&mut sending, not_implemented(), false).await,
         }
@@ -130,7 +153,7 @@ impl<H: Handler> Answering<H> {
     fn head<'r>(&self, request: &'r Request<()>, body_bytes: u64) -> RequestHead<'r> {
         RequestHead {
             protocol: Protocol::H3,
-            peer: Some(self.peer),
+            peer: Some(self.client.remote_address()),
             body_bytes,
             ..RequestHead::of_parts(request.method(), request.uri(), request.headers())
         }
@@ -155,6 +178,27 @@ fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32>
     Some(-(i32::from(urgency.level) * BAND) - place)
 }
 
+/// Whether what speaks of a connection is among a request's fields (RFC 9114 section 4.2), or it says two things of its size (RFC 9110
+/// section 8.6). Of its host h3 has seen that it does not.
+fn is_malformed(request: &Request<()>) -> bool {
+    const OF_THE_CONNECTION: [&str; 5] =
+        ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+    let fields = request.headers();
+    OF_THE_CONNECTION.iter().any(|name| fields.contains_key(*name))
+        || fields.get_all(TE).iter().any(|value| value != "trailers")
+        || match fields.get_all(CONTENT_LENGTH).iter().count() {
+            0 => false,
+            1 => length(request).is_none(),
+            _ => true,
+        }
+}
+
+/// The size of a request's body, if it says so.
+fn length(request: &Request<()>) -> Option<u64> {
+    let value = request.headers().get(CONTENT_LENGTH)?.to_str().ok()?;
+    value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten()
+}
+
 /// RFC 9110 section 10.1.1.
 fn expects_continue(request: &Request<()>) -> bool {
     let field = request.headers().get(EXPECT);
@@ -170,36 +214,76 @@ async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(),
     stream.finish().await
 }
 
-/// Sends a body piece by piece; QUIC takes the next when it has room. That the client has given the stream up shows at the next piece.
-async fn stream_out(
-    stream: &mut Sending,
-    mut head: Head<()>,
-    length: Option<u64>,
-    body: Box<dyn Body>,
-    head_only: bool,
-) -> Result<(), StreamError> {
-    strip_framing(&mut head);
-    let is_bodiless = is_bodiless(head.status());
-    if let Some(bytes) = length.filter(|_| !is_bodiless) {
-        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(bytes));
-    }
-    stream.send_response(head).await?;
-    if head_only || is_bodiless {
-        return stream.finish().await;
-    }
-    pump(stream, Source::new(body, length), Code::H3_INTERNAL_ERROR).await
+/// A client's wait for a handler. It may give up.
+struct Wait<'a> {
+    open: &'a Rc<Open>,
+    stop: Option<Stop>,
 }
 
-/// Sends what `source` gives. If that breaks off the client is told `code`, never a clean end.
-async fn pump(stream: &mut Sending, mut source: Source, code: Code) -> Result<(), StreamError> {
-    loop {
-        match poll_fn(|cx| source.poll_next(cx)).await {
-            Ok(Some(piece)) => stream.send_data(piece).await?,
-            Ok(None) => return stream.finish().await,
-            Err(_) => {
-                stream.stop_stream(code);
-                return Ok(());
+impl Wait<'_> {
+    /// What `making` gives; nothing if the client wants it no more.
+    async fn made<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
+        let _ours = self.open.ours();
+        let mut making = pin!(making);
+        poll_fn(|cx| match (making.as_mut().poll(cx), &mut self.stop) {
+            (Poll::Ready(made), _) => Poll::Ready(Some(made)),
+            (Poll::Pending, Some(stop)) => stop.as_mut().poll(cx).map(|()| None),
+            (Poll::Pending, None) => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Sends a body piece by piece; QUIC takes the next when it has room.
+    async fn stream_out(
+        mut self,
+        stream: &mut Sending,
+        mut head: Head<()>,
+        length: Option<u64>,
+        body: Box<dyn Body>,
+        head_only: bool,
+    ) -> Result<(), StreamError> {
+        strip_framing(&mut head);
+        let is_bodiless = is_bodiless(head.status());
+        if let Some(bytes) = length.filter(|_| !is_bodiless) {
+            head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(bytes));
+        }
+        stream.send_response(head).await?;
+        if head_only || is_bodiless {
+            return stream.finish().await;
+        }
+        let mut source = Source::new(body, length);
+        while let Some(piece) = self.made(poll_fn(|cx| source.poll_next(cx))).await {
+            if !pass(stream, piece, Code::H3_INTERNAL_ERROR).await? {
+                break;
             }
+        }
+        Ok(())
+    }
+}
+
+/// Sends a piece of a body; false if that was its end. If it breaks off the client is told `code`, never a clean end.
+async fn pass(
+    stream: &mut Sending,
+    piece: Result<Option<Bytes>, BodyError>,
+    code: Code,
+) -> Result<bool, StreamError> {
+    match piece {
+        Ok(Some(piece)) => {
+            stream.send_data(piece).await?;
+            return Ok(true);
+        }
+        Ok(None) => stream.finish().await?,
+        Err(_) => stream.stop_stream(code),
+    }
+    Ok(false)
+}
+
+/// Sends what comes out of a tunnel.
+async fn pump(stream: &mut Sending, mut source: Source) -> Result<(), StreamError> {
+    loop {
+        let piece = poll_fn(|cx| source.poll_next(cx)).await;
+        if !pass(stream, piece, Code::H3_CONNECT_ERROR).await? {
+            return Ok(());
         }
     }
 }
@@ -213,7 +297,7 @@ async fn tunnel(
     let received = Received { first: None, stream, is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
-        let down = pump(sending, Source::new(Box::new(down), None), Code::H3_CONNECT_ERROR);
+        let down = pump(sending, Source::new(Box::new(down), None));
         let (mut down, mut up) = (pin!(down), pin!(up.carry()));
         let (mut is_down, mut is_up) = (false, false);
         poll_fn(|cx| {

@@ -1,0 +1,133 @@
+//! A connection that somebody asks for, from its handshake to its end.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use units::Time;
+
+use super::Broken;
+use super::answer::Answering;
+use super::open::Open;
+use super::session;
+use crate::h3::account::{self, Account};
+use crate::h3::qlog::Log;
+use crate::h3::quic::{self, Tally};
+use crate::h3::settings;
+use crate::server::Common;
+use crate::{Handler, Scheduler};
+
+/// A connection that somebody asks for.
+pub struct Incoming {
+    pub(super) incoming: quinn::Incoming,
+    pub(super) config: quinn::ServerConfig,
+    pub(super) settings: Arc<settings::Server>,
+    pub(super) address: SocketAddr,
+    pub(super) asked_at: Time,
+    pub(super) shaking: Shaking,
+}
+
+/// One of the handshakes that are under way at a port.
+pub(super) struct Shaking(Rc<Cell<usize>>);
+
+impl Shaking {
+    pub(super) fn count(all: &Rc<Cell<usize>>) -> Shaking {
+        all.set(all.get() + 1);
+        Shaking(Rc::clone(all))
+    }
+}
+
+impl Drop for Shaking {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Incoming {
+    /// The client's address.
+    pub fn client(&self) -> SocketAddr {
+        self.incoming.remote_address()
+    }
+
+    /// Tells the client that it is not taken, now (CONNECTION_REFUSED, RFC 9000 section 20.1).
+    pub fn refuse(self) {
+        self.incoming.refuse();
+    }
+
+    /// Shakes hands and serves the connection until the client closes it.
+    ///
+    /// # Errors
+    /// If the handshake fails, the connection is lost or the client breaks the protocol.
+    pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), Broken> {
+        self.serve_in(&Common::default(), handler).await
+    }
+
+    /// The same, as one of the connections of `common`.
+    ///
+    /// # Errors
+    /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
+    pub async fn serve_in<H: Handler>(
+        mut self,
+        common: &Common,
+        handler: Rc<H>,
+    ) -> Result<(), Broken> {
+        let watch = account::watch();
+        let mut transport = self.settings.transport.config(watch.clone());
+        let log = Log::open();
+        transport.qlog_stream(log.stream());
+        transport.max_concurrent_bidi_streams(self.settings.streams.into());
+        transport.max_concurrent_uni_streams(self.settings.one_way_streams.into());
+        transport.send_fairness(self.settings.scheduler != Scheduler::Fifo);
+        self.config.transport_config(Arc::new(transport));
+        let mut connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        let patience = common.patience.map(|patient| patient.accept_timeout);
+        // A large ClientHello (Chromium's) comes in two packets: until it is whole the client's limits are unknown, and quinn never wakes who
+        // waits for a stream meanwhile.
+        within(patience, connecting.handshake_data()).await.ok_or(Broken::Slow)??;
+        // Requests that came with the first flight are answered without waiting for the client's last.
+        let (connection, complete) = connecting
+            .into_0rtt()
+            .expect("a server can send as soon as it has a client's first flight");
+        let local = SocketAddr::new(
+            connection.local_ip().unwrap_or(self.address.ip()),
+            self.address.port(),
+        );
+        let tally = Tally::shared(self.settings.header_list_bytes);
+        let account = Account::open(&connection, local, self.asked_at, &tally, watch, log);
+        let (told, shaken, shaking) = (account.clone(), connection.clone(), self.shaking);
+        drop(world::spawn(async move {
+            match within(patience, complete).await {
+                Some(true) => told.established(),
+                Some(false) => {}
+                None => session::close(&shaken, ::h3::error::Code::H3_EXCESSIVE_LOAD),
+            }
+            drop(shaking);
+        }));
+        let answering = Answering {
+            handler,
+            scheduler: self.settings.scheduler,
+            client: connection.clone(),
+            tally: Rc::clone(&tally),
+            common: common.clone(),
+            open: Rc::new(Open::default()),
+        };
+        let streams = quic::Connection::new(&connection, &tally);
+        let ended = session::serve(streams, &self.settings, answering).await;
+        account.close();
+        match ended {
+            Err(error) if !error.is_h3_no_error() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What `future` gives within `span`, if there is one.
+async fn within<T>(span: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match span {
+        None => Some(future.await),
+        Some(span) => world::timeout(span, future).await.ok(),
+    }
+}

@@ -1,0 +1,81 @@
+//! The requests of a connection that are being answered, and whose turn it is.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use units::Time;
+
+/// How long a client may take to fetch the last of what it was sent, once the server goes away: a QUIC connection that is closed
+/// sends nothing again. Enough for two losses in a row over a satellite.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// The requests that are being answered.
+#[derive(Default)]
+pub(super) struct Open {
+    requests: Cell<usize>,
+    /// Of these, those of which a handler is at work.
+    ours: Cell<usize>,
+    tunnels: Cell<usize>,
+    last_end: Cell<Option<Time>>,
+    changed: Notify,
+}
+
+/// One of them: all of it, the server's turn, or a tunnel, as long as it lasts.
+pub(super) struct Task(Rc<Open>, fn(&Open) -> &Cell<usize>);
+
+impl Open {
+    /// A request is to be answered.
+    pub(super) fn request(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.requests)
+    }
+
+    /// The client waits for a handler.
+    pub(super) fn ours(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.ours)
+    }
+
+    /// A tunnel is open.
+    pub(super) fn tunnel(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.tunnels)
+    }
+
+    fn count(self: &Rc<Open>, which: fn(&Open) -> &Cell<usize>) -> Task {
+        which(self).set(which(self).get() + 1);
+        Task(Rc::clone(self), which)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.get() == 0
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours.get() > 0
+    }
+
+    pub(super) fn is_tunnelling(&self) -> bool {
+        self.tunnels.get() > 0
+    }
+
+    /// Waits until there is none, and until the client must have got the last.
+    pub(super) async fn over(self: Rc<Open>) {
+        while !self.is_empty() {
+            self.changed.notified().await;
+        }
+        if let Some(last) = self.last_end.get() {
+            world::sleep_until(last + LINGER).await;
+        }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        let Task(open, which) = self;
+        which(open).set(which(open).get() - 1);
+        if open.is_empty() {
+            open.last_end.set(Some(world::now()));
+            open.changed.notify_one();
+        }
+    }
+}

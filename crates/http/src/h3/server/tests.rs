@@ -1,0 +1,195 @@
+//! Clients that our own would never be: raw bytes on QUIC's streams.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use quinn::{ConnectionError, ReadToEndError, VarInt};
+
+use super::*;
+use crate::client::{Connection as Client, Opening, Protocol, open};
+use crate::server::{Common, Patient};
+use crate::tls::Security;
+use crate::{Answer, Handler, Reply, RequestHead};
+
+const HEADERS: u8 = 1;
+const NO_ERROR: u32 = 0x100;
+const EXCESSIVE_LOAD: u32 = 0x107;
+const MESSAGE_ERROR: u32 = 0x10e;
+
+/// `/` is answered at once, anything else never; counts who waits for that.
+#[derive(Default)]
+struct Slow {
+    waiting: Rc<Cell<usize>>,
+}
+
+struct Waits(Rc<Cell<usize>>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Handler for Slow {
+    fn handle(&self, request: RequestHead<'_>) -> Answer {
+        if request.target == "/" {
+            let body = Bytes::from_static(b"hello");
+            return Answer::Ready(Reply::new(StatusCode::OK, HeaderMap::new(), body));
+        }
+        self.waiting.set(self.waiting.get() + 1);
+        let waits = Waits(Rc::clone(&self.waiting));
+        Answer::later(async move {
+            std::future::pending::<()>().await;
+            drop(waits);
+            crate::server::refusal(StatusCode::OK)
+        })
+    }
+}
+
+/// A connection to a server of the public's, as quinn has it; and how many requests wait.
+fn with_client<F: Future<Output = ()>>(
+    patience: Option<Patient>,
+    test: impl FnOnce(quinn::Connection, Rc<Cell<usize>>) -> F,
+) {
+    let main = async {
+        let acceptor = Acceptor::new(&tls::Settings::default(), settings::Server::PUBLIC);
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), &acceptor).unwrap();
+        let address = listener.local_addr();
+        let handler = Rc::new(Slow::default());
+        let waiting = Rc::clone(&handler.waiting);
+        let common = Common { patience, ..Common::default() };
+        drop(world::spawn(async move {
+            while let Some(incoming) = listener.accept().await {
+                let (common, handler) = (common.clone(), Rc::clone(&handler));
+                drop(world::spawn(async move { drop(incoming.serve_in(&common, handler).await) }));
+            }
+        }));
+        let opening = Opening::new(address, "any.farlink.test", Security::Tls13, Protocol::H3);
+        let client = open(opening, &mut |_| {}).await.unwrap();
+        let Client::H3(handle) = &client else { panic!("it is HTTP/3") };
+        test(handle.quic().clone(), waiting).await;
+    };
+    let config = world::real::Config::new(chance::Source::new(1, 0));
+    world::real::run(config, world::timeout(Duration::from_secs(30), main)).unwrap().unwrap();
+}
+
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    assert!(payload.len() < 64, "its length is one byte");
+    [&[kind, payload.len() as u8], payload].concat()
+}
+
+/// `GET https://a/` by QPACK's static table (RFC 9204 appendix A), `/x` as `path`, and then `more`.
+fn get(path: &[u8], more: &[u8]) -> Vec<u8> {
+    let length = |text: &[u8]| text.len() as u8;
+    let target = [&[0x51, length(path)], path].concat();
+    frame(HEADERS, &[&[0, 0, 0xd1, 0xd7, 0x50, 1, b'a'], &target[..], more].concat())
+}
+
+/// Sends `bytes` as a whole request; gives what comes back.
+async fn exchange(client: &quinn::Connection, bytes: &[u8]) -> Result<Vec<u8>, ReadToEndError> {
+    let (mut send, mut receive) = client.open_bi().await.unwrap();
+    send.write_all(bytes).await.unwrap();
+    let _ = send.finish();
+    receive.read_to_end(1_000).await
+}
+
+fn was_reset(result: Result<Vec<u8>, ReadToEndError>, code: u32) -> bool {
+    let code = VarInt::from_u32(code);
+    matches!(result, Err(ReadToEndError::Read(quinn::ReadError::Reset(had))) if had == code)
+}
+
+async fn until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        world::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[test]
+fn frames_that_would_fill_memory_are_not_taken_in() {
+    with_client(None, |client, _| async move {
+        // HEADERS, and a type that nobody knows, each of a gigabyte.
+        for kind in [HEADERS, 0x21] {
+            let (mut send, _receive) = client.open_bi().await.unwrap();
+            send.write_all(&[kind, 0xc0, 0, 0, 0, 0x40, 0, 0, 0]).await.unwrap();
+            let filler = vec![0; 64 << 10];
+            let mut sent = 0;
+            let stopped = loop {
+                match send.write(&filler).await {
+                    Ok(bytes) => sent += bytes,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(stopped, quinn::WriteError::Stopped(VarInt::from_u32(EXCESSIVE_LOAD)));
+            assert!(sent <= 1 << 20, "{sent} bytes were taken of {kind}");
+        }
+        let answer = exchange(&client, &get(b"/", &[])).await.unwrap();
+        assert!(answer.ends_with(b"hello"), "others are served: {answer:?}");
+    });
+}
+
+#[test]
+fn messages_that_could_be_read_in_two_ways_are_refused() {
+    with_client(None, |client, _| async move {
+        // Of literals: static names by their index (content-length: 4), others spelt out.
+        let length = |digits: &[u8]| [&[0x54, digits.len() as u8], digits].concat();
+        let field = |name: &[u8], value: &[u8]| {
+            let (more, size) = (name.len() as u8 - 7, value.len() as u8);
+            [&[0x27, more], name, &[size], value].concat()
+        };
+        for more in [
+            length(b"5"),
+            length(b"+0"),
+            [length(b"0"), length(b"0")].concat(),
+            field(b"transfer-encoding", b"chunked"),
+            field(b"connection", b"close"),
+            field(b"keep-alive", b"1"),
+        ] {
+            let answer = exchange(&client, &get(b"/", &more)).await;
+            assert!(was_reset(answer, MESSAGE_ERROR), "{more:?}");
+        }
+        assert!(exchange(&client, &get(b"/", &length(b"0"))).await.unwrap().ends_with(b"hello"));
+    });
+}
+
+#[test]
+fn what_a_client_gives_up_is_not_worked_on() {
+    with_client(None, |client, waiting| async move {
+        let (mut send, mut receive) = client.open_bi().await.unwrap();
+        send.write_all(&get(b"/slow", &[])).await.unwrap();
+        send.finish().unwrap();
+        until(|| waiting.get() == 1).await;
+        receive.stop(VarInt::from_u32(0x10c)).unwrap();
+        until(|| waiting.get() == 0).await;
+    });
+}
+
+#[test]
+fn who_asks_for_nothing_is_shown_out_and_who_never_ends_a_head_is_thrown_out() {
+    let patience = Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() };
+    with_client(Some(patience), |client, _| async move {
+        let ConnectionError::ApplicationClosed(close) = client.closed().await else {
+            panic!("it is closed by HTTP/3")
+        };
+        assert_eq!(close.error_code, VarInt::from_u32(NO_ERROR));
+    });
+    with_client(Some(patience), |client, _| async move {
+        let (mut send, _receive) = client.open_bi().await.unwrap();
+        send.write_all(&[HEADERS, 40, 0]).await.unwrap();
+        let ConnectionError::ApplicationClosed(close) = client.closed().await else {
+            panic!("it is closed by HTTP/3")
+        };
+        assert_eq!(close.error_code, VarInt::from_u32(EXCESSIVE_LOAD));
+    });
+    // Whose request is worked on may wait.
+    with_client(Some(patience), |client, waiting| async move {
+        let (mut send, _receive) = client.open_bi().await.unwrap();
+        send.write_all(&get(b"/slow", &[])).await.unwrap();
+        send.finish().unwrap();
+        until(|| waiting.get() == 1).await;
+        assert!(world::timeout(Duration::from_secs(1), client.closed()).await.is_err());
+    });
+}
