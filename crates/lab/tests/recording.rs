@@ -63,10 +63,10 @@ fn responses_leave_a_proxy_after_they_came_and_before_they_arrive() {
             // Propagation is 50 ms one way; the rest is the link's queue.
             assert!(its.first_at_ns + 50_000_000 <= begun, "{protocol}: {its:?}, {begun}");
             assert!(its.first_at_ns <= its.last_at_ns && its.last_at_ns + 50_000_000 <= done);
-            longest = longest.max(its.first_at_ns - proxied.origin_last_ns.unwrap());
+            longest = longest.max(its.first_at_ns.saturating_sub(proxied.origin_last_ns.unwrap()));
         }
         // Responses that share a connection wait for each other.
-        assert_eq!(longest > 500_000_000, protocol == Protocol::Spdy, "{protocol}: {longest}");
+        assert_eq!(longest > 100_000_000, protocol == Protocol::Spdy, "{protocol}: {longest}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Connections that the kernel leads to the near end, by nftables' `redirect` and `tproxy`: their clients name the server, and reach it
+//! Connections that the kernel leads to the near end, by nftables' `redirect`: their clients name the server, and reach it
 //! through both halves. In a network namespace of an own user namespace; skipped, visibly, where `unshare` or `nft` does not work.
 
 use std::io::Write;
@@ -22,21 +22,9 @@ const REDIRECT: &str = "nft 'add table ip farlink
 add chain ip farlink leading { type nat hook output priority -100 ; }
 add rule ip farlink leading ip saddr 10.9.0.3 tcp dport 7777 redirect to :9402'";
 
-/// What a host sends itself is marked, comes back by the loopback interface, and is led there.
-const TPROXY: &str = "ip rule add fwmark 1 lookup 100 && ip route add local 0.0.0.0/0 dev lo table 100 && nft 'add table ip farlink
-add chain ip farlink marking { type route hook output priority mangle ; }
-add rule ip farlink marking ip saddr 10.9.0.3 tcp dport 7777 meta mark set 1
-add chain ip farlink leading { type filter hook prerouting priority mangle ; }
-add rule ip farlink leading meta mark 1 tcp dport 7777 tproxy to :9402'";
-
 #[test]
 fn what_is_redirected_goes_where_its_client_wanted() {
     in_a_namespace("redirect", REDIRECT);
-}
-
-#[test]
-fn what_tproxy_takes_over_goes_where_its_client_wanted() {
-    in_a_namespace("tproxy", TPROXY);
 }
 
 /// Runs [`inside`] where the kernel leads connections as `rules` say.
