@@ -13,8 +13,9 @@ tools() {
   command -v ip >/dev/null 2>&1 || apt_get iproute2 || true
   command -v ping >/dev/null 2>&1 || apt_get iputils-ping || true
   command -v iperf3 >/dev/null 2>&1 || apt_get iperf3 || true
+  command -v nft >/dev/null 2>&1 || apt_get nftables || true
   if [ "${CI:-}" = true ]; then
-    for tool in node npm chromium nghttp curl tshark ip ping iperf3; do
+    for tool in node npm chromium nghttp curl tshark ip ping iperf3 nft; do
       command -v "$tool" >/dev/null 2>&1 || die "$tool is missing and could not be installed"
     done
   fi

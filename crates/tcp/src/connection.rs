@@ -3,6 +3,7 @@
 mod output;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use chance::Stream;
@@ -442,6 +443,12 @@ impl Connection {
     /// Where the connection stands.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// The round trip as the receiving half knows it, from echoed timestamps and from how long windows take to fill (`tcpi_rcv_rtt`);
+    /// none before the first sample.
+    pub fn rcv_rtt(&self) -> Option<Duration> {
+        self.receiver.window.rtt()
     }
 
     /// What was sent again so far, in time's order. What is said of one may change as more becomes known.

@@ -1,5 +1,7 @@
 //! `farlink pep`: one end of a performance enhancing proxy.
 
+use std::io;
+use std::net::SocketAddr;
 use std::process;
 use std::rc::Rc;
 use std::thread;
@@ -19,6 +21,8 @@ use crate::failure::{ExitCode, Failure};
 
 /// How long connections may take to end after the operator asked for it.
 const DRAIN: Duration = Duration::from_secs(20);
+
+const TPROXY_NEEDS: &str = "TPROXY needs the capability CAP_NET_ADMIN, and an IPv4 address to listen on; `by = \"redirect\"` needs neither";
 
 pub fn run(command: &Pep) -> Result<ExitCode, Failure> {
     match command {
@@ -87,20 +91,23 @@ fn in_world(main: impl Future<Output = Result<ExitCode, Failure>>) -> Result<Exi
 }
 
 fn bind(listener: &Listener) -> Result<(TcpListener, Target), Failure> {
-    let bound = match listener.transparent {
-        true => TcpListener::bind_transparent(listener.at).map_err(|error| {
-            let hint = "TPROXY needs the capability CAP_NET_ADMIN; `by = \"redirect\"` needs none";
-            Failure::machine(format!("cannot listen on {}: {error}", listener.at))
-                .hint(hint.to_owned())
-        })?,
-        false => listen(listener.at)?,
+    let bound = if listener.transparent {
+        tell_where(listener.at, TcpListener::bind_transparent(listener.at))
+            .map_err(|failure| failure.hint(TPROXY_NEEDS.to_owned()))?
+    } else {
+        listen(listener.at)?
     };
     Ok((bound, listener.target))
 }
 
-fn listen(at: std::net::SocketAddr) -> Result<TcpListener, Failure> {
-    let listener = TcpListener::bind(at)
-        .map_err(|error| Failure::machine(format!("cannot listen on {at}: {error}")))?;
+fn listen(at: SocketAddr) -> Result<TcpListener, Failure> {
+    tell_where(at, TcpListener::bind(at))
+}
+
+/// Tells the operator where `bound` listens, or why nobody does at `at`.
+fn tell_where(at: SocketAddr, bound: io::Result<TcpListener>) -> Result<TcpListener, Failure> {
+    let listener =
+        bound.map_err(|error| Failure::machine(format!("cannot listen on {at}: {error}")))?;
     eprintln!("listening on {}", listener.local_addr().unwrap_or(at));
     Ok(listener)
 }

@@ -1,106 +1,152 @@
-//! Connections that the kernel leads to the near end, by nftables' `redirect`: their clients name the server, and reach it
-//! through both halves. In a network namespace of an own user namespace; skipped, visibly, where `unshare` or `nft` does not work.
+//! Connections that a router's kernel leads to the near end, by the rules of docs/pep.md: their clients name the server, and reach it through
+//! both halves. The rest of what the router forwards passes by.
+//!
+//! Four network namespaces in a row, which nobody else sees: client, near end, far end, server. Skipped, visibly, where `unshare`, `ip` or `nft` is
+//! missing or may not be used.
 
+use std::fs::File;
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
+use std::thread;
 
-use socket2::{Domain, Socket, Type};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::common::Desk;
-use crate::ends::{ANYWHERE, End, far_end, key, read_all, until};
+use crate::ends::{End, connect, far_end, key, read_all, until};
+use crate::origin::pattern;
 
-const SERVER: [u8; 4] = [10, 9, 0, 1];
-/// What comes from here is led to the near end. Everything else is not: the far end's connections would come back for ever.
-const CLIENT: [u8; 4] = [10, 9, 0, 3];
+const DOCUMENT: &str = include_str!("../../../../docs/pep.md");
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 9, 1, 1);
+/// As its clients see it.
+const NEAR: Ipv4Addr = Ipv4Addr::new(10, 9, 1, 2);
+/// As the near end sees it, and as the server does.
+const FAR: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 9, 2, 2), Ipv4Addr::new(10, 9, 3, 1)];
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 3, 2);
 const NEAR_PORT: u16 = 9402;
+/// One that the rules name, and one that they do not.
+const LED: u16 = 443;
+const NOT_LED: u16 = 444;
 
-const ADDRESSES: &str =
-    "ip link set lo up && ip address add 10.9.0.1/32 dev lo && ip address add 10.9.0.3/32 dev lo";
-
-const REDIRECT: &str = "nft 'add table ip farlink
-add chain ip farlink leading { type nat hook output priority -100 ; }
-add rule ip farlink leading ip saddr 10.9.0.3 tcp dport 7777 redirect to :9402'";
+/// Names of namespaces are kept in /run, so this is one's own. Each is joined to the next by its `wan0` and the other's `lan0`.
+const ROW: &str = r#"set -e
+mount -t tmpfs none /run
+for name in client near far server; do ip netns add $name; ip -n $name link set lo up; done
+join() {
+  ip link add wan0 netns $1 type veth peer name lan0 netns $2
+  ip -n $1 address add 10.9.$3.1/24 dev wan0; ip -n $1 link set wan0 up
+  ip -n $2 address add 10.9.$3.2/24 dev lan0; ip -n $2 link set lan0 up
+}
+join client near 1; join near far 2; join far server 3
+ip -n client route add default via 10.9.1.2
+ip -n near route add default via 10.9.2.2
+ip -n far route add 10.9.1.0/24 via 10.9.2.1
+ip -n server route add default via 10.9.3.1
+for router in near far; do nsenter --net=/run/netns/$router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'; done
+nsenter --net=/run/netns/near sh -ec "$FARLINK_RULES"
+"#;
 
 #[test]
 fn what_is_redirected_goes_where_its_client_wanted() {
-    in_a_namespace("redirect", REDIRECT);
+    in_a_row_of_namespaces("redirect");
 }
 
-/// Runs [`inside`] where the kernel leads connections as `rules` say.
-fn in_a_namespace(by: &str, rules: &str) {
-    let can = Command::new("unshare")
-        .args(["-rn", "sh", "-c", &format!("{ADDRESSES} && {rules}")])
-        .stderr(Stdio::inherit())
-        .status();
+#[test]
+fn what_tproxy_takes_over_goes_where_its_client_wanted() {
+    in_a_row_of_namespaces("tproxy");
+}
+
+/// Runs [`inside`] where the near end's kernel leads connections as the document says.
+fn in_a_row_of_namespaces(by: &str) {
+    let run = |then: &str| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--net", "--mount", "sh", "-c"])
+            .arg(format!("{ROW}{then}"))
+            .arg(std::env::current_exe().unwrap())
+            .env("FARLINK_RULES", rules(by))
+            .env("FARLINK_INTERCEPT_BY", by);
+        command
+    };
+    let can = run("").stderr(Stdio::inherit()).status();
     if !can.is_ok_and(|status| status.success()) {
         println!("skipped: unshare, ip or nft is missing, or may not be used here");
         return;
     }
-    let this = std::env::current_exe().unwrap();
-    let run = "exec \"$0\" --ignored --exact intercepting::inside";
-    let ran = Command::new("unshare")
-        .args(["-rn", "sh", "-c", &format!("{ADDRESSES} && {rules} && {run}")])
-        .arg(this)
-        .env("FARLINK_INTERCEPT_BY", by)
-        .output()
-        .unwrap();
+    let ran = run("exec \"$0\" --ignored --exact intercepting::inside").output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{said}\n{}", String::from_utf8_lossy(&ran.stderr));
     assert!(said.contains("1 passed"), "{said}");
 }
 
-#[test]
-#[ignore = "runs in the namespace that the other tests make"]
-fn inside() {
-    let by = std::env::var("FARLINK_INTERCEPT_BY").unwrap();
-    let server = SocketAddr::from((SERVER, 7777));
-    serve(server);
-    let desk = Desk::new();
-    let (near_key, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
-    let far = far_end(&desk, ANYWHERE, &near_key, "");
-    let near = End::start(
-        &desk,
-        "local",
-        &format!(
-            "far = '{}'\nkey = 'near.key'\npeer = '{far_key}'\nmetrics = '127.0.0.1:0'\n[[intercept]]\nlisten = '0.0.0.0:{NEAR_PORT}'\nby = '{by}'\n",
-            far.at
-        ),
-    );
-    until("the leg stands", || near.is_well());
-    let mut tcp = connect_from(CLIENT, server);
-    tcp.write_all(b"hello").unwrap();
-    tcp.shutdown(std::net::Shutdown::Write).unwrap();
-    let (answer, ended) = read_all(&mut tcp);
-    ended.unwrap();
-    assert_eq!(answer, b"hello, far end");
-    assert_eq!(near.count("connections_split_total"), 1);
-    assert_eq!(far.count("connections_split_total"), 1);
-    // Who asks for the near end itself would be led back to it for ever.
-    let mut tcp = connect_from(CLIENT, SocketAddr::from((SERVER, NEAR_PORT)));
-    let (answer, _) = read_all(&mut tcp);
-    assert_eq!(answer, b"");
-    assert_eq!(near.count("refused_total"), 1);
+/// The commands that the document gives behind `by = "..."`.
+fn rules(by: &str) -> &str {
+    let (_, behind) = DOCUMENT.split_once(&format!("<!-- by = \"{by}\" -->\n```sh\n")).unwrap();
+    behind.split_once("```").unwrap().0
 }
 
-/// Answers with what came and, if it was not the client, from whom.
-fn serve(at: SocketAddr) {
-    let listener = std::net::TcpListener::bind(at).unwrap();
-    std::thread::spawn(move || {
+#[test]
+#[ignore = "runs in the namespaces that the other tests make"]
+fn inside() {
+    let by = std::env::var("FARLINK_INTERCEPT_BY").unwrap();
+    for port in [LED, NOT_LED] {
+        within("server", || serve(SocketAddrV4::new(SERVER, port)));
+    }
+    let desk = Desk::new();
+    let (near_key, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
+    let far = within("far", || far_end(&desk, SocketAddr::from((FAR[0], 0)), &near_key, ""));
+    let intercept = format!("[[intercept]]\nlisten = '0.0.0.0:{NEAR_PORT}'\nby = '{by}'");
+    let config = format!(
+        "far = '{}'\nkey = 'near.key'\npeer = '{far_key}'\nmetrics = '127.0.0.1:0'\n{intercept}\n",
+        far.at
+    );
+    let near = within("near", || End::start(&desk, "local", &config));
+    let counts = |name| (within("near", || near.count(name)), within("far", || far.count(name)));
+    until("the leg stands", || within("near", || near.is_well()));
+
+    let sent = pattern(300_000);
+    assert_eq!(ask(SERVER, LED, &sent), answer(&sent, FAR[1]));
+    assert_eq!(counts("connections_split_total"), (1, 1));
+
+    assert_eq!(ask(SERVER, NOT_LED, &sent), answer(&sent, CLIENT));
+    // Who asks for the near end itself would be led back to it for ever.
+    assert_eq!(ask(NEAR, NEAR_PORT, b""), b"");
+    assert_eq!(counts("connections_split_total"), (1, 1));
+    assert_eq!(within("near", || near.count("refused_total")), 1);
+}
+
+/// What `act` gives in a namespace; what it starts stays there.
+fn within<T: Send>(namespace: &str, act: impl FnOnce() -> T + Send) -> T {
+    let enter_and_act = || {
+        let namespace = File::open(format!("/run/netns/{namespace}")).unwrap();
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+        act()
+    };
+    thread::scope(|scope| scope.spawn(enter_and_act).join().unwrap())
+}
+
+/// Answers with what came, and from whom.
+fn serve(at: SocketAddrV4) {
+    let listener = TcpListener::bind(at).unwrap();
+    thread::spawn(move || {
         while let Ok((mut tcp, peer)) = listener.accept() {
             let (all, _) = read_all(&mut tcp);
-            let from =
-                if peer.ip() == std::net::IpAddr::from(CLIENT) { "client" } else { "far end" };
-            drop(tcp.write_all(&[&all[..], b", ", from.as_bytes()].concat()));
+            let SocketAddr::V4(peer) = peer else { return };
+            drop(tcp.write_all(&answer(&all, *peer.ip())));
         }
     });
 }
 
-fn connect_from(source: [u8; 4], to: SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
-    socket.connect(&to.into()).unwrap();
-    let tcp = TcpStream::from(socket);
-    tcp.set_read_timeout(Some(crate::ends::PATIENCE)).unwrap();
-    tcp
+fn answer(to: &[u8], from: Ipv4Addr) -> Vec<u8> {
+    [to, format!(", from {from}").as_bytes()].concat()
+}
+
+/// What the client is answered.
+fn ask(host: Ipv4Addr, port: u16, question: &[u8]) -> Vec<u8> {
+    let mut tcp: TcpStream = within("client", || connect(SocketAddr::from((host, port))));
+    tcp.write_all(question).unwrap();
+    drop(tcp.shutdown(Shutdown::Write));
+    read_all(&mut tcp).0
 }

@@ -97,7 +97,7 @@ const fn quantity(
 }
 
 /// Everything that can be asked for. Names are those of [`tcp::Stats`] and of `struct tcp_info`.
-static QUANTITIES: [Quantity; 26] = [
+static QUANTITIES: [Quantity; 27] = [
     quantity("cwnd", Kind::Count, "congestion window, segments", |c| Value::count(c.stats().cwnd)),
     quantity(
         "ssthresh",
@@ -117,6 +117,12 @@ static QUANTITIES: [Quantity; 26] = [
     quantity("min_rtt", Kind::Span, "smallest round trip of late", |c| {
         Value::optional(c.stats().min_rtt, Value::Span)
     }),
+    quantity(
+        "rcv_rtt",
+        Kind::Span,
+        "round trip as the receiving half knows it; `none` before it does",
+        |c| Value::optional(c.rcv_rtt(), Value::Span),
+    ),
     quantity("rto", Kind::Span, "retransmission timeout, back-off included", |c| {
         Value::Span(c.stats().rto)
     }),
