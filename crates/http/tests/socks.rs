@@ -171,11 +171,11 @@ fn what_follows_passes_both_ways() {
     // All at once: what is sent ahead is not lost.
     let words = [GREETING, TO_ECHO, b"and more"].concat();
     let (heard, served) = with_server(|| Entry::Open, say(words));
-    assert_eq!(heard, [&[5, 0][..], GRANTED, b"hello and more"].concat());
+    assert_eq!(heard, [&[5, 0][..], GRANTED, b"hello and more bye"].concat());
     assert!(matches!(served, Served::Socks(Ended::Orderly)), "{served:?}");
     let words = [&b"\x04\x01\x01\xbb\x00\x00\x00\x01\x00echo\x00"[..], b"more"].concat();
     let (heard, _) = with_server(|| Entry::Open, say(words));
-    assert_eq!(heard, [&[0, 90, 0, 0, 0, 0, 0, 0][..], b"hello more"].concat());
+    assert_eq!(heard, [&[0, 90, 0, 0, 0, 0, 0, 0][..], b"hello more bye"].concat());
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn users_come_in_by_their_password() {
         with_server(|| Entry::Guarded(Rc::new(Me)), say(words))
     };
     let (heard, _) = by(b"secret");
-    assert_eq!(heard, [&[5, 2, 1, 0][..], GRANTED, b"hello x"].concat());
+    assert_eq!(heard, [&[5, 2, 1, 0][..], GRANTED, b"hello x bye"].concat());
     let (heard, served) = by(b"Secret");
     assert_eq!(heard, [5, 2, 1, 1]);
     assert!(matches!(served, Served::Socks(Ended::Refused(Refusal::User))), "{served:?}");
@@ -211,7 +211,8 @@ fn refusals_have_their_codes() {
 
 #[test]
 fn who_does_not_speak_it_takes_it_for_bad_http() {
-    let (heard, served) = with_server(|| Entry::None, say([GREETING, TO_ECHO].concat()));
+    let (heard, served) =
+        with_server(|| Entry::None, say([GREETING, TO_ECHO, b"\r\n\r\n"].concat()));
     assert!(heard.starts_with(b"HTTP/1.1 400"), "{heard:?}");
     assert!(matches!(served, Served::H1(_)), "{served:?}");
 }

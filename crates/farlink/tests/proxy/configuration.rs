@@ -88,7 +88,8 @@ fn mistakes_about_socks_are_refused_alike() {
     let parts = ["proxy.toml:4:9", "this port speaks TLS", "without `tls`"];
     desk.farlink("proxy --check proxy.toml").refused(&parts);
     desk.put("proxy.toml", "[[listen]]\naddress = \"127.0.0.1:1\"\nsocks = true\n");
-    desk.farlink("proxy --check proxy.toml").ok();
+    let told = desk.farlink("proxy --check proxy.toml").ok();
+    assert!(told.contains("in clear text, by HTTP and SOCKS\n"), "{told}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn failures_have_their_codes() {
     assert_eq!(say(&proxy, &[5, 1, 1]), [5, 0xff]);
     // A port that was not told to speaks HTTP.
     let http = Running::start(TEST_RULES);
-    assert!(say(&http, GREETING).starts_with(b"HTTP/1.1 400"));
+    assert!(say(&http, &[GREETING, b"\r\n\r\n"].concat()).starts_with(b"HTTP/1.1 400"));
 }
 
 #[test]

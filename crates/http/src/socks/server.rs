@@ -132,7 +132,10 @@ impl<S: Transport> Connection<'_, S> {
                 Err(refusal) => return Err(self.send_away(refusal, &out).await),
             };
             match event {
-                Event::Connect(version, destination) => return Ok((version, destination)),
+                Event::Connect(version, destination) => {
+                    self.send(&out).await?;
+                    return Ok((version, destination));
+                }
                 Event::User { name, password } => {
                     self.claim = self.verify(guard, &name, &password).await;
                     if let Err(refusal) = handshake.admit(self.claim.is_some(), &mut out) {

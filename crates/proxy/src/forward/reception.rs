@@ -199,7 +199,8 @@ fn own(note: &mut Note, reply: Reply) -> Reply {
 pub(super) fn whole(note: &mut Note, reply: Reply) -> Reply {
     let now = Some(world::now());
     note.entry.status = reply.head.parts.status().as_u16();
-    note.entry.sent_bytes = reply.body.len() as u64;
+    // By SOCKS the client is told a code, and no more.
+    note.entry.sent_bytes = note.entry.socks.map_or(reply.body.len() as u64, |_| 0);
     (note.entry.times.client_first, note.entry.times.client_last) = (now, now);
     reply
 }
