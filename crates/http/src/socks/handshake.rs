@@ -235,14 +235,17 @@ impl Handshake {
     }
 }
 
+/// A text, and what follows it.
+type Split<'a> = (&'a [u8], &'a [u8]);
+
 /// Bytes behind their number, and what follows them.
-fn counted(input: &[u8]) -> Option<(&[u8], &[u8])> {
+fn counted(input: &[u8]) -> Option<Split<'_>> {
     let (length, rest) = input.split_first()?;
     rest.split_at_checked(usize::from(*length))
 }
 
 /// Bytes before a zero, and what follows that; `None` if it has not come yet, an error if it should have.
-fn ended(input: &[u8]) -> Result<Option<(&[u8], &[u8])>, ()> {
+fn ended(input: &[u8]) -> Result<Option<Split<'_>>, ()> {
     match input.iter().take(TEXT_BYTES + 1).position(|byte| *byte == 0) {
         Some(end) => Ok(Some((&input[..end], &input[end + 1..]))),
         None if input.len() > TEXT_BYTES => Err(()),

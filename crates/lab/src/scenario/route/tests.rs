@@ -86,7 +86,7 @@ fn what_no_proxy_can_do_is_refused() {
     for (route, protocol, tls, says) in [
         ("proxy", Protocol::H3Deployed, Tls::Tls13, "no QUIC"),
         ("proxy,via=connect", Protocol::H1, Tls::None, "TLS in them"),
-        ("socks", Protocol::H3, Tls::Tls13, "SOCKS carries no QUIC"),
+        ("socks", Protocol::H3Deployed, Tls::Tls13, "SOCKS carries no QUIC"),
         ("caching-proxy,via=connect", Protocol::H1, Tls::Tls13, "hidden"),
         ("proxy", Protocol::Recorded, Tls::Tls13, "one protocol"),
     ] {
