@@ -62,8 +62,8 @@ pub(crate) struct Used {
     address: Option<SocketAddr>,
     /// Whether it was given up before a packet left, because another could be used.
     pub(crate) is_void: bool,
-    /// Whether the transport's handshake is done.
-    has_connected: bool,
+    /// Whether the host, or the proxy on the way to it, has answered.
+    has_reached: bool,
     pub(crate) closed: Option<Time>,
     pub(crate) requests: u32,
 }

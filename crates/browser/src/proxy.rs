@@ -2,14 +2,16 @@
 //!
 //! Requests for `http` resources are sent to the proxy whole: over HTTP/1 in absolute form (RFC 9112 section 3.2.2), over protocols that multiplex with the
 //! host's name as their authority. Protocol and security are then those of the connection to the proxy, which alone has to be secured: a "secure web
-//! proxy". Or each connection is a tunnel (`CONNECT`), and protocol and security are those inside of it. Names of hosts are the proxy's
-//! affair in either case, and where it is itself is known beforehand, as a PAC file with an address says it.
+//! proxy". Or each connection is a tunnel, asked for by `CONNECT` or by SOCKS5, and protocol and security are those inside of it. Names of hosts are the proxy's
+//! affair in any case, and where it is itself is known beforehand, as a PAC file with an address says it.
 //!
 //! What connections are grouped by follows Chromium's `net/socket/client_socket_pool_manager.cc`: HTTP/1 has its limit for each host though all of its
 //! connections lead to the proxy, and one for the proxy; of a session of SPDY or HTTP/2 with a proxy there is one for all hosts. It leaves out authentication, and
 //! falling back to another proxy or none.
 
 use std::net::{IpAddr, SocketAddr};
+
+use http_stack::client::{Tunnel, TunnelBy};
 
 use crate::plan::Arm;
 
@@ -41,8 +43,10 @@ pub struct Proxy {
 pub enum Via {
     /// Resources.
     Get,
-    /// Tunnels.
+    /// Tunnels, by HTTP's `CONNECT`.
     Connect,
+    /// Connections, by SOCKS5.
+    Socks,
 }
 
 impl Proxy {
@@ -80,10 +84,14 @@ impl Arm {
         if self.asks_proxy() { Proxy::NAME } else { host }
     }
 
-    /// Whereto a tunnel to `host` leads, if there is to be one.
-    pub(crate) fn tunnel(&self, host: &str) -> Option<String> {
-        let proxy = self.proxy().filter(|proxy| proxy.via == Via::Connect);
-        proxy.map(|_| format!("{host}:{}", self.port))
+    /// The tunnel to `host`, if there is to be one.
+    pub(crate) fn tunnel(&self, host: &str) -> Option<Tunnel> {
+        let by = match self.proxy()?.via {
+            Via::Get => return None,
+            Via::Connect => TunnelBy::Connect,
+            Via::Socks => TunnelBy::Socks,
+        };
+        Some(Tunnel { by, host: host.to_owned(), port: self.port })
     }
 }
 

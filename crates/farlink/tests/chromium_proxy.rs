@@ -68,6 +68,14 @@ mod real_time {
         if let Some((_, connections)) = load(&desk, tunnels, "HTTP/2") {
             assert_eq!(connections, 2, "a tunnel leads to one host");
         }
+        let socks = "--protocol h2 --tls tls13 --route socks";
+        if let Some((_, connections)) = load(&desk, socks, "HTTP/2") {
+            assert_eq!(connections, 2, "names are the proxy's to resolve");
+        }
+        let in_clear = "--protocol h1 --tls none --route socks";
+        if let Some((_, connections)) = load(&desk, in_clear, "HTTP/1.1") {
+            assert!((2..=12).contains(&connections), "{connections}");
+        }
         let dealt = "--protocol h2 --tls tls13 --route proxy --browser spdy-20";
         if let Some((_, connections)) = load(&desk, dealt, "HTTP/2") {
             assert!(connections > 5, "a PAC file deals requests out");

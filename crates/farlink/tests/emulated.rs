@@ -87,6 +87,8 @@ mod real_time {
             ("spdy", "tls12", "proxy:mod_spdy,rtt=40ms"),
             ("h2", "tls13", "caching-proxy,rtt=40ms,rate=100mbit,cache=primed"),
             ("h1", "tls13", "proxy,rtt=40ms,rate=20mbit,via=connect"),
+            ("h1", "none", "socks,rtt=40ms,rate=20mbit"),
+            ("h2", "tls13", "socks,rtt=40ms"),
         ] {
             agree(&desk, &["--protocol", protocol, "--tls", tls, "--route", route]);
         }

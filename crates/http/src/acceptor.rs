@@ -17,7 +17,7 @@ use crate::h2::frame::PREFACE;
 use crate::server::Common;
 use crate::tls::{self, Protocol, Security, Stream};
 use crate::wheel::Wheel;
-use crate::{Handler, h1, h2, spdy};
+use crate::{Handler, h1, h2, socks, spdy};
 
 /// How long a client that has said nothing yet is waited for when the server goes away.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -38,6 +38,8 @@ pub struct Acceptor {
     pub spdy: spdy::Config,
     /// Whether SPDY is spoken in clear text, and which version by a client that says 3: 3 and 3.1 look alike. The default is not.
     pub spdy_in_clear: Option<spdy::Version>,
+    /// Whether SOCKS is spoken in clear text. The default is not.
+    pub socks: socks::server::Entry,
     /// What its connections of HTTP/2 and SPDY have in common.
     pub common: Common,
     /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
@@ -61,6 +63,7 @@ impl Acceptor {
             h2: h2::settings::Server::default(),
             spdy: spdy::Config::SERVER,
             spdy_in_clear: None,
+            socks: socks::server::Entry::None,
             common: Common { wheel, ..Common::default() },
             notsent_lowat_bytes: Some(16 * 1024),
         }
@@ -78,15 +81,26 @@ pub enum Served {
     H2(Result<(), h2::server::Broken>),
     /// A SPDY connection ended: orderly, or broken.
     Spdy(Result<(), spdy::server::Broken>),
+    /// A connection through this server, asked for by SOCKS, ended.
+    Socks(socks::server::Ended),
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// HTTP.
+    Http(Protocol),
+    /// SOCKS.
+    Socks,
 }
 
 impl Acceptor {
     /// Shakes hands on `tcp` and finds out what the client speaks: by ALPN, or in clear text by its
-    /// first bytes: HTTP/2's preface and SPDY's control frames resemble no HTTP/1 request.
+    /// first bytes: HTTP/2's preface, SPDY's control frames and SOCKS's greeting resemble no HTTP/1 request.
     ///
     /// # Errors
     /// If the transport or the handshake fails.
-    pub async fn accept(&self, tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+    pub async fn accept(&self, tcp: TcpStream) -> io::Result<(Stream, Spoken)> {
         if let Some(bytes) = self.notsent_lowat_bytes {
             tcp.set_notsent_lowat(bytes)?;
         }
@@ -95,7 +109,7 @@ impl Acceptor {
         };
         let stream = tls.accept(tcp).await?;
         let protocol = stream.protocol().unwrap_or(Protocol::H1);
-        Ok((stream, protocol))
+        Ok((stream, Spoken::Http(protocol)))
     }
 
     /// The server goes away: every connection finishes what it has, takes nothing new and ends. Accepting is its owner's to stop.
@@ -139,7 +153,7 @@ impl Acceptor {
             let accepting = async {
                 let stream = tls.accept_inside(far, client).await?;
                 let protocol = stream.protocol().unwrap_or(Protocol::H1);
-                Ok((stream, protocol))
+                Ok((stream, Spoken::Http(protocol)))
             };
             let accepting = Box::pin(acceptor.in_time(accepting));
             // A connection that fails is the client's to notice, as over TCP.
@@ -152,13 +166,17 @@ impl Acceptor {
     /// of all.
     async fn serve_accepted<H: Handler>(
         &self,
-        accepting: Pin<Box<impl Future<Output = io::Result<(Stream, Protocol)>>>>,
+        accepting: Pin<Box<impl Future<Output = io::Result<(Stream, Spoken)>>>>,
         handler: Rc<H>,
         meter: &FlowMeter,
     ) -> Served {
         let (stream, protocol) = match accepting.await {
             Err(error) => return Served::Unaccepted(error),
-            Ok(accepted) => accepted,
+            Ok((stream, Spoken::Socks)) => {
+                let served = socks::server::serve(stream, handler, &self.h1, &self.socks);
+                return Served::Socks(Box::pin(served).await);
+            }
+            Ok((stream, Spoken::Http(protocol))) => (stream, protocol),
         };
         match protocol {
             Protocol::H10 | Protocol::H1 => {
@@ -199,7 +217,7 @@ impl Acceptor {
     }
 
     /// Reads until the first bytes say what the client speaks.
-    async fn sniff(&self, mut tcp: TcpStream) -> io::Result<(Stream, Protocol)> {
+    async fn sniff(&self, mut tcp: TcpStream) -> io::Result<(Stream, Spoken)> {
         let mut bytes = [0; PREFACE.len()];
         let mut buf = ReadBuf::new(&mut bytes);
         loop {
@@ -209,24 +227,30 @@ impl Acceptor {
             let is_over = filled.len() == before;
             match self.recognise(filled) {
                 None if !is_over => continue,
-                protocol => {
+                spoken => {
                     let stream = Stream::sniffed(tcp, Bytes::copy_from_slice(filled));
-                    return Ok((stream, protocol.unwrap_or(Protocol::H1)));
+                    return Ok((stream, spoken.unwrap_or(Spoken::Http(Protocol::H1))));
                 }
             }
         }
     }
 
     /// What a client speaks whose first bytes are `first`; `None` if more of them are needed.
-    fn recognise(&self, first: &[u8]) -> Option<Protocol> {
-        match (first, self.spdy_in_clear) {
-            ([], _) | ([0x80], Some(_)) => None,
+    fn recognise(&self, first: &[u8]) -> Option<Spoken> {
+        let protocol = match (first, self.spdy_in_clear) {
+            ([], _) | ([0x80], Some(_)) => return None,
+            ([byte, ..], _)
+                if self.socks.is_open() && socks::Version::of_first_byte(*byte).is_some() =>
+            {
+                return Some(Spoken::Socks);
+            }
             // A control frame and its version.
-            ([0x80, 2, ..], Some(_)) => Some(Protocol::Spdy(spdy::Version::V2)),
-            ([0x80, 3, ..], Some(version)) => Some(Protocol::Spdy(version)),
-            _ if first == PREFACE => Some(Protocol::H2),
-            _ if PREFACE.starts_with(first) => None,
-            _ => Some(Protocol::H1),
-        }
+            ([0x80, 2, ..], Some(_)) => Protocol::Spdy(spdy::Version::V2),
+            ([0x80, 3, ..], Some(version)) => Protocol::Spdy(version),
+            _ if first == PREFACE => Protocol::H2,
+            _ if PREFACE.starts_with(first) => return None,
+            _ => Protocol::H1,
+        };
+        Some(Spoken::Http(protocol))
     }
 }

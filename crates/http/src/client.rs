@@ -14,15 +14,15 @@ pub use self::streamed::{Incoming, IncomingBody};
 use crate::h1::pipeline::Pipeline;
 pub use crate::tls::Protocol;
 use crate::tls::{ClientSessions, Security, Stream, Version};
-use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, spdy};
+use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, socks, spdy};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
     /// Where to.
     pub address: SocketAddr,
-    /// Whereto the proxy at that address is to lead a tunnel, if there is one: a host and its port. What follows is said of the tunnel's far end.
-    pub tunnel: Option<String>,
+    /// The tunnel that the proxy at that address is to lead, if there is one. What follows is said of the tunnel's far end.
+    pub tunnel: Option<Tunnel>,
     /// The server's name, for TLS.
     pub host: String,
     /// How it is secured.
@@ -74,9 +74,49 @@ impl Opening {
     }
 }
 
+/// A tunnel through a proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// How the proxy is asked for it.
+    pub by: TunnelBy,
+    /// The host at its far end.
+    pub host: String,
+    /// The port there.
+    pub port: u16,
+}
+
+/// How a proxy is asked for a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunnelBy {
+    /// By HTTP/1.1's `CONNECT`, in clear text.
+    Connect,
+    /// By SOCKS5.
+    Socks,
+}
+
+impl Tunnel {
+    /// Has the proxy at the other end of `tcp` lead it.
+    async fn through(&self, tcp: TcpStream) -> Result<TcpStream, Failure> {
+        let Tunnel { by, host, port } = self;
+        match by {
+            TunnelBy::Connect => h1::client::through(tcp, &format!("{host}:{port}")).await,
+            TunnelBy::Socks => {
+                let destination = socks::Destination::new(host, *port).ok_or_else(|| {
+                    Failure::Unsendable(format!(
+                        "`{host}` is no host's name that SOCKS could carry"
+                    ))
+                })?;
+                socks::client::through(tcp, destination).await
+            }
+        }
+    }
+}
+
 /// How far the opening of a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Whoever is at the address has answered: the server, or the proxy on the way to it. Not told over QUIC.
+    Reached,
     /// The transport's handshake is done, and the tunnel stands if there is one.
     Connected,
     /// TLS's handshake is done. Not told in clear text.
@@ -95,12 +135,12 @@ pub enum OpenError {
         source: io::Error,
     },
     /// A proxy leads no tunnel there.
-    #[error("the proxy at {proxy} leads no tunnel to {authority}: {source}")]
+    #[error("the proxy at {proxy} leads no tunnel to {}:{}: {source}", tunnel.host, tunnel.port)]
     Tunnel {
         /// Who was asked.
         proxy: SocketAddr,
-        /// Whereto.
-        authority: String,
+        /// For what.
+        tunnel: Tunnel,
         /// Why not.
         source: Failure,
     },
@@ -165,11 +205,12 @@ pub async fn open(
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
+    observe(Stage::Reached);
     let tcp = match tunnel {
         None => tcp,
-        Some(authority) => match h1::client::through(tcp, &authority).await {
+        Some(tunnel) => match tunnel.through(tcp).await {
             Ok(tcp) => tcp,
-            Err(source) => return Err(OpenError::Tunnel { proxy: address, authority, source }),
+            Err(source) => return Err(OpenError::Tunnel { proxy: address, tunnel, source }),
         },
     };
     observe(Stage::Connected);

@@ -3,13 +3,16 @@
 //! An end of one direction is passed on and leaves the other open (RFC 9110 section 9.3.6 lets a tunnel end then; TLS and
 //! SSH within it may still have something to say). No buffer is held while nothing moves.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::h1::Buffer;
+use crate::wheel::Timer;
 
 /// Where buffers come from and go to.
 pub(crate) trait Buffers {
@@ -19,9 +22,65 @@ pub(crate) trait Buffers {
     fn take_back(&self, buffer: Buffer);
 }
 
+/// How long nothing may pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// While both directions are open.
+    pub(crate) open: Duration,
+    /// When one has ended.
+    pub(crate) half_closed: Duration,
+}
+
+/// How two streams that were joined came apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// Both have ended.
+    Ended,
+    /// Nothing passed for too long.
+    Stalled,
+}
+
+/// Joins two streams until they come apart; what is `carried` already goes from the first to the second before anything else.
+///
+/// # Errors
+/// If one of them fails.
+pub(crate) async fn join<N, F>(
+    (near, far): (&mut N, &mut F),
+    carried: Option<Buffer>,
+    buffers: &impl Buffers,
+    timer: &Timer,
+    patience: Patience,
+) -> io::Result<Joined>
+where
+    N: AsyncRead + AsyncWrite + Unpin,
+    F: AsyncRead + AsyncWrite + Unpin + ?Sized,
+{
+    let (mut up, mut down) = (Way::carrying(carried), Way::default());
+    timer.set(patience.open);
+    poll_fn(|cx| {
+        let mut moved = false;
+        let upward = up.poll(Pin::new(&mut *near), Pin::new(&mut *far), buffers, &mut moved, cx);
+        let downward =
+            down.poll(Pin::new(&mut *far), Pin::new(&mut *near), buffers, &mut moved, cx);
+        match (upward, downward) {
+            (Poll::Ready(Err(error)), _) | (_, Poll::Ready(Err(error))) => {
+                return Poll::Ready(Err(error));
+            }
+            (Poll::Ready(Ok(())), Poll::Ready(Ok(()))) => return Poll::Ready(Ok(Joined::Ended)),
+            _ => {}
+        }
+        if moved {
+            let is_half_closed = up.has_ended || down.has_ended;
+            timer.set(if is_half_closed { patience.half_closed } else { patience.open });
+        }
+        timer.poll_expired(cx).map(|()| Ok(Joined::Stalled))
+    })
+    .await
+}
+
 /// One direction.
 #[derive(Debug, Default)]
-pub(crate) struct Way {
+struct Way {
     /// Bytes on their way.
     carried: Option<Buffer>,
     is_unflushed: bool,
@@ -31,17 +90,12 @@ pub(crate) struct Way {
 
 impl Way {
     /// A direction in which `carried` is already on its way.
-    pub(crate) fn carrying(carried: Option<Buffer>) -> Way {
+    fn carrying(carried: Option<Buffer>) -> Way {
         Way { carried, ..Way::default() }
     }
 
-    /// Whether nothing more comes.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended
-    }
-
     /// Moves what can be moved; ready when the end was passed on. `moved` is set if anything was.
-    pub(crate) fn poll(
+    fn poll(
         &mut self,
         mut from: Pin<&mut (impl AsyncRead + ?Sized)>,
         mut to: Pin<&mut (impl AsyncWrite + ?Sized)>,

@@ -3,6 +3,8 @@
 mod checks;
 #[path = "checks/pipelined.rs"]
 mod pipelined;
+#[path = "checks/socks.rs"]
+mod socks;
 
 use std::path::Path;
 
@@ -39,4 +41,14 @@ fn chunked_bodies() {
 #[test]
 fn pipelined_responses() {
     replay("h1_pipeline", pipelined::check_pipeline);
+}
+
+#[test]
+fn clients_of_socks() {
+    replay("socks_server", socks::check_server);
+}
+
+#[test]
+fn servers_of_socks() {
+    replay("socks_client", socks::check_client);
 }

@@ -60,6 +60,13 @@ fn the_first_byte_takes_whole_round_trips() {
         // To the proxy, CONNECT, from there to the origin; then TLS and the request, all the way.
         ("proxy,rtt=2s,via=connect", Protocol::H1, Tls::Tls13, 10.0),
         ("proxy,rtt=2s,via=connect", Protocol::H2, Tls::Tls12, 13.0),
+        // To the proxy, a greeting, a request, from there to the origin; then as on a connection of one's own.
+        ("socks,rtt=2s", Protocol::H1, Tls::None, 8.0),
+        ("socks,rtt=2s", Protocol::H10, Tls::None, 8.0),
+        ("socks,rtt=2s", Protocol::Spdy, Tls::None, 8.0),
+        ("socks,rtt=2s", Protocol::H2, Tls::None, 8.0),
+        ("socks,rtt=2s", Protocol::H2, Tls::Tls13, 11.0),
+        ("socks,rtt=2s", Protocol::Spdy, Tls::Tls12, 14.0),
     ] {
         let scenario = routed("synthetic:1x1KB", FAR, route, protocol, tls);
         let measured = load(scenario).ttfb_ns.unwrap() as f64 / 1e9;
@@ -119,6 +126,26 @@ fn tunnels_are_a_host_s_own() {
     let hosts: BTreeSet<&str> = record.connections.iter().map(|c| c.host.as_str()).collect();
     assert_eq!((record.connections.len(), hosts.len()), (4, 4));
     assert!(!hosts.contains("proxy.farlink.test"));
+}
+
+#[test]
+fn socks_keeps_connections_to_each_host() {
+    let page = "synthetic:120x10KB@8hosts";
+    let h1 = load(routed(page, LINK, "socks", Protocol::H1, Tls::None));
+    let of_host = |host: &str| h1.connections.iter().filter(|c| c.host == host).count();
+    let hosts: BTreeSet<&str> = h1.connections.iter().map(|c| c.host.as_str()).collect();
+    assert!(hosts.len() == 8 && hosts.iter().all(|host| of_host(host) >= 1), "{hosts:?}");
+    // Six a host, and no more than 32 at once through one proxy, as through one of HTTP.
+    assert_eq!(most_open(&h1), 32);
+    assert!(h1.connections.iter().any(|c| c.requests > 1), "they are kept");
+    // One connection from the proxy for each of a client's.
+    assert_eq!(upstream(&h1), h1.connections.len());
+    for (protocol, tls) in [(Protocol::H2, Tls::Tls13), (Protocol::Spdy, Tls::Tls12)] {
+        let record = load(routed(page, LINK, "socks", protocol, tls));
+        assert_eq!(record.connections.len(), 8, "{protocol}");
+    }
+    let tunnelled = proxied(&h1).iter().all(|step| step.outcome == "tunnelled");
+    assert!(tunnelled, "{:?}", proxied(&h1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The proxy that Chromium is led through.
 //!
 //! Chromium asks an HTTP proxy in clear text or over TLS (a "secure web proxy"), there by HTTP/2 if the proxy offers it; `http` resources by
-//! GET, `https` ones through tunnels. It is told of it once for all (`--proxy-server`), or by a PAC file, which may deal requests out among several
+//! GET, `https` ones through tunnels. Of a proxy of SOCKS5 it asks connections for both. It is told of it once for all (`--proxy-server`), or by a PAC file, which may deal requests out among several
 //! ports; that one is in the flag itself, so that fetching it is no part of a visit. Names of hosts are then the proxy's affair: only its own is
 //! looked up.
 //!
@@ -25,8 +25,39 @@ pub struct Middleman {
     pub port: u16,
     /// How it is told of.
     pub told: Told,
-    /// Whether it is spoken to over TLS.
-    pub is_secure: bool,
+    /// How it is spoken to.
+    pub manner: Manner,
+}
+
+/// How a proxy is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// HTTP in clear text.
+    Http,
+    /// HTTP over TLS.
+    Https,
+    /// SOCKS5.
+    Socks,
+}
+
+impl Manner {
+    /// What PAC files call it.
+    fn in_pac(self) -> &'static str {
+        match self {
+            Manner::Http => "PROXY",
+            Manner::Https => "HTTPS",
+            Manner::Socks => "SOCKS5",
+        }
+    }
+
+    /// Its scheme in `--proxy-server`.
+    fn scheme(self) -> &'static str {
+        match self {
+            Manner::Http => "http",
+            Manner::Https => "https",
+            Manner::Socks => "socks5",
+        }
+    }
 }
 
 /// How a browser is told of a proxy.
@@ -49,8 +80,12 @@ impl Middleman {
     pub fn of(plan: &LoadPlan, pac: impl FnOnce(Vec<String>) -> String) -> Option<Middleman> {
         let arm: &Arm = plan.arms().first()?;
         let Way::Through(Proxy { address, port, ports, via }) = arm.way else { return None };
-        let is_secure = via == Via::Get && arm.security != Security::None;
-        let kind = if is_secure { "HTTPS" } else { "PROXY" };
+        let manner = match via {
+            Via::Get if arm.security != Security::None => Manner::Https,
+            Via::Get | Via::Connect => Manner::Http,
+            Via::Socks => Manner::Socks,
+        };
+        let kind = manner.in_pac();
         let told = match ports {
             0 | 1 => Told::Once,
             _ => {
@@ -59,14 +94,14 @@ impl Middleman {
                 Told::Pac { text: pac(named.collect()), ports }
             }
         };
-        Some(Middleman { address, port, told, is_secure })
+        Some(Middleman { address, port, told, manner })
     }
 
     /// The flag that leads to it.
     pub(super) fn flag(&self) -> OsString {
         match &self.told {
             Told::Once => {
-                let scheme = if self.is_secure { "https" } else { "http" };
+                let scheme = self.manner.scheme();
                 format!("--proxy-server={scheme}://{}:{}", Proxy::NAME, self.port).into()
             }
             Told::Pac { text, .. } => {
@@ -98,15 +133,17 @@ mod tests {
             address: [10, 0, 0, 2].into(),
             port: 3128,
             told: Told::Once,
-            is_secure: true,
+            manner: Manner::Https,
         };
         assert_eq!(once.flag(), "--proxy-server=https://proxy.farlink.test:3128");
+        let socks = Middleman { manner: Manner::Socks, ..once.clone() };
+        assert_eq!(socks.flag(), "--proxy-server=socks5://proxy.farlink.test:3128");
         assert_eq!(
             once.hosts(),
             [("proxy.farlink.test:3128".to_owned(), "10.0.0.2:3128".parse().unwrap())]
         );
         let told = Told::Pac { text: "x".to_owned(), ports: 2 };
-        let by_file = Middleman { told, is_secure: false, ..once };
+        let by_file = Middleman { told, manner: Manner::Http, ..once };
         assert_eq!(
             by_file.flag(),
             "--proxy-pac-url=data:application/x-ns-proxy-autoconfig;base64,eA=="

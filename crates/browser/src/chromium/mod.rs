@@ -39,6 +39,6 @@ pub use error::ChromiumError;
 pub use film::Frame;
 pub use find::Chromium;
 pub use launch::{Launch, Sandbox};
-pub use middleman::{Middleman, Told};
+pub use middleman::{Manner, Middleman, Told};
 pub use running::Running;
 pub use visit::{ChromiumVisit, Console, Look, Settings, Unexpected};

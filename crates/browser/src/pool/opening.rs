@@ -59,7 +59,7 @@ impl Pool {
         world::spawn(async move { pool.open(origin, id).await });
     }
 
-    /// Opens a second connection if the first one of a group, `first`, has not reached its host in good time: its SYN may be lost. Whichever is
+    /// Opens a second connection if the first one of a group, `first`, has not reached its host, or the proxy on the way, in good time: its SYN may be lost. Whichever is
     /// there first is used; the other is kept, unless the protocol multiplexes and needs but one.
     ///
     /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: tried again later where limits forbid it or the name is not resolved yet; not for QUIC,
@@ -84,7 +84,7 @@ impl Pool {
     fn try_beside(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) -> Beside {
         let id = {
             let mut inner = self.inner.borrow_mut();
-            if inner.has_connected(first) || !inner.group(origin).is_wanted(first) {
+            if inner.has_reached(first) || !inner.group(origin).is_wanted(first) {
                 return Beside::Settled;
             }
             if !inner.is_resolved(first) {
@@ -157,10 +157,8 @@ impl Pool {
         let opening = self.browser.opening(address, &origin.host, arm);
         let opening = Opening { wanted, ..opening };
         let mut stage = |stage: Stage| match stage {
-            Stage::Connected => {
-                opened.connected = world::now();
-                self.inner.borrow_mut().used[id as usize].has_connected = true;
-            }
+            Stage::Reached => self.inner.borrow_mut().used[id as usize].has_reached = true,
+            Stage::Connected => opened.connected = world::now(),
             Stage::Secured => opened.secured = world::now(),
         };
         let connection = client::open(opening, &mut stage)
@@ -201,7 +199,7 @@ impl Inner {
             opened,
             address: None,
             is_void: false,
-            has_connected: false,
+            has_reached: false,
             closed: None,
             requests: 0,
         });
@@ -212,9 +210,9 @@ impl Inner {
         self.used[id as usize].address.is_some()
     }
 
-    fn has_connected(&self, id: u32) -> bool {
+    fn has_reached(&self, id: u32) -> bool {
         let used = &self.used[id as usize];
-        used.has_connected || used.closed.is_some() || used.is_void
+        used.has_reached || used.closed.is_some() || used.is_void
     }
 
     /// A connection has come. What is of no use is closed.

@@ -72,6 +72,27 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
 }
 
 #[test]
+fn mistakes_about_socks_are_refused_alike() {
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\nsocks = \"yes\"\n",
+        &["proxy.toml:3:9", "expected", "boolean"],
+    );
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:1\"\nsocks = true\n[[reverse]]\norigins = [\"http://a.test\"]\n",
+        &["proxy.toml:3:9", "no forward proxy", "forward.enabled = true"],
+    );
+    let desk = Desk::new();
+    crate::others::certificate(&desk);
+    let tls = "tls = { certificate = \"chain.pem\", key = \"key.pem\" }";
+    desk.put("proxy.toml", format!("[[listen]]\naddress = \"127.0.0.1:1\"\n{tls}\nsocks = true\n"));
+    let parts = ["proxy.toml:4:9", "this port speaks TLS", "without `tls`"];
+    desk.farlink("proxy --check proxy.toml").refused(&parts);
+    desk.put("proxy.toml", "[[listen]]\naddress = \"127.0.0.1:1\"\nsocks = true\n");
+    let told = desk.farlink("proxy --check proxy.toml").ok();
+    assert!(told.contains("in clear text, by HTTP and SOCKS\n"), "{told}");
+}
+
+#[test]
 fn mistakes_about_http3_are_refused_alike() {
     refused(
         "[[listen]]\naddress = \"127.0.0.1:1\"\nhttp3 = true\n",

@@ -22,5 +22,6 @@ mod packaged;
 mod refusing;
 mod restart;
 mod running;
+mod socks;
 mod unfiltered;
 mod working;

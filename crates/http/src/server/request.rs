@@ -6,6 +6,7 @@ use http::header::HOST;
 use http::{HeaderMap, Method, Uri};
 
 use super::Fields;
+use crate::socks;
 use crate::tls::Protocol;
 
 /// A request's head, borrowed from the connection's buffer.
@@ -23,6 +24,8 @@ pub struct RequestHead<'a> {
     pub target: &'a str,
     /// What the request came by.
     pub protocol: Protocol,
+    /// The version of SOCKS by which a tunnel was asked for, if it was; what it came by is no HTTP then.
+    pub socks: Option<socks::Version>,
     /// Its fields. What frames the message and speaks of the connection is among them where it was sent.
     pub fields: Fields<'a>,
     /// Who asks; `None` if the transport cannot tell.
@@ -40,6 +43,7 @@ impl<'a> RequestHead<'a> {
             authority,
             target,
             protocol: Protocol::H1,
+            socks: None,
             fields: Fields::default(),
             peer: None,
             body_bytes: 0,

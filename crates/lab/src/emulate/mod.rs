@@ -147,7 +147,7 @@ fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
         None => shared,
         Some(links) => match scenario.route.kind {
             RouteKind::Direct => shared.stretched(servers, tour::STRETCH, &links),
-            RouteKind::Proxy | RouteKind::CachingProxy => {
+            RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks => {
                 shared.proxied(servers, tour::STRETCH, &links)
             }
             RouteKind::Pep => {

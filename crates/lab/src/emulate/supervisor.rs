@@ -80,7 +80,9 @@ fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
     let origins = (Role::Servers, testbed.namespace(Side::Server));
     let between = match order.scenario.route.kind {
         RouteKind::Direct => Vec::new(),
-        RouteKind::Proxy | RouteKind::CachingProxy => vec![(Role::Proxy, testbed.proxy())],
+        RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks => {
+            vec![(Role::Proxy, testbed.proxy())]
+        }
         RouteKind::Pep => {
             let [near, far] = testbed.halves();
             vec![(Role::PepFar, far), (Role::PepNear, near)]

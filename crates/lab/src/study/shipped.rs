@@ -55,7 +55,7 @@ static FOLDERS: [Folder; 5] = [
         "erman2013": "study.toml", "changes.toml", "causes.toml", "claims.toml", "sites.toml",
         "sites-http.toml", "sites-spdy.toml", "images-http.toml", "images-spdy.toml",
         "ping-http.toml", "ping-spdy.toml", "beacons-http.toml", "beacons-spdy.toml",
-        "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml",
+        "twenty.toml", "fixes-http.toml", "fixes-spdy.toml", "risk.toml", "socks.toml",
         "afterwards.toml", "conclusions.toml",
         "pause-http.toml", "pause-spdy.toml",
         "published/table_1_sites.csv",

@@ -9,10 +9,11 @@ use browser::Arm;
 use cache::{Limits, Policy};
 use chance::Source;
 use http_stack::server::Acceptor;
+use http_stack::socks;
 use http_stack::spdy::Recall;
 use http_stack::tls::{Authorities, PLAN_START, PublicClient, Security};
 use http_stack::wheel::Wheel;
-use proxy::access::Destinations;
+use proxy::access::{Destinations, Ports};
 use proxy::caching::{self, Store};
 use proxy::config::{self, Forward, Settings};
 use proxy::fields::Disclosure;
@@ -68,7 +69,7 @@ impl Proxy {
     ) -> Result<Option<Proxy>, String> {
         let ports = route::proxy_ports(scenario)?;
         let Some(arm) = arms.first().filter(|_| !ports.is_empty()) else { return Ok(None) };
-        let acceptor = match scenario.route.asks_proxy() {
+        let mut acceptor = match scenario.route.asks_proxy() {
             true => {
                 let tls = tls_of(scenario, *arm, detail.tls(source, "server/proxy"));
                 front(scenario, *arm, &tls)
@@ -76,6 +77,9 @@ impl Proxy {
             // Who wants a tunnel asks in clear text.
             false => Acceptor::new(Security::None),
         };
+        if scenario.route.kind == RouteKind::Socks {
+            acceptor.socks = socks::server::Entry::Open;
+        }
         let scheme = if acceptor.tls.is_some() { Scheme::Https } else { Scheme::Http };
         let turned = scenario.route.resolved(scenario.stack.protocol);
         let settings = settings(&turned).map_err(|error| error.to_string())?;
@@ -126,7 +130,8 @@ impl Proxy {
 /// What it does: any client's bidding, for any of the hosts, whatever ports these have.
 fn settings(turned: &ProxySettings) -> Result<Settings, config::ConfigError> {
     let usual = config::resolve(config::File::default(), PSEUDONYM)?;
-    let mut destinations = Destinations::default();
+    let ports = Ports::any();
+    let mut destinations = Destinations { tunnel_ports: ports, ..Destinations::default() };
     destinations.networks.push(HOSTS.parse().expect("it is written as a network is"));
     let forward = Forward { destinations, disclosure: Disclosure::default() };
     let mut upstream = upstream::Settings {

@@ -38,7 +38,7 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     Some([link.clone(), LinkConfig { loss, ..link }])
 }
 
-/// Where the proxy of HTTP is, if there is one: it has the address behind the last client's.
+/// Where the proxy is, if there is one: it has the address behind the last client's.
 pub(crate) fn proxy_address(scenario: &Scenario) -> Option<IpAddr> {
     scenario.route.has_proxy().then(|| visitor::address(scenario.clients.users()))
 }
@@ -58,9 +58,10 @@ fn ports(scenario: &Scenario) -> Result<u16, String> {
 /// How clients' requests get to the page's hosts.
 pub(super) fn way(scenario: &Scenario) -> Result<Way, String> {
     let Some(address) = proxy_address(scenario) else { return Ok(Way::Direct) };
-    let via = match scenario.route.settings.via {
-        Via::Get => browser::Via::Get,
-        Via::Connect => browser::Via::Connect,
+    let via = match (scenario.route.kind, scenario.route.settings.via) {
+        (RouteKind::Socks, _) => browser::Via::Socks,
+        (_, Via::Get) => browser::Via::Get,
+        (_, Via::Connect) => browser::Via::Connect,
     };
     Ok(Way::Through(Proxy { address, port: PROXY_PORT, ports: ports(scenario)?, via }))
 }

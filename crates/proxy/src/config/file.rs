@@ -38,6 +38,7 @@ pub(crate) struct Listen {
     pub(crate) tls: Option<Spanned<Certificate>>,
     pub(crate) protocols: Option<Spanned<Vec<Protocol>>>,
     pub(crate) http3: Option<Spanned<bool>>,
+    pub(crate) socks: Option<Spanned<bool>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -254,7 +255,8 @@ impl File {
     /// Listens there, in clear text.
     pub fn listen(&mut self, address: Address) {
         let address = Spanned::new(0..0, address);
-        self.listen.push(Listen { address, tls: None, protocols: None, http3: None });
+        let (tls, protocols, http3, socks) = (None, None, None, None);
+        self.listen.push(Listen { address, tls, protocols, http3, socks });
     }
 
     /// Serves clients of this network.

@@ -66,11 +66,11 @@ pub(super) struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
-        let listeners = self.listeners(&file)?;
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
         // What stands before origins and was not told to be a forward proxy as well is none.
         let is_forward = file.forward.enabled.unwrap_or(reverse.is_empty());
+        let listeners = self.listeners(&file, is_forward)?;
         if !is_forward && reverse.is_empty() {
             return Err(ConfigError::new(self.source.place(0..0), "this proxy would do nothing")
                 .remedy("set forward.enabled = true, or add a [[reverse]] table"));
@@ -106,16 +106,17 @@ impl Resolver<'_> {
         })
     }
 
-    fn listeners(&self, file: &File) -> Result<Vec<Listener>, ConfigError> {
+    fn listeners(&self, file: &File, is_forward: bool) -> Result<Vec<Listener>, ConfigError> {
         self.refuse_idle_http3(file)?;
         if file.listen.is_empty() {
-            return Ok(vec![Listener { address: USUAL, tls: None, http3: None }]);
+            return Ok(vec![Listener { address: USUAL, tls: None, http3: None, socks: false }]);
         }
         let settings = file.http3.as_ref().map(|typed| typed.get_ref().clone()).unwrap_or_default();
         let mut listeners: Vec<Listener> = Vec::new();
         for listen in &file.listen {
             let tls = self.tls(listen)?;
             let http3 = self.http3(listen, &settings)?;
+            let socks = self.socks(listen, is_forward)?;
             let Address { ip, ports } = listen.address.get_ref();
             for port in ports.clone() {
                 let address = SocketAddr::new(*ip, port);
@@ -124,10 +125,34 @@ impl Resolver<'_> {
                     return Err(ConfigError::new(place, format!("{address} is listened on twice"))
                         .remedy("remove one of them"));
                 }
-                listeners.push(Listener { address, tls: tls.clone(), http3: http3.clone() });
+                let (tls, http3) = (tls.clone(), http3.clone());
+                listeners.push(Listener { address, tls, http3, socks });
             }
         }
         Ok(listeners)
+    }
+
+    /// Whether SOCKS is spoken there.
+    fn socks(&self, listen: &file::Listen, is_forward: bool) -> Result<bool, ConfigError> {
+        let Some(typed) = listen.socks.as_ref().filter(|typed| *typed.get_ref()) else {
+            return Ok(false);
+        };
+        let refused = |message: &str, remedy: &str| {
+            Err(ConfigError::new(self.source.place(typed.span()), message).remedy(remedy))
+        };
+        if listen.tls.is_some() {
+            return refused(
+                "SOCKS is spoken in clear text, and this port speaks TLS",
+                "give it a [[listen]] table without `tls`",
+            );
+        }
+        if !is_forward {
+            return refused(
+                "SOCKS leads to any host, and this proxy is no forward proxy",
+                "remove `socks`, or set forward.enabled = true",
+            );
+        }
+        Ok(true)
     }
 
     fn tls(&self, listen: &file::Listen) -> Result<Option<tls::Server>, ConfigError> {

@@ -88,6 +88,8 @@ pub struct Listener {
     pub tls: Option<tls::Server>,
     /// What it does with the same port of UDP; none: nothing.
     pub http3: Option<Http3>,
+    /// Whether it speaks SOCKS, too.
+    pub socks: bool,
 }
 
 /// HTTP/3 at a port.

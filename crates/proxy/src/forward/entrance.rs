@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
 use http::header::PROXY_AUTHORIZATION;
-use http::{HeaderValue, StatusCode};
 use http_stack::server::{Acceptor, RequestBody};
 use http_stack::tls::PublicClient;
 use http_stack::wheel::Wheel;
@@ -39,7 +39,7 @@ pub struct Proxy {
     pub(super) journal: Rc<dyn Journal>,
     /// The date, since 1970, at which the world's clock began.
     pub(super) start: Duration,
-    pub(super) verifiers: Semaphore,
+    verifiers: Semaphore,
     /// Chooses among an origin's several servers.
     turn: Cell<usize>,
 }
@@ -61,6 +61,15 @@ impl Proxy {
     /// The date, since 1970.
     pub(super) fn date(&self) -> Duration {
         self.start + world::now().since(Time::ZERO)
+    }
+
+    /// The user to whom the value of `Proxy-Authorization` belongs, if there are users and it is right.
+    pub(super) async fn verify(&self, claim: Vec<u8>) -> Option<String> {
+        let users = self.settings.access.users.clone();
+        let verifier = self.verifiers.acquire().await;
+        let user = world::blocking(move || users?.verify(&claim)).await;
+        drop(verifier);
+        user
     }
 
     pub(super) fn next_turn(&self) -> usize {
@@ -111,8 +120,7 @@ impl Entrance {
         let settings = &*proxy.settings;
         let is_served = head.peer.is_none_or(|peer| settings.access.clients.permit(peer.ip()));
         if !is_served {
-            let message = "this proxy does not serve your address";
-            return Err(Refused::new(StatusCode::FORBIDDEN, "http_request_denied", message));
+            return Err(Refused::unserved_client());
         }
         let in_one_form = in_one_form(head.protocol);
         let asked = (in_one_form && !head.is_connect()).then_some(head.scheme);

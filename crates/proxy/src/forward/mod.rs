@@ -3,6 +3,7 @@
 mod body;
 mod cached;
 mod entrance;
+mod guard;
 mod inside;
 mod job;
 mod pass;

@@ -79,13 +79,9 @@ impl Reception {
                 self.begin(job, body, note)
             }
             Ok(Admitted::Claimed(claim, job)) => {
-                let (proxy, users) =
-                    (Rc::clone(&self.proxy), self.proxy.settings.access.users.clone());
+                let proxy = Rc::clone(&self.proxy);
                 Answer::later(async move {
-                    let verifier = proxy.verifiers.acquire().await;
-                    let user = world::blocking(move || users?.verify(&claim)).await;
-                    drop(verifier);
-                    let Some(user) = user else {
+                    let Some(user) = proxy.verify(claim).await else {
                         return refuse(&mut note, &Refused::unknown_user()).into();
                     };
                     note.entry.user = Some(user);
@@ -186,7 +182,7 @@ fn entry(head: &RequestHead<'_>) -> Entry {
         true => head.target.to_owned(),
         false => format!("{}://{}{}", head.scheme, head.authority, head.target),
     };
-    Entry::new(head.peer, head.method, url, head.protocol)
+    Entry { socks: head.socks, ..Entry::new(head.peer, head.method, url, head.protocol) }
 }
 
 pub(super) fn refuse(note: &mut Note, refused: &Refused) -> Reply {
@@ -203,7 +199,8 @@ fn own(note: &mut Note, reply: Reply) -> Reply {
 pub(super) fn whole(note: &mut Note, reply: Reply) -> Reply {
     let now = Some(world::now());
     note.entry.status = reply.head.parts.status().as_u16();
-    note.entry.sent_bytes = reply.body.len() as u64;
+    // By SOCKS the client is told a code, and no more.
+    note.entry.sent_bytes = note.entry.socks.map_or(reply.body.len() as u64, |_| 0);
     (note.entry.times.client_first, note.entry.times.client_last) = (now, now);
     reply
 }

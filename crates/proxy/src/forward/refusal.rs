@@ -29,6 +29,12 @@ impl Refused {
         Refused { status, kind, message: message.to_string() }
     }
 
+    /// Who comes from an address that is not served.
+    pub fn unserved_client() -> Refused {
+        let message = "this proxy does not serve your address";
+        Refused::new(StatusCode::FORBIDDEN, "http_request_denied", message)
+    }
+
     /// Who is asked for a name and a password.
     pub fn unknown_user() -> Refused {
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;

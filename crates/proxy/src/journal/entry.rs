@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use http_stack::socks;
 use http_stack::tls::Protocol;
 use units::Time;
 
@@ -16,8 +17,10 @@ pub struct Entry {
     pub method: String,
     /// The target as it was asked for; of a request with a host apart from it, both.
     pub url: String,
-    /// How it was asked.
+    /// How it was asked, if not by SOCKS.
     pub protocol: Protocol,
+    /// The version of SOCKS that a tunnel was asked for by.
+    pub socks: Option<socks::Version>,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
     /// What became of it.
@@ -111,6 +114,11 @@ pub struct Times {
 }
 
 impl Entry {
+    /// What it was asked by, as logs name it: `h1`, ..., `socks5`.
+    pub fn spoken(&self) -> &'static str {
+        self.socks.map_or(self.protocol.name(), socks::Version::name)
+    }
+
     /// A request that has just come.
     pub fn new(client: Option<SocketAddr>, method: &str, url: String, protocol: Protocol) -> Entry {
         Entry {
@@ -119,6 +127,7 @@ impl Entry {
             method: method.to_owned(),
             url,
             protocol,
+            socks: None,
             status: 0,
             outcome: Outcome::Abandoned,
             sent_bytes: 0,

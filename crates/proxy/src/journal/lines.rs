@@ -6,6 +6,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use http_stack::socks;
 use http_stack::tls::Protocol;
 use serde::Serialize;
 use units::Time;
@@ -45,7 +46,7 @@ pub fn json(entry: &Entry, start: Duration) -> String {
         user: entry.user.as_deref(),
         method: &entry.method,
         url: &entry.url,
-        protocol: entry.protocol.name(),
+        protocol: entry.spoken(),
         status: entry.status,
         outcome: entry.outcome.name(),
         reason: entry.outcome.reason(),
@@ -70,12 +71,14 @@ fn millis(span: Duration) -> f64 {
 pub fn common(entry: &Entry, start: Duration) -> String {
     let client =
         entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
-    let version = match entry.protocol {
-        Protocol::H10 => "HTTP/1.0",
-        Protocol::H1 => "HTTP/1.1",
-        Protocol::H2 => "HTTP/2.0",
-        Protocol::H3 => "HTTP/3.0",
-        Protocol::Spdy(_) => "SPDY/3.1",
+    let version = match (entry.socks, entry.protocol) {
+        (Some(socks::Version::V4), _) => "SOCKS/4",
+        (Some(socks::Version::V5), _) => "SOCKS/5",
+        (None, Protocol::H10) => "HTTP/1.0",
+        (None, Protocol::H1) => "HTTP/1.1",
+        (None, Protocol::H2) => "HTTP/2.0",
+        (None, Protocol::H3) => "HTTP/3.0",
+        (None, Protocol::Spdy(_)) => "SPDY/3.1",
     };
     let mut line = format!("{client} - ");
     escape(&mut line, entry.user.as_deref().unwrap_or("-"));
@@ -126,6 +129,7 @@ mod tests {
             method: "GET".to_owned(),
             url: "http://a/\"\r\nx".to_owned(),
             protocol: Protocol::H2,
+            socks: None,
             status: 200,
             outcome: Outcome::Failed("dns_error"),
             sent_bytes: 1_024,
@@ -148,5 +152,8 @@ mod tests {
         assert_eq!(value["url"], "http://a/\"\r\nx");
         assert_eq!(value["origin_first_ms"], 2.5);
         assert_eq!(value["reason"], "dns_error");
+        let by_socks = Entry { socks: Some(socks::Version::V5), ..entry() };
+        assert!(common(&by_socks, START).contains("SOCKS/5\" 200"));
+        assert!(json(&by_socks, START).contains("\"protocol\":\"socks5\""));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cache::Tally;
+use http_stack::socks;
 use http_stack::tls::Protocol;
 
 use super::entry::{Entry, Outcome};
@@ -18,7 +19,7 @@ use crate::caching::DiskTally;
 const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Protocols that are told apart.
-const PROTOCOLS: [&str; 5] = ["h1.0", "h1", "spdy", "h2", "h3"];
+const PROTOCOLS: [&str; 7] = ["h1.0", "h1", "spdy", "h2", "h3", "socks4", "socks5"];
 
 /// The counters of one core.
 #[derive(Debug, Default)]
@@ -71,11 +72,11 @@ impl Metrics {
 }
 
 impl Metrics {
-    fn count(&self, outcome: &Outcome, Brief { protocol, status, sent_bytes }: Brief) {
+    fn count(&self, outcome: &Outcome, protocol: usize, status: u16, sent_bytes: u64) {
         let outcome = Outcome::NAMES.iter().position(|name| *name == outcome.name());
         add(&self.outcomes[outcome.expect("every outcome has its name")], 1);
         add(&self.statuses[usize::from(status / 100).min(5)], 1);
-        add(&self.protocols[place(protocol)], 1);
+        add(&self.protocols[protocol], 1);
         add(&self.sent_bytes, sent_bytes);
     }
 }
@@ -87,13 +88,14 @@ impl Journal for Arc<Metrics> {
 
     /// What comes from memory takes no time worth a look at the clock.
     fn hit(&self, brief: Brief) {
-        self.count(&Outcome::Hit, brief);
+        let Brief { protocol, status, sent_bytes } = brief;
+        self.count(&Outcome::Hit, place(protocol), status, sent_bytes);
         self.first_byte.add(Duration::ZERO);
     }
 
     fn done(&self, entry: &Entry) {
-        let Entry { protocol, status, sent_bytes, .. } = *entry;
-        self.count(&entry.outcome, Brief { protocol, status, sent_bytes });
+        let protocol = entry.socks.map_or_else(|| place(entry.protocol), place_of_socks);
+        self.count(&entry.outcome, protocol, entry.status, entry.sent_bytes);
         add(&self.received_bytes, entry.received_bytes);
         if let Some(first) = entry.times.client_first {
             self.first_byte.add(first.since(entry.times.request));
@@ -109,6 +111,13 @@ fn place(protocol: Protocol) -> usize {
         Protocol::Spdy(_) => 2,
         Protocol::H2 => 3,
         Protocol::H3 => 4,
+    }
+}
+
+fn place_of_socks(version: socks::Version) -> usize {
+    match version {
+        socks::Version::V4 => 5,
+        socks::Version::V5 => 6,
     }
 }
 
@@ -273,6 +282,7 @@ mod tests {
             method: "GET".to_owned(),
             url: "/".to_owned(),
             protocol: Protocol::H2,
+            socks: None,
             status: 204,
             outcome: Outcome::Passed,
             sent_bytes: 10,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use http_stack::server::{Acceptor, Patient};
 use http_stack::tls::{PublicClient, Security};
 use http_stack::wheel::Wheel;
-use http_stack::{h1, h3, spdy};
+use http_stack::{h1, h3, socks, spdy};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use world::JoinHandle;
@@ -218,11 +218,22 @@ impl Worker {
 
     fn service(&self, address: SocketAddr, listener: &Listener) -> Service<Entrance> {
         let scheme = if listener.tls.is_some() { Scheme::Https } else { Scheme::Http };
-        let acceptor = Acceptor { tls: listener.tls.clone(), ..self.common.acceptor.clone() };
+        let (tls, socks) = (listener.tls.clone(), self.socks(listener));
+        let acceptor = Acceptor { tls, socks, ..self.common.acceptor.clone() };
         let port = address.port();
         let alternative = listener.http3.as_ref().and_then(|http3| http3.alternative(port));
         let entrance = Entrance::new(&self.proxy.borrow(), scheme, address).telling(alternative);
         Service { acceptor, handler: Rc::new(entrance) }
+    }
+
+    /// Who is let in by SOCKS: users, where there are any to be known.
+    fn socks(&self, listener: &Listener) -> socks::server::Entry {
+        let proxy = self.proxy.borrow();
+        match (listener.socks, proxy.knows_users()) {
+            (false, _) => socks::server::Entry::None,
+            (true, false) => socks::server::Entry::Open,
+            (true, true) => socks::server::Entry::Guarded(Rc::clone(&proxy) as _),
+        }
     }
 
     /// Serves until it is told to end and what was under way is done, or may take no longer. Gives whether all was done.

@@ -173,6 +173,7 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
     let mut text = format!("{} is right.\n", path.display());
     for listener in &settings.listeners {
         let how = match (&listener.tls, &listener.http3) {
+            (None, _) if listener.socks => "in clear text, by HTTP and SOCKS",
             (None, _) => "in clear text",
             (Some(_), None) => "over TLS",
             (Some(_), Some(_)) => "over TLS and HTTP/3",

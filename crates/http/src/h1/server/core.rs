@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::outbox::Outbox;
 use crate::h1::buffer::Buffer;
 use crate::h1::codec::Limits;
+use crate::relay::Patience;
 use crate::server::{Drain, Pace};
 use crate::wheel::{Timer, Wheel};
 
@@ -56,7 +57,7 @@ const SPARES: usize = 64;
 
 /// What all connections of one core share: settings, timer wheel, the word that the server goes away, and spare buffers.
 pub struct Core {
-    pub(super) settings: Settings,
+    pub(crate) settings: Settings,
     wheel: Wheel,
     drain: Drain,
     inputs: RefCell<Vec<Buffer>>,
@@ -78,6 +79,12 @@ impl Core {
     /// Tells the connections that the server goes away.
     pub fn drain(&self) -> &Drain {
         &self.drain
+    }
+
+    /// How long nothing may pass in a tunnel.
+    pub(crate) fn patience(&self) -> Patience {
+        let Settings { tunnel_timeout, idle_timeout, .. } = self.settings;
+        Patience { open: tunnel_timeout, half_closed: idle_timeout }
     }
 
     /// A timer of its wheel.

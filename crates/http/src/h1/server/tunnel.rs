@@ -1,13 +1,9 @@
 //! A connection that has become a tunnel (RFC 9110 section 9.3.6).
 
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::Poll;
-
 use super::connection::{Connection, Ended};
 use super::core::Core;
 use crate::h1::buffer::Buffer;
-use crate::relay::{Buffers, Way};
+use crate::relay::{Buffers, Joined, join};
 use crate::{Duplex, Transport};
 
 impl<S: Transport> Connection<'_, S> {
@@ -18,30 +14,13 @@ impl<S: Transport> Connection<'_, S> {
         if let Err(ended) = self.send().await {
             return ended;
         }
-        let (mut up, mut down) = (Way::carrying(self.input.take()), Way::default());
-        self.timer.set(self.core.settings.tunnel_timeout);
-        poll_fn(|cx| {
-            let (near, far, mut moved) = (&mut self.stream, &mut *far, false);
-            let to_far = (Pin::new(&mut *near), Pin::new(&mut *far));
-            let upward = up.poll(to_far.0, to_far.1, self.core, &mut moved, cx);
-            let downward = down.poll(Pin::new(far), Pin::new(near), self.core, &mut moved, cx);
-            match (upward, downward) {
-                (Poll::Ready(Err(error)), _) | (_, Poll::Ready(Err(error))) => {
-                    return Poll::Ready(Ended::Broken(error));
-                }
-                (Poll::Ready(Ok(())), Poll::Ready(Ok(()))) => return Poll::Ready(Ended::Orderly),
-                _ => {}
-            }
-            if moved {
-                let settings = &self.core.settings;
-                let is_half_closed = up.has_ended() || down.has_ended();
-                let patience =
-                    if is_half_closed { settings.idle_timeout } else { settings.tunnel_timeout };
-                self.timer.set(patience);
-            }
-            self.timer.poll_expired(cx).map(|()| Ended::Stalled)
-        })
-        .await
+        let (carried, patience) = (self.input.take(), self.core.patience());
+        let ends = (&mut self.stream, &mut *far);
+        match join(ends, carried, self.core, &self.timer, patience).await {
+            Ok(Joined::Ended) => Ended::Orderly,
+            Ok(Joined::Stalled) => Ended::Stalled,
+            Err(error) => Ended::Broken(error),
+        }
     }
 }
 

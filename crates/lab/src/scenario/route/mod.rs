@@ -1,6 +1,6 @@
 //! The way from the network's far end to the page's hosts: straight on, through a proxy that stands there, or between the two halves of a PEP.
 //!
-//! Its text is `direct`, `proxy`, `caching-proxy` or `pep`; behind a colon the [proxy](ProxyPreset) that it is to be like, then settings:
+//! Its text is `direct`, `proxy`, `caching-proxy`, `socks` or `pep`; behind a colon the [proxy](ProxyPreset) that it is to be like, then settings:
 //! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that
 //! routes can be compared.
 
@@ -32,6 +32,8 @@ choice! {
         Proxy = "proxy",
         /// A proxy with a cache.
         CachingProxy = "caching-proxy",
+        /// A proxy of SOCKS5 at the network's far end, which passes connections on.
+        Socks = "socks",
         /// A performance enhancing proxy (RFC 3135): one half at each end of the network.
         Pep = "pep",
     }
@@ -67,9 +69,9 @@ impl Route {
         *self == Route::default()
     }
 
-    /// Whether clients speak with a proxy of HTTP.
+    /// Whether clients speak with a proxy, of HTTP or of SOCKS.
     pub fn has_proxy(&self) -> bool {
-        matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy)
+        matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks)
     }
 
     /// Whether the network's two ends are those of a PEP.
@@ -79,7 +81,8 @@ impl Route {
 
     /// Whether a proxy is asked for resources, and so is the server that clients speak with.
     pub fn asks_proxy(&self) -> bool {
-        self.has_proxy() && self.settings.via == Via::Get
+        let is_of_http = matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy);
+        is_of_http && self.settings.via == Via::Get
     }
 
     /// The proxy that it is like.
@@ -108,6 +111,10 @@ impl Route {
 
     /// What a reader of results must know of its proxy.
     pub fn note(&self) -> Option<String> {
+        if self.kind == RouteKind::Socks {
+            let note = "connections go through farlink's own proxy of SOCKS5 at the network's far end, which finds the origins' addresses at once";
+            return Some(note.to_owned());
+        }
         if !self.has_proxy() {
             return None;
         }
@@ -176,9 +183,9 @@ impl FromStr for Route {
 /// Checks that there is a proxy of this name for this kind of route.
 fn known(kind: RouteKind, like: &str) -> Result<(), KnobError> {
     let names = || ProxyPreset::all().keys().map(String::as_str);
-    if matches!(kind, RouteKind::Direct | RouteKind::Pep) {
+    if matches!(kind, RouteKind::Direct | RouteKind::Socks | RouteKind::Pep) {
         return Err(KnobError::Head(format!(
-            "the route `{kind}` has no proxy that could be `{like}`"
+            "the route `{kind}` has no proxy of HTTP that could be `{like}`"
         )));
     }
     if ProxyPreset::all().contains_key(like) {

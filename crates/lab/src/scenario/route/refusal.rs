@@ -21,6 +21,9 @@ impl Route {
             RouteKind::Pep if turns_proxy => Some(
                 "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
             ),
+            RouteKind::Socks if turns_proxy => Some(
+                "a proxy of SOCKS opens a connection for each of its clients', and reads none: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
+            ),
             RouteKind::Proxy if self.settings.cache != usual.cache => {
                 Some("this proxy has no cache: use `caching-proxy`")
             }
@@ -33,6 +36,7 @@ impl Route {
         match self.kind {
             RouteKind::Direct => None,
             RouteKind::Proxy | RouteKind::CachingProxy => first(&self.proxy_rules(scenario)),
+            RouteKind::Socks => first(&socks_rules(scenario)),
             RouteKind::Pep => first(&pep_rules(scenario)),
         }
     }
@@ -71,6 +75,19 @@ impl Route {
             ),
         ]
     }
+}
+
+fn socks_rules(scenario: &Scenario) -> [Rule; 2] {
+    [
+        (
+            scenario.stack.protocol.is_quic(),
+            "SOCKS carries no QUIC here, since UDP ASSOCIATE is left out: use h1, h2 or spdy through it, or route `direct`",
+        ),
+        (
+            !scenario.resolution.is_by_hosts(),
+            "the proxy finds the hosts' addresses, and clients were told its own: use dns `off` with it",
+        ),
+    ]
 }
 
 fn pep_rules(scenario: &Scenario) -> [Rule; 5] {

@@ -18,6 +18,8 @@ fn what_is_written_is_read() {
         "proxy",
         "proxy,via=connect",
         "caching-proxy,cache=primed",
+        "socks",
+        "socks,rtt=50ms,rate=100mbit",
         all,
         "pep",
         "pep,rtt=20ms,near-rtt=2ms,channels=4,prefetch=off,leg-congestion=bbr,iw=32,bypass=a.test+b.test",
@@ -35,8 +37,11 @@ fn anything_else_is_refused() {
     for (text, says) in [
         ("caching", "did you mean `caching-proxy`?"),
         ("proxy:apach", "did you mean `apache`?"),
-        ("direct:apache", "the route `direct` has no proxy"),
-        ("pep:apache", "the route `pep` has no proxy"),
+        ("direct:apache", "the route `direct` has no proxy of HTTP"),
+        ("pep:apache", "the route `pep` has no proxy of HTTP"),
+        ("socks:apache", "the route `socks` has no proxy of HTTP"),
+        ("socks,via=connect", "reads none"),
+        ("socks,cache=primed", "reads none"),
         ("pep,via=connect", "nobody asks a PEP"),
         ("proxy,channels=2", "use the route `pep`"),
         ("pep,prefetch=on", "off, or how many levels"),
@@ -76,9 +81,12 @@ fn what_no_proxy_can_do_is_refused() {
     };
     assert_eq!(refused("proxy", Protocol::Spdy, Tls::Tls12), None);
     assert_eq!(refused("direct,rtt=50ms", Protocol::H3Deployed, Tls::Tls13), None);
+    assert_eq!(refused("socks", Protocol::H1, Tls::None), None);
+    assert_eq!(refused("socks", Protocol::Recorded, Tls::Tls13), None);
     for (route, protocol, tls, says) in [
         ("proxy", Protocol::H3Deployed, Tls::Tls13, "no QUIC"),
         ("proxy,via=connect", Protocol::H1, Tls::None, "TLS in them"),
+        ("socks", Protocol::H3Deployed, Tls::Tls13, "SOCKS carries no QUIC"),
         ("caching-proxy,via=connect", Protocol::H1, Tls::Tls13, "hidden"),
         ("proxy", Protocol::Recorded, Tls::Tls13, "one protocol"),
     ] {

@@ -1,0 +1,172 @@
+//! A connection through a proxy of SOCKS5, as a client asks for it.
+//!
+//! It greets, waits for the method, asks and waits for the answer: two round trips, as in Chromium (`net/socket/socks5_client_socket.cc`) and curl. What
+//! it leaves out: authentication, and far ends that speak first.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use world::TcpStream;
+
+use super::destination::Malformed;
+use super::{Code, Destination, method};
+use crate::Failure;
+
+/// A client's side of a handshake, without I/O: what it sends, and what it makes of what it hears.
+#[derive(Debug)]
+pub struct Handshake {
+    destination: Destination,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    Greeted,
+    Asked,
+    Done,
+}
+
+impl Handshake {
+    /// One for a connection to `destination`.
+    pub fn new(destination: Destination) -> Handshake {
+        Handshake { destination, state: State::Start }
+    }
+
+    /// Whether the connection stands.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes what it can from the beginning of `input`, which is all that has come and was not used; gives how much that is. What is to be sent
+    /// goes to `out`.
+    ///
+    /// # Errors
+    /// If the proxy refuses, or does not speak SOCKS5.
+    pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Failure> {
+        match self.state {
+            State::Start => {
+                out.extend([5, 1, method::NONE]);
+                self.state = State::Greeted;
+                Ok(0)
+            }
+            State::Greeted => match input {
+                [5, method::NONE, ..] => {
+                    out.extend([5, 1, 0]);
+                    self.destination.write(out);
+                    self.state = State::Asked;
+                    Ok(2)
+                }
+                [5, method::UNACCEPTABLE, ..] => {
+                    Err(Failure::Refused("it asks for another authentication than none".to_owned()))
+                }
+                [] | [5] => Ok(0),
+                _ => Err(foreign("its choice of a method")),
+            },
+            State::Asked => self.answer(input),
+            State::Done => Ok(0),
+        }
+    }
+
+    /// RFC 1928 section 6.
+    fn answer(&mut self, input: &[u8]) -> Result<usize, Failure> {
+        let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(0) };
+        let [5, code, 0] = *head else { return Err(foreign("its answer")) };
+        match Code::new(code) {
+            Some(Code::Succeeded) => {}
+            Some(code) => return Err(Failure::Refused(format!("it answered: {code}"))),
+            None => return Err(foreign("its answer's code")),
+        }
+        match Destination::read(rest) {
+            Ok(Some((_, bytes))) => {
+                self.state = State::Done;
+                Ok(head.len() + bytes)
+            }
+            Ok(None) => Ok(0),
+            Err(Malformed::Type(_) | Malformed::Name) => Err(foreign("its answer's address")),
+        }
+    }
+}
+
+fn foreign(what: &str) -> Failure {
+    Failure::Protocol(format!("{what} is not SOCKS5"))
+}
+
+/// Has the proxy at the other end of `tcp` connect to `destination`: what is written then arrives there.
+///
+/// # Errors
+/// If the proxy does not, or says something of its own behind its answer.
+pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<TcpStream, Failure> {
+    let mut handshake = Handshake::new(destination);
+    let (mut input, mut out) = (Vec::new(), Vec::new());
+    loop {
+        let used = handshake.next(&input, &mut out)?;
+        input.drain(..used);
+        if handshake.is_done() {
+            break;
+        }
+        if !out.is_empty() {
+            tcp.write_all(&out).await.map_err(Failure::Unanswered)?;
+            out.clear();
+            continue;
+        }
+        read(&mut tcp, &mut input).await.map_err(Failure::Unanswered)?;
+    }
+    match input.is_empty() {
+        true => Ok(tcp),
+        false => Err(Failure::Protocol("something came behind its answer".to_owned())),
+    }
+}
+
+/// Reads something behind what is there.
+async fn read(tcp: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<()> {
+    let mut bytes = [0; 64];
+    let mut space = ReadBuf::new(&mut bytes);
+    poll_fn(|cx| Pin::new(&mut *tcp).poll_read(cx, &mut space)).await?;
+    if space.filled().is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    input.extend_from_slice(space.filled());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a proxy's words, which come byte by byte, make of a handshake; and what it sends.
+    fn told(words: &[u8]) -> (Result<bool, Failure>, Vec<u8>) {
+        let destination = Destination::new("a.test", 443).unwrap();
+        let (mut handshake, mut input, mut out) =
+            (Handshake::new(destination), Vec::new(), Vec::new());
+        for byte in std::iter::once(None).chain(words.iter().map(Some)) {
+            input.extend(byte);
+            match handshake.next(&input, &mut out) {
+                Ok(used) => drop(input.drain(..used)),
+                Err(failure) => return (Err(failure), out),
+            }
+        }
+        (Ok(handshake.is_done()), out)
+    }
+
+    #[test]
+    fn it_greets_and_asks() {
+        let (done, sent) = told(&[5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+        assert!(done.unwrap());
+        assert_eq!(sent, b"\x05\x01\x00\x05\x01\x00\x03\x06a.test\x01\xbb");
+        let (done, _) = told(&[5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0]);
+        assert!(!done.unwrap());
+    }
+
+    #[test]
+    fn refusals_are_told() {
+        let failure = |words: &[u8]| told(words).0.unwrap_err().to_string();
+        assert!(failure(&[5, 0xff]).contains("authentication"));
+        assert!(failure(&[5, 0, 5, 2, 0]).contains("not allowed by ruleset"));
+        assert!(failure(b"HT").contains("not SOCKS5"));
+        assert!(failure(&[5, 0, 5, 99, 0]).contains("not SOCKS5"));
+        assert!(failure(&[5, 0, 5, 0, 0, 9]).contains("not SOCKS5"));
+    }
+}

@@ -1,0 +1,332 @@
+//! What a server hears before bytes pass, without I/O.
+//!
+//! ```text
+//!            5                        0, or no password is asked for
+//!  Version ----> Methods ------------------------------> Request ----> Done
+//!     |             | 2                                     ^
+//!     |             +--------> User --- Event::User, admit -+
+//!     |  4
+//!     +----> Request4 ----> Done
+//! ```
+//!
+//! No message is longer than 513 bytes; what has not come whole by then is refused.
+
+use thiserror::Error;
+
+use super::destination::{Malformed, Name};
+use super::{Code, Destination, Host, Version, method, reply};
+
+/// CONNECT; BIND is 2, UDP ASSOCIATE 3.
+const CONNECT: u8 = 1;
+/// The version of RFC 1929's exchange.
+const PASSWORD_VERSION: u8 = 1;
+/// As long may a text of SOCKS4 be that ends with a zero: as one of SOCKS5, whose length is a byte.
+const TEXT_BYTES: usize = 255;
+
+/// A server's side of a handshake.
+#[derive(Debug)]
+pub struct Handshake {
+    state: State,
+    asks_password: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Version,
+    Methods,
+    User,
+    Request4,
+    Request,
+    Done,
+}
+
+/// What a client has said.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing yet: more bytes are needed.
+    More,
+    /// Who it is, by its word: [`Handshake::admit`] says what becomes of that.
+    User {
+        /// Its name.
+        name: Vec<u8>,
+        /// Its password.
+        password: Vec<u8>,
+    },
+    /// Whereto it wants a connection. [`reply`] answers.
+    Connect(Version, Destination),
+}
+
+/// Why a client is sent away. It has been told, as far as the protocol can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Its first byte is no version of SOCKS.
+    #[error("{0} is no version of SOCKS: there are 4 and 5")]
+    Version(u8),
+    /// It offers no method that is taken here.
+    #[error("the client offers no method of authentication that is taken here")]
+    Method,
+    /// Its name and password are not framed as RFC 1929 has it.
+    #[error("the client's name and password are malformed")]
+    Password,
+    /// They are wrong.
+    #[error("the client's name and password are wrong")]
+    User,
+    /// SOCKS4 has no passwords.
+    #[error("a name and a password are asked for, which SOCKS4 does not have")]
+    NoPassword,
+    /// It is not CONNECT.
+    #[error("the command {0} is not known here: CONNECT is 1")]
+    Command(u8),
+    /// Neither IPv4, IPv6 nor a name.
+    #[error("the type of address {0} is not known: there are 1, 3 and 4")]
+    AddressType(u8),
+    /// The request is malformed.
+    #[error("the request is malformed")]
+    Request,
+}
+
+type Step = Result<Option<(usize, Event)>, Refusal>;
+
+impl Handshake {
+    /// A handshake that has not begun; whether a name and a password are asked for.
+    pub fn new(asks_password: bool) -> Handshake {
+        Handshake { state: State::Version, asks_password }
+    }
+
+    /// Takes what it can from the beginning of `input`, which is all that has come and was not used; gives how much that is. What is to be sent
+    /// goes to `out`.
+    ///
+    /// # Errors
+    /// Why the client is to be sent away, once it got what is in `out`.
+    pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), Refusal> {
+        let mut used = 0;
+        loop {
+            let rest = &input[used..];
+            let step = match self.state {
+                State::Version => self.version(rest)?,
+                State::Methods => self.methods(rest, out)?,
+                State::User => self.user(rest, out)?,
+                State::Request4 => self.request4(rest, out)?,
+                State::Request => self.request(rest, out)?,
+                State::Done => None,
+            };
+            match step {
+                None => return Ok((used, Event::More)),
+                Some((bytes, Event::More)) => used += bytes,
+                Some((bytes, event)) => return Ok((used + bytes, event)),
+            }
+        }
+    }
+
+    /// What becomes of the user that was told of last.
+    ///
+    /// # Errors
+    /// If it is not let in.
+    pub fn admit(&mut self, is_admitted: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        out.extend([PASSWORD_VERSION, u8::from(!is_admitted)]);
+        match is_admitted {
+            true => Ok(()),
+            false => Err(Refusal::User),
+        }
+    }
+
+    fn version(&mut self, input: &[u8]) -> Step {
+        let Some(first) = input.first() else { return Ok(None) };
+        self.state = match Version::of_first_byte(*first) {
+            Some(Version::V5) => State::Methods,
+            Some(Version::V4) => State::Request4,
+            None => return Err(Refusal::Version(*first)),
+        };
+        Ok(Some((1, Event::More)))
+    }
+
+    /// RFC 1928 section 3, behind the version.
+    fn methods(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        let Some((offered, rest)) = counted(input) else { return Ok(None) };
+        let (taken, next) = match self.asks_password {
+            true => (method::PASSWORD, State::User),
+            false => (method::NONE, State::Request),
+        };
+        if !offered.contains(&taken) {
+            out.extend([5, method::UNACCEPTABLE]);
+            return Err(Refusal::Method);
+        }
+        out.extend([5, taken]);
+        self.state = next;
+        Ok(Some((input.len() - rest.len(), Event::More)))
+    }
+
+    /// RFC 1929 section 2.
+    fn user(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        let Some((version, rest)) = input.split_first() else { return Ok(None) };
+        if *version != PASSWORD_VERSION {
+            out.extend([PASSWORD_VERSION, 1]);
+            return Err(Refusal::Password);
+        }
+        let Some((name, rest)) = counted(rest) else { return Ok(None) };
+        let Some((password, rest)) = counted(rest) else { return Ok(None) };
+        self.state = State::Request;
+        let event = Event::User { name: name.to_owned(), password: password.to_owned() };
+        Ok(Some((input.len() - rest.len(), event)))
+    }
+
+    /// RFC 1928 section 4.
+    fn request(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        let mut refuse = |code, refusal| {
+            reply(Version::V5, code, out);
+            Err(refusal)
+        };
+        let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(None) };
+        let [version, command, reserved] = *head;
+        if version != 5 || reserved != 0 {
+            return refuse(Code::Failed, Refusal::Request);
+        }
+        if command != CONNECT {
+            return refuse(Code::Command, Refusal::Command(command));
+        }
+        match Destination::read(rest) {
+            Ok(None) => Ok(None),
+            Ok(Some((Destination { port: 0, .. }, _))) | Err(Malformed::Name) => {
+                refuse(Code::Failed, Refusal::Request)
+            }
+            Ok(Some((destination, bytes))) => {
+                self.state = State::Done;
+                Ok(Some((head.len() + bytes, Event::Connect(Version::V5, destination))))
+            }
+            Err(Malformed::Type(kind)) => refuse(Code::AddressType, Refusal::AddressType(kind)),
+        }
+    }
+
+    /// SOCKS4's request, behind the version.
+    fn request4(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        let mut refuse = |refusal| {
+            reply(Version::V4, Code::Failed, out);
+            Err(refusal)
+        };
+        let Some((head, rest)) = input.split_first_chunk::<7>() else { return Ok(None) };
+        let [command, high, low, address @ ..] = *head;
+        if self.asks_password {
+            return refuse(Refusal::NoPassword);
+        }
+        if command != CONNECT {
+            return refuse(Refusal::Command(command));
+        }
+        let Ok(user) = ended(rest) else { return refuse(Refusal::Request) };
+        let Some((_, rest)) = user else { return Ok(None) };
+        // SOCKS4A: an address that cannot be (0.0.0.x) says that a name follows.
+        let (host, rest) = match address {
+            [0, 0, 0, last] if last > 0 => {
+                let Ok(name) = ended(rest) else { return refuse(Refusal::Request) };
+                let Some((name, rest)) = name else { return Ok(None) };
+                match Name::new(name) {
+                    Some(name) => (Host::Name(name), rest),
+                    None => return refuse(Refusal::Request),
+                }
+            }
+            address => (Host::Address(std::net::IpAddr::from(address)), rest),
+        };
+        let port = u16::from_be_bytes([high, low]);
+        if port == 0 {
+            return refuse(Refusal::Request);
+        }
+        self.state = State::Done;
+        let event = Event::Connect(Version::V4, Destination { host, port });
+        Ok(Some((input.len() - rest.len(), event)))
+    }
+}
+
+/// A text, and what follows it.
+type Split<'a> = (&'a [u8], &'a [u8]);
+
+/// Bytes behind their number, and what follows them.
+fn counted(input: &[u8]) -> Option<Split<'_>> {
+    let (length, rest) = input.split_first()?;
+    rest.split_at_checked(usize::from(*length))
+}
+
+/// Bytes before a zero, and what follows that; `None` if it has not come yet, an error if it should have.
+fn ended(input: &[u8]) -> Result<Option<Split<'_>>, ()> {
+    match input.iter().take(TEXT_BYTES + 1).position(|byte| *byte == 0) {
+        Some(end) => Ok(Some((&input[..end], &input[end + 1..]))),
+        None if input.len() > TEXT_BYTES => Err(()),
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of `input`, and what is sent.
+    fn heard(asks_password: bool, input: &[u8]) -> (Result<(usize, Event), Refusal>, Vec<u8>) {
+        let (mut handshake, mut out) = (Handshake::new(asks_password), Vec::new());
+        (handshake.next(input, &mut out), out)
+    }
+
+    fn connect(version: Version, host: &str, port: u16) -> Event {
+        Event::Connect(version, Destination::new(host, port).unwrap())
+    }
+
+    #[test]
+    fn connections_are_asked_for() {
+        let v5 = |rest: &[u8]| [&[5, 1, 0, 5, 1, 0][..], rest].concat();
+        for (input, host) in [
+            (v5(b"\x01\x0a\x00\x00\x01\x01\xbb"), "10.0.0.1"),
+            (v5(b"\x03\x06a.test\x01\xbb"), "a.test"),
+            (v5(&[&[4][..], &[0; 15], &[1, 1, 0xbb]].concat()), "::1"),
+        ] {
+            let (event, out) = heard(false, &input);
+            assert_eq!(event, Ok((input.len(), connect(Version::V5, host, 443))));
+            assert_eq!(out, [5, 0]);
+        }
+        for (input, host) in [
+            (&b"\x04\x01\x00\x50\x0a\x00\x00\x01anna\x00"[..], "10.0.0.1"),
+            (b"\x04\x01\x00\x50\x00\x00\x00\x01\x00a.test\x00", "a.test"),
+        ] {
+            let (event, out) = heard(false, input);
+            assert_eq!(event, Ok((input.len(), connect(Version::V4, host, 80))));
+            assert!(out.is_empty(), "{out:?}");
+        }
+    }
+
+    #[test]
+    fn users_say_who_they_are() {
+        let (mut handshake, mut out) = (Handshake::new(true), Vec::new());
+        let (used, event) = handshake.next(b"\x05\x02\x00\x02\x01\x02me\x01x", &mut out).unwrap();
+        assert_eq!(
+            (used, event),
+            (10, Event::User { name: b"me".to_vec(), password: b"x".to_vec() })
+        );
+        handshake.admit(true, &mut out).unwrap();
+        assert_eq!(out, [5, 2, 1, 0]);
+        let (_, event) = handshake.next(b"\x05\x01\x00\x03\x01a\x00\x50", &mut out).unwrap();
+        assert_eq!(event, connect(Version::V5, "a", 80));
+        out.clear();
+        assert_eq!(handshake.admit(false, &mut out), Err(Refusal::User));
+        assert_eq!(out, [1, 1]);
+    }
+
+    #[test]
+    fn who_is_sent_away_is_told() {
+        let refused = |asks_password, input: &[u8], refusal, told: &[u8]| {
+            let (event, out) = heard(asks_password, input);
+            assert_eq!(event, Err(refusal), "{input:?}");
+            assert_eq!(&out[..out.len().min(4)], told, "{input:?}");
+        };
+        refused(false, b"GET", Refusal::Version(b'G'), b"");
+        refused(false, &[5, 1, 2], Refusal::Method, &[5, 0xff]);
+        refused(false, &[5, 0], Refusal::Method, &[5, 0xff]);
+        refused(true, &[5, 2, 0, 1], Refusal::Method, &[5, 0xff]);
+        refused(true, &[5, 1, 2, 5, 1, 0], Refusal::Password, &[5, 2, 1, 1]);
+        refused(false, &[5, 1, 0, 5, 2, 0], Refusal::Command(2), &[5, 0, 5, 7]);
+        refused(false, &[5, 1, 0, 5, 3, 0], Refusal::Command(3), &[5, 0, 5, 7]);
+        refused(false, &[5, 1, 0, 5, 1, 0, 2], Refusal::AddressType(2), &[5, 0, 5, 8]);
+        refused(false, &[5, 1, 0, 4, 1, 0], Refusal::Request, &[5, 0, 5, 1]);
+        refused(false, &[5, 1, 0, 5, 1, 0, 3, 1, b':', 0, 80], Refusal::Request, &[5, 0, 5, 1]);
+        refused(false, &[5, 1, 0, 5, 1, 0, 3, 1, b'a', 0, 0], Refusal::Request, &[5, 0, 5, 1]);
+        refused(false, &[4, 2, 0, 80, 10, 0, 0, 1], Refusal::Command(2), &[0, 91, 0, 0]);
+        refused(true, &[4, 1, 0, 80, 10, 0, 0, 1], Refusal::NoPassword, &[0, 91, 0, 0]);
+        let endless = [&[4, 1, 0, 80, 10, 0, 0, 1][..], &[b'a'; 256]].concat();
+        refused(false, &endless, Refusal::Request, &[0, 91, 0, 0]);
+    }
+}

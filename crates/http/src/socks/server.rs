@@ -1,0 +1,286 @@
+//! One connection of a client of SOCKS, from its first byte to its end.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::PROXY_AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+
+use super::{Code, Destination, Event, Handshake, Refusal, Version, reply};
+use crate::h1::Buffer;
+use crate::h1::server::Core;
+use crate::relay::{Buffers, Joined, join};
+use crate::server::Watch;
+use crate::wheel::Timer;
+use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
+
+/// Whether a server speaks SOCKS in clear text.
+#[derive(Clone, Default)]
+pub enum Entry {
+    /// It does not.
+    #[default]
+    None,
+    /// To everybody.
+    Open,
+    /// To those who have a name and a password.
+    Guarded(Rc<dyn Guard>),
+}
+
+impl Entry {
+    /// Whether anybody is let in.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self, Entry::None)
+    }
+}
+
+/// Knows users.
+pub trait Guard {
+    /// Whether the user is known who claims to be one by `claim`, the value that `Proxy-Authorization` would have (RFC 7617), at `peer`.
+    fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict;
+}
+
+/// What a guard will say.
+pub type Verdict = Pin<Box<dyn Future<Output = bool>>>;
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Both sides had nothing more to say.
+    Orderly,
+    /// The client, or what passes, took too long.
+    Stalled,
+    /// The client was sent away.
+    Refused(Refusal),
+    /// What it asked for was answered so.
+    Answered(Code),
+    /// The transport failed.
+    Broken(io::Error),
+}
+
+/// Serves the client at `stream`: asks `handler` for the tunnel that it wants, and joins it to that.
+pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &Entry) -> Ended
+where
+    S: Transport,
+    H: Handler,
+{
+    let guard = match entry {
+        Entry::Guarded(guard) => Some(guard),
+        Entry::None | Entry::Open => None,
+    };
+    let mut connection = Connection {
+        stream,
+        core,
+        timer: core.timer(),
+        drain: core.drain().watch(),
+        input: core.lend(),
+        claim: None,
+    };
+    connection.timer.set(core.settings.head_timeout);
+    match connection.begin(&*handler, guard).await {
+        Ok(far) => connection.pass(far).await,
+        Err(ended) => connection.end(ended).await,
+    }
+}
+
+struct Connection<'c, S> {
+    stream: S,
+    core: &'c Core,
+    timer: Timer,
+    drain: Watch,
+    input: Buffer,
+    /// Who the client is, if that was asked and is so.
+    claim: Option<HeaderValue>,
+}
+
+impl<S: Transport> Connection<'_, S> {
+    /// Comes to the tunnel that the client wants, and tells it so.
+    async fn begin<H: Handler>(
+        &mut self,
+        handler: &H,
+        guard: Option<&Rc<dyn Guard>>,
+    ) -> Result<Box<dyn Duplex>, Ended> {
+        let (version, destination) = self.shake_hands(guard).await?;
+        let asked = self.ask(handler, version, &destination).await;
+        let code = asked.as_ref().err().copied().unwrap_or(Code::Succeeded);
+        let mut out = Vec::new();
+        reply(version, code, &mut out);
+        self.timer.set(self.core.settings.idle_timeout);
+        self.send(&out).await?;
+        asked.map_err(Ended::Answered)
+    }
+
+    /// Hears the client until it says whereto it wants.
+    async fn shake_hands(
+        &mut self,
+        guard: Option<&Rc<dyn Guard>>,
+    ) -> Result<(Version, Destination), Ended> {
+        let mut handshake = Handshake::new(guard.is_some());
+        let mut out = Vec::new();
+        loop {
+            let heard = handshake.next(self.input.filled(), &mut out);
+            let event = match heard {
+                Ok((used, event)) => {
+                    self.input.consume(used);
+                    event
+                }
+                Err(refusal) => return Err(self.send_away(refusal, &out).await),
+            };
+            match event {
+                Event::Connect(version, destination) => {
+                    self.send(&out).await?;
+                    return Ok((version, destination));
+                }
+                Event::User { name, password } => {
+                    self.claim = self.verify(guard, &name, &password).await;
+                    if let Err(refusal) = handshake.admit(self.claim.is_some(), &mut out) {
+                        return Err(self.send_away(refusal, &out).await);
+                    }
+                }
+                Event::More => {
+                    self.send(&out).await?;
+                    out.clear();
+                    self.read().await?;
+                }
+            }
+        }
+    }
+
+    /// The user's claim, if it is right. A colon in a name would make another name of it.
+    async fn verify(
+        &self,
+        guard: Option<&Rc<dyn Guard>>,
+        name: &[u8],
+        password: &[u8],
+    ) -> Option<HeaderValue> {
+        let guard = guard.filter(|_| !name.contains(&b':'))?;
+        let claim = format!("Basic {}", STANDARD.encode([name, b":", password].concat()));
+        let claim = HeaderValue::from_str(&claim).expect("base64 is ASCII");
+        Rc::clone(guard).admits(claim.clone(), self.stream.peer()).await.then_some(claim)
+    }
+
+    /// What the handler gives for a tunnel to `destination`.
+    async fn ask<H: Handler>(
+        &self,
+        handler: &H,
+        version: Version,
+        destination: &Destination,
+    ) -> Result<Box<dyn Duplex>, Code> {
+        let authority = destination.to_string();
+        let mut fields = HeaderMap::new();
+        if let Some(claim) = &self.claim {
+            fields.insert(PROXY_AUTHORIZATION, claim.clone());
+        }
+        let answer = handler.handle(RequestHead {
+            scheme: "",
+            socks: Some(version),
+            fields: (&fields).into(),
+            peer: self.stream.peer(),
+            ..RequestHead::new("CONNECT", &authority, &authority)
+        });
+        let response = match answer {
+            Answer::Ready(reply) => Response::Whole(reply),
+            Answer::Later(response) => response.await,
+        };
+        match response {
+            Response::Tunnel(far) => Ok(far),
+            Response::Whole(reply) => Err(Code::of_answer(&reply)),
+            // Nobody wants the body of that.
+            Response::Streamed { .. } => Err(Code::Failed),
+        }
+    }
+
+    /// Joins the client to `far`. What it sent ahead goes first.
+    async fn pass(self, mut far: Box<dyn Duplex>) -> Ended {
+        let Connection { mut stream, core, timer, input, .. } = self;
+        match join((&mut stream, &mut *far), Some(input), core, &timer, core.patience()).await {
+            Ok(Joined::Ended) => Ended::Orderly,
+            Ok(Joined::Stalled) => Ended::Stalled,
+            Err(error) => Ended::Broken(error),
+        }
+    }
+
+    /// Leaves a client without a tunnel; one that was told so closes first.
+    async fn end(mut self, ended: Ended) -> Ended {
+        if matches!(ended, Ended::Refused(_) | Ended::Answered(_)) {
+            self.linger().await;
+        }
+        let mut input = self.input;
+        input.consume(input.filled().len());
+        self.core.take_back(input);
+        ended
+    }
+
+    async fn send_away(&mut self, refusal: Refusal, out: &[u8]) -> Ended {
+        match self.send(out).await {
+            Ok(()) => Ended::Refused(refusal),
+            Err(ended) => ended,
+        }
+    }
+
+    async fn send(&mut self, mut out: &[u8]) -> Result<(), Ended> {
+        let (stream, timer) = (&mut self.stream, &self.timer);
+        poll_fn(|cx| {
+            while !out.is_empty() {
+                match Pin::new(&mut *stream).poll_write(cx, out) {
+                    Poll::Ready(Ok(written)) => out = &out[written..],
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Ended::Broken(error))),
+                    Poll::Pending => return stalled(timer, cx),
+                }
+            }
+            match Pin::new(&mut *stream).poll_flush(cx) {
+                Poll::Ready(flushed) => Poll::Ready(flushed.map_err(Ended::Broken)),
+                Poll::Pending => stalled(timer, cx),
+            }
+        })
+        .await
+    }
+
+    /// Reads once behind what is there.
+    async fn read(&mut self) -> Result<(), Ended> {
+        let Connection { stream, core, timer, drain, input, .. } = self;
+        let read = poll_fn(|cx| match input.poll_fill(stream, cx) {
+            Poll::Ready(read) => Poll::Ready(read.map_err(Ended::Broken)),
+            Poll::Pending => {
+                if drain.poll_begun(cx).is_ready() {
+                    timer.set(core.settings.drain_timeout);
+                }
+                stalled(timer, cx)
+            }
+        });
+        match read.await? {
+            0 => Err(Ended::Broken(io::ErrorKind::UnexpectedEof.into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes this direction and waits for the client to close its own: what it sends ahead, unread, would have TCP reset the connection, and the
+    /// answer might be lost.
+    async fn linger(&mut self) {
+        self.timer.set(self.core.settings.linger_timeout);
+        let Connection { stream, timer, input, .. } = self;
+        poll_fn(|cx| {
+            if Pin::new(&mut *stream).poll_shutdown(cx).is_pending() {
+                return timer.poll_expired(cx);
+            }
+            loop {
+                input.consume(input.filled().len());
+                match input.poll_fill(stream, cx) {
+                    Poll::Ready(Ok(1..)) => {}
+                    Poll::Ready(_) => return Poll::Ready(()),
+                    Poll::Pending => return timer.poll_expired(cx),
+                }
+            }
+        })
+        .await;
+    }
+}
+
+fn stalled<T>(timer: &Timer, cx: &mut Context<'_>) -> Poll<Result<T, Ended>> {
+    timer.poll_expired(cx).map(|()| Err(Ended::Stalled))
+}

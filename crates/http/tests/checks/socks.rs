@@ -1,0 +1,100 @@
+//! What must hold of SOCKS's handshakes whatever bytes they are given. The property tests, the replay of the fuzzing corpus and the fuzz targets
+//! share these checks.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use farlink_http::socks::{Destination, Event, Handshake, Refusal, client};
+
+/// The longest message is a name and a password.
+const LONGEST: usize = 513;
+
+/// What a server made of a client's bytes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    pub events: Vec<Event>,
+    pub refusal: Option<Refusal>,
+    pub sent: Vec<u8>,
+    /// Bytes that were used, but for what a refusal concerned.
+    pub used: usize,
+}
+
+/// Has a server hear `input`, which arrives cut at `cuts`. Users are known whose name and password are as long as each other.
+pub fn hear(input: &[u8], cuts: &[usize], asks_password: bool) -> Heard {
+    let (mut handshake, mut heard) = (Handshake::new(asks_password), Heard::default());
+    let (mut buffer, mut arrived) = (Vec::new(), 0);
+    for end in cuts.iter().copied().chain([input.len()]) {
+        buffer.extend_from_slice(&input[arrived..end]);
+        arrived = end;
+        loop {
+            match handshake.next(&buffer, &mut heard.sent) {
+                Err(refusal) => {
+                    (heard.refusal, heard.used) = (Some(refusal), 0);
+                    return heard;
+                }
+                Ok((used, event)) => {
+                    assert!(used <= buffer.len(), "no more is used than there is");
+                    buffer.drain(..used);
+                    heard.used += used;
+                    if event == Event::More {
+                        break;
+                    }
+                    heard.events.push(event);
+                }
+            }
+            if let Some(Event::User { name, password }) = heard.events.last() {
+                let is_known = name.len() == password.len();
+                if let Err(refusal) = handshake.admit(is_known, &mut heard.sent) {
+                    (heard.refusal, heard.used) = (Some(refusal), 0);
+                    return heard;
+                }
+            }
+            if let Some(Event::Connect(..)) = heard.events.last() {
+                return heard;
+            }
+        }
+        assert!(buffer.len() < LONGEST, "what is kept is bounded");
+    }
+    heard
+}
+
+/// No panic, nothing kept without end, and the same however the input is cut. The first byte decides whether a password is asked for.
+pub fn check_server(input: &[u8]) {
+    let Some((first, input)) = input.split_first() else { return };
+    let asks_password = first % 2 == 1;
+    let whole = hear(input, &[], asks_password);
+    let each: Vec<usize> = (1..input.len()).collect();
+    assert_eq!(hear(input, &each, asks_password), whole);
+    if let Some(Event::Connect(_, destination)) = whole.events.last() {
+        let text = destination.to_string();
+        let (host, port) = text.rsplit_once(':').expect("an authority has a port");
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        assert_eq!(Destination::new(host, port.parse().unwrap()).as_ref(), Some(destination));
+        assert!(!asks_password || whole.events.len() == 2, "nobody comes without a password");
+    }
+}
+
+/// No panic of a client, and the same however what the proxy says is cut.
+pub fn check_client(input: &[u8]) {
+    let told = |cuts: &[usize]| {
+        let destination = Destination::new("a.test", 443).expect("a name");
+        let mut handshake = client::Handshake::new(destination);
+        let (mut buffer, mut sent, mut arrived) = (Vec::new(), Vec::new(), 0);
+        for end in cuts.iter().copied().chain([input.len()]) {
+            buffer.extend_from_slice(&input[arrived..end]);
+            arrived = end;
+            loop {
+                let before = sent.len();
+                let used = match handshake.next(&buffer, &mut sent) {
+                    Ok(used) => used,
+                    Err(failure) => return (Err(failure.to_string()), sent),
+                };
+                buffer.drain(..used);
+                if used == 0 && sent.len() == before {
+                    break;
+                }
+            }
+        }
+        (Ok((handshake.is_done(), buffer)), sent)
+    };
+    let each: Vec<usize> = (1..input.len()).collect();
+    assert_eq!(told(&each), told(&[]));
+}
