@@ -1,5 +1,7 @@
 //! `farlink pep`: one end of a performance enhancing proxy.
 
+use std::io;
+use std::net::SocketAddr;
 use std::process;
 use std::rc::Rc;
 use std::thread;
@@ -68,14 +70,16 @@ fn remote(half: &Half) -> Result<ExitCode, Failure> {
     }
     let signals = block_signals()?;
     in_world(async move {
-        let listener = listen(plan.listen)?;
         let remote = Remote::new(plan.settings, Acceptor::new(&plan.keys.0, plan.keys.1));
+        let port =
+            remote.listen(plan.listen).map_err(|error| cannot_listen(plan.listen, &error))?;
+        eprintln!("listening on {}", port.local_addr().unwrap_or(plan.listen));
         if let Some(at) = plan.metrics {
             let counters = Rc::clone(remote.counters());
             drop(world::spawn(admin::tell(listen(at)?, counters, || true)));
         }
         obey(signals, remote.ending().clone());
-        remote.serve(listener).await;
+        remote.serve(port).await;
         Ok(ExitCode::Success)
     })
 }
@@ -90,19 +94,21 @@ fn bind(listener: &Listener) -> Result<(TcpListener, Target), Failure> {
     let bound = match listener.transparent {
         true => TcpListener::bind_transparent(listener.at).map_err(|error| {
             let hint = "TPROXY needs the capability CAP_NET_ADMIN; `by = \"redirect\"` needs none";
-            Failure::machine(format!("cannot listen on {}: {error}", listener.at))
-                .hint(hint.to_owned())
+            cannot_listen(listener.at, &error).hint(hint.to_owned())
         })?,
         false => listen(listener.at)?,
     };
     Ok((bound, listener.target))
 }
 
-fn listen(at: std::net::SocketAddr) -> Result<TcpListener, Failure> {
-    let listener = TcpListener::bind(at)
-        .map_err(|error| Failure::machine(format!("cannot listen on {at}: {error}")))?;
+fn listen(at: SocketAddr) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(at).map_err(|error| cannot_listen(at, &error))?;
     eprintln!("listening on {}", listener.local_addr().unwrap_or(at));
     Ok(listener)
+}
+
+fn cannot_listen(at: SocketAddr, error: &io::Error) -> Failure {
+    Failure::machine(format!("cannot listen on {at}: {error}"))
 }
 
 /// SIGTERM and Ctrl-C wait to be taken, on this thread and those that it will start.

@@ -14,6 +14,7 @@
 //! (discarded), priorities on the wire.
 
 mod account;
+pub mod bare;
 mod client;
 mod congestion;
 mod endpoint;
