@@ -270,9 +270,12 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
         }
     };
     let tcp = tcp::Config::to_string(&leg_tcp(scenario));
-    let over = match leg_over(scenario) {
-        Over::Tcp => "",
-        Over::Quic(_) => "; the leg is QUIC, set as that TCP",
+    let parity = turned
+        .fec
+        .map_or_else(String::new, |every| format!(", a datagram of parity after every {every}"));
+    let over = match turned.is_over_quic() {
+        false => String::new(),
+        true => format!("; the leg is QUIC, set as that TCP{parity}"),
     };
     scenario.route.has_pep().then(|| {
         format!(
