@@ -106,6 +106,8 @@ mod real_time {
             ("h1", "none", "pep,rtt=20ms,prefetch=off"),
             ("spdy", "tls12", "pep,rtt=20ms,iw=32"),
             ("h2", "tls13", "pep,rtt=20ms,channels=2"),
+            ("h2", "tls13", "pep,rtt=20ms,leg=quic,iw=32"),
+            ("h1", "none", "pep,rtt=20ms,leg=quic,fec=10"),
             ("h2", "tls13", "pep,rtt=20ms,bypass=www.page.test"),
         ] {
             agree(&desk, &["--protocol", protocol, "--tls", tls, "--route", route]);

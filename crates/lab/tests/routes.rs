@@ -260,6 +260,9 @@ fn a_pep_leaves_the_round_trips_that_splitting_leaves() {
         ("pep", Protocol::Spdy, Tls::None, 1.0),
         ("pep", Protocol::H1, Tls::Tls12, 3.0),
         ("pep", Protocol::H2, Tls::Tls13, 2.0),
+        ("pep,leg=quic", Protocol::H1, Tls::None, 1.0),
+        ("pep,leg=quic,fec=10,prefetch=off", Protocol::H1, Tls::None, 1.0),
+        ("pep,leg=quic", Protocol::H2, Tls::Tls13, 2.0),
         // Beyond the far end each connection begins with a handshake.
         ("pep,rtt=2s", Protocol::H1, Tls::None, 5.0),
         ("pep,rtt=2s", Protocol::H2, Tls::Tls13, 8.0),
@@ -291,6 +294,11 @@ fn the_record_tells_what_a_pep_carried() {
     let links: Vec<&str> = record.links.iter().map(|link| link.name.as_str()).collect();
     let expected = ["up", "down", "near/up", "near/down", "upstream/up", "upstream/down"];
     assert_eq!(links, expected);
+    // Over QUIC the same is carried, by one connection.
+    let record = load(routed(page, SATELLITE, "pep,leg=quic,fec=10", Protocol::H1, Tls::None));
+    let by_quic = carried(&record);
+    assert_eq!((by_quic.fetched, by_quic.failed_open), (13, 0), "{by_quic:?}");
+    assert_eq!(record.events.iter().filter(|event| event.kind == EventKind::Leg).count(), 1);
     // What is under TLS is split, and no more.
     let record = load(routed(page, SATELLITE, "pep", Protocol::Spdy, Tls::Tls12));
     let secured = carried(&record);
@@ -317,14 +325,20 @@ fn a_pep_changes_times_and_no_bytes() {
     for (protocol, tls) in [(Protocol::H1, Tls::Tls13), (Protocol::Spdy, Tls::Tls12)] {
         let bare = bodies(SATELLITE, "direct", protocol, tls, 1);
         assert_eq!(bare.len(), 13);
-        for seed in 1..4 {
-            assert_eq!(bodies(&lossy, "pep", protocol, tls, seed), bare, "{protocol}, {seed}");
+        for route in ["pep", "pep,leg=quic", "pep,leg=quic,fec=10"] {
+            for seed in 1..4 {
+                let carried = bodies(&lossy, route, protocol, tls, seed);
+                assert_eq!(carried, bare, "{route}, {protocol}, {seed}");
+            }
         }
     }
     // Pages that are looked into hold something to be found: the same that a PEP finds which fetches nothing unasked.
     let asked = bodies(SATELLITE, "pep,prefetch=0", Protocol::H1, Tls::None, 1);
     for seed in 1..4 {
-        assert_eq!(bodies(&lossy, "pep", Protocol::H1, Tls::None, seed), asked, "{seed}");
+        for route in ["pep", "pep,leg=quic", "pep,leg=quic,fec=10"] {
+            let carried = bodies(&lossy, route, Protocol::H1, Tls::None, seed);
+            assert_eq!(carried, asked, "{route}, {seed}");
+        }
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use http_stack::h3::settings::Transport;
 use ipnet::IpNet;
 use serde::Deserialize;
 use thiserror::Error;
 use units::parse;
 
-use crate::leg::{self, PrivateKey, PublicKey};
+use crate::leg::{self, Fec, MOST_IN_GROUP, Over, PrivateKey, PublicKey, Quic};
 use crate::local::{self, Target};
 use crate::rules::Reach;
 use crate::{http, remote};
@@ -133,11 +135,22 @@ enum By {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct LegFile {
+    over: Option<OverFile>,
+    fec: Option<u8>,
+    initial_window: Option<u32>,
     streams: Option<u32>,
     stream_window: Option<String>,
     keep_alive: Option<String>,
     dead_after: Option<String>,
     congestion: Option<String>,
+}
+
+/// What `[leg]` may say that carries it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum OverFile {
+    Tcp,
+    Quic,
 }
 
 /// The file of `farlink pep remote`.
@@ -205,6 +218,8 @@ impl LocalPlan {
         settings.bypass = at.networks("bypass", &file.bypass)?;
         settings.http_ports = file.http_ports;
         settings.leg = at.leg(&file.leg)?;
+        let is_one = matches!(settings.leg.over, Over::Tcp) || file.channels == 1;
+        at.check(is_one, "channels", "a leg over QUIC is one connection: 1 was expected")?;
         at.span("idle", file.idle.as_deref(), &mut settings.idle)?;
         let forwards = file.forward.iter().map(|forward| Listener {
             at: forward.listen,
@@ -317,8 +332,38 @@ impl At<'_> {
         }
         self.span("leg.keep-alive", file.keep_alive.as_deref(), &mut settings.keep_alive)?;
         self.span("leg.dead-after", file.dead_after.as_deref(), &mut settings.dead_after)?;
-        settings.congestion.clone_from(&file.congestion);
+        match file.over {
+            Some(OverFile::Quic) => settings.over = Over::Quic(self.quic(file)?),
+            None | Some(OverFile::Tcp) => {
+                let problem = "it is for `over = \"quic\"`: parity goes below what repairs losses, which TCP does in the kernel";
+                self.check(file.fec.is_none(), "leg.fec", problem)?;
+                let problem = "it is for `over = \"quic\"`: TCP's is the route's (`ip route change ... initcwnd`)";
+                self.check(file.initial_window.is_none(), "leg.initial-window", problem)?;
+                settings.congestion.clone_from(&file.congestion);
+            }
+        }
         Ok(settings)
+    }
+
+    /// A leg over QUIC: the congestion control of our own TCP.
+    fn quic(&self, file: &LegFile) -> Result<Quic, ConfigError> {
+        let mut tcp = tcp::Config { slow_start_after_idle: false, ..tcp::Config::default() };
+        if let Some(name) = &file.congestion {
+            let problem = "QUIC here runs `cubic` or `reno`, and no other";
+            self.check(["cubic", "reno"].contains(&name.as_str()), "leg.congestion", problem)?;
+            tcp.set("cc", name).map_err(|error| self.wrong("leg.congestion", error))?;
+        }
+        if let Some(packets) = file.initial_window {
+            let holds = (2..=1_000).contains(&packets);
+            self.check(holds, "leg.initial-window", "2 to 1000 packets were expected")?;
+            tcp.initial_window = packets;
+        }
+        if let Some(every) = file.fec {
+            let problem = format!("1 to {MOST_IN_GROUP} datagrams were expected");
+            self.check((1..=MOST_IN_GROUP).contains(&every), "leg.fec", &problem)?;
+        }
+        let fec = file.fec.map(|every| Fec { every, counts: Arc::default() });
+        Ok(Quic { transport: Transport::matching(&tcp), fec })
     }
 
     fn prefetch(&self, file: &PrefetchFile) -> Result<http::Settings, ConfigError> {
@@ -380,6 +425,37 @@ mod tests {
         assert_eq!(plan.listeners[0].target, Target::Fixed("192.0.2.9:80".parse().unwrap()));
         assert!(plan.listeners[1].transparent);
         assert_eq!(plan.settings.http_ports, [80]);
+    }
+
+    #[test]
+    fn a_leg_over_quic_is_read() {
+        let (_directory, path) = beside_a_key();
+        let begin = format!("listen = '0.0.0.0:9400'\nkey = 'own.key'\npeer = '{PEER}'\n");
+        let read = |leg: &str| RemotePlan::parse(&path, &format!("{begin}[leg]\n{leg}"));
+        let over = |leg: &str| read(leg).unwrap().settings.leg.over;
+        assert!(matches!(over(""), Over::Tcp));
+        assert!(matches!(over("over = 'tcp'"), Over::Tcp));
+        let Over::Quic(quic) = over("over = 'quic'\nfec = 10\ninitial-window = 64") else {
+            panic!("it is QUIC");
+        };
+        assert_eq!(quic.fec.unwrap().every, 10);
+        assert_eq!(quic.transport.initial_window_bytes, 64 * 1448);
+        assert!(over("over = 'quic'").fec().is_none());
+        for (leg, told) in [
+            ("over = 'udp'", "unknown variant `udp`"),
+            ("fec = 10", "leg.fec: it is for `over = \"quic\"`"),
+            ("initial-window = 10", "leg.initial-window: it is for"),
+            ("over = 'quic'\nfec = 64", "leg.fec: 1 to 63"),
+            ("over = 'quic'\ncongestion = 'bbr'", "leg.congestion: QUIC here runs `cubic`"),
+        ] {
+            let error = read(leg).unwrap_err().to_string();
+            assert!(error.contains(told), "{leg}: {error}");
+        }
+        let near = format!(
+            "far = '203.0.113.7:9400'\nkey = 'own.key'\npeer = '{PEER}'\nchannels = 2\n[leg]\nover = 'quic'\n[[forward]]\nlisten = '127.0.0.1:8080'\nto = '192.0.2.9:80'"
+        );
+        let error = LocalPlan::parse(&path, &near).unwrap_err().to_string();
+        assert!(error.contains("channels: a leg over QUIC is one connection"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,12 @@
 
 use std::cell::Cell;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
+
+use http_stack::h3::bare::Counts;
+
+use crate::leg;
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -49,38 +54,71 @@ pub struct Counters {
     /// Round trips over the leg that clients did not wait for, times what one takes: a handshake answered here, a response that was
     /// there already. An estimate, and a sum over connections: pages overlap them.
     pub saved_ms: Count,
+    /// What forward error correction has done; nothing where the leg has none.
+    pub fec: Arc<Counts>,
 }
 
 impl Counters {
+    /// Those of an end with this leg.
+    pub(crate) fn of(leg: &leg::Settings) -> Counters {
+        let fec = leg.over.fec().map(|fec| Arc::clone(&fec.counts)).unwrap_or_default();
+        Counters { fec, ..Counters::default() }
+    }
+
     /// `trips` round trips of `rtt` were not waited for.
     pub(crate) fn save_trips(&self, trips: u32, rtt: Duration) {
         self.saved_ms.add((trips * rtt).as_millis() as u64);
     }
 
-    fn all(&self) -> [(&'static str, &'static str, &Count); 13] {
+    fn all(&self) -> [(&'static str, &'static str, u64); 15] {
         [
-            ("connections_split_total", "Connections that were split.", &self.split),
-            ("connections_bypassed_total", "Connections past the proxy by rule.", &self.bypassed),
-            ("connections_failed_open_total", "Past it for want of a far end.", &self.failed_open),
-            ("connections_broken_total", "Split connections that broke.", &self.broken),
-            ("refused_total", "Streams that were refused.", &self.refused),
-            ("leg_sent_bytes_total", "Payload handed to the leg.", &self.sent_bytes),
-            ("leg_received_bytes_total", "Payload that came by the leg.", &self.received_bytes),
-            ("http_fetched_total", "Requests answered by the far end.", &self.fetched),
-            ("http_answered_early_total", "Answers sent unasked and used.", &self.answered_early),
-            ("http_promised_total", "Answers sent unasked.", &self.promised),
-            ("http_wasted_total", "Answers sent unasked and not used.", &self.wasted),
-            ("http_saved_bytes_total", "Bytes that compression saved.", &self.saved_bytes),
-            ("saved_milliseconds_total", "Round trips not waited for (estimate).", &self.saved_ms),
+            ("connections_split_total", "Connections that were split.", self.split.get()),
+            (
+                "connections_bypassed_total",
+                "Connections past the proxy by rule.",
+                self.bypassed.get(),
+            ),
+            (
+                "connections_failed_open_total",
+                "Past it for want of a far end.",
+                self.failed_open.get(),
+            ),
+            ("connections_broken_total", "Split connections that broke.", self.broken.get()),
+            ("refused_total", "Streams that were refused.", self.refused.get()),
+            ("leg_sent_bytes_total", "Payload handed to the leg.", self.sent_bytes.get()),
+            (
+                "leg_received_bytes_total",
+                "Payload that came by the leg.",
+                self.received_bytes.get(),
+            ),
+            ("http_fetched_total", "Requests answered by the far end.", self.fetched.get()),
+            (
+                "http_answered_early_total",
+                "Answers sent unasked and used.",
+                self.answered_early.get(),
+            ),
+            ("http_promised_total", "Answers sent unasked.", self.promised.get()),
+            ("http_wasted_total", "Answers sent unasked and not used.", self.wasted.get()),
+            ("http_saved_bytes_total", "Bytes that compression saved.", self.saved_bytes.get()),
+            (
+                "saved_milliseconds_total",
+                "Round trips not waited for (estimate).",
+                self.saved_ms.get(),
+            ),
+            (
+                "fec_parity_sent_total",
+                "Datagrams of parity that were sent.",
+                self.fec.parity_sent(),
+            ),
+            ("fec_restored_total", "Datagrams that parity restored.", self.fec.restored()),
         ]
     }
 
     /// As text for Prometheus (exposition format 0.0.4).
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (name, help, count) in self.all() {
+        for (name, help, value) in self.all() {
             let name = format!("farlink_pep_{name}");
-            let value = count.get();
             writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}")
                 .expect("a String takes any write");
         }

@@ -43,6 +43,11 @@ impl Ending {
         });
     }
 
+    /// Whether it has come so far.
+    pub(crate) fn has_reached(&self, stage: Stage) -> bool {
+        *self.0.borrow() >= stage
+    }
+
     /// Waits until it has come so far.
     pub(crate) async fn reached(&self, stage: Stage) {
         let mut stages = self.0.subscribe();

@@ -16,7 +16,7 @@ use world::{TcpListener, TcpStream};
 use crate::counters::Counters;
 use crate::ending::{Ending, Stage};
 use crate::http::{self, Answered, Asking, Front, Next, Store};
-use crate::leg::{self, Connector, Lease, Leg};
+use crate::leg::{self, Connector, Lease, Leg, Line};
 use crate::port;
 use crate::race::race;
 use crate::rules::within;
@@ -27,7 +27,7 @@ use crate::split::{self, Ask, Ended, Splice};
 pub struct Settings {
     /// The far end's address.
     pub far: SocketAddr,
-    /// How many TCP connections the leg has: more lose less to one lost packet, and take more than one connection's share.
+    /// How many connections the leg has: of TCP, more lose less to one lost packet, and take more than one connection's share.
     pub channels: usize,
     /// The leg.
     pub leg: leg::Settings,
@@ -93,7 +93,7 @@ impl Local {
     /// Starts the leg. Connections that come before it stands go directly.
     pub fn start(settings: Settings, connector: &Connector) -> Rc<Local> {
         let leg = Leg::start(settings.far, settings.channels, connector, &settings.leg);
-        let counters = Rc::<Counters>::default();
+        let counters = Rc::new(Counters::of(&settings.leg));
         let store = Store::new(Rc::clone(&counters));
         Rc::new(Local { settings, leg, store, counters, ending: Ending::default() })
     }
@@ -176,6 +176,7 @@ impl Local {
             target,
             store: &self.store,
             leg: &self.leg,
+            line: Line::default(),
             counters: &self.counters,
             idle: self.settings.idle,
         };
@@ -231,9 +232,12 @@ impl Local {
     }
 
     /// Carries `tcp` by the leg, behind what was read of it already.
-    async fn split(&self, tcp: TcpStream, target: SocketAddr, mut lease: Lease, first: Bytes) {
+    async fn split(&self, tcp: TcpStream, target: SocketAddr, lease: Lease, first: Bytes) {
+        let Ok(mut sender) = lease.sender().await else {
+            return self.pass(tcp, target, first, Past::NoFarEnd).await;
+        };
         let request = Ask::Tunnel(target).into_request().expect("an address can be asked for");
-        let Ok((answer, stream)) = lease.sender.send_request(request, false) else {
+        let Ok((answer, stream)) = sender.send_request(request, false) else {
             // The leg broke in this very moment; nothing was sent.
             tcp.abort();
             return self.counters.broken.add(1);

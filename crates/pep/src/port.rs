@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
+use http_stack::h3::bare;
 use world::{JoinHandle, TcpListener, TcpStream};
 
 use crate::ending::{Ending, Stage};
@@ -33,6 +34,39 @@ where
     for connection in port.carried {
         connection.await;
     }
+}
+
+/// How long it may take to tell those who were there that it is over.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The same with connections of QUIC. They come by the port, so that it stays until they have ended; who knocks meanwhile is refused.
+pub(crate) async fn serve_quic<F>(
+    listener: bare::Listener,
+    ending: &Ending,
+    carry: impl Fn(bare::Incoming) -> F,
+) where
+    F: Future<Output = ()> + 'static,
+{
+    let mut carried: Vec<JoinHandle<()>> = Vec::new();
+    while let First::One(Some(incoming)) =
+        race(listener.accept(), ending.reached(Stage::Draining)).await
+    {
+        carried.retain(|connection| !connection.is_finished());
+        carried.push(world::spawn(carry(incoming)));
+    }
+    let over = async {
+        for connection in carried {
+            connection.await;
+        }
+    };
+    let refusing = async {
+        while let Some(incoming) = listener.accept().await {
+            incoming.refuse();
+        }
+        std::future::pending::<()>().await;
+    };
+    race(over, refusing).await;
+    world::timeout(LAST_WORDS, listener.idle()).await.unwrap_or_default();
 }
 
 struct Port<C> {

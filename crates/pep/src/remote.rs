@@ -12,8 +12,11 @@ use ::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use world::{TcpListener, TcpStream};
+use http_stack::h3::bare;
+use tokio::io::{AsyncRead, AsyncWrite};
+use world::TcpStream;
 
+use crate::carried::Carried;
 use crate::counters::Counters;
 use crate::ending::{Ending, Stage};
 use crate::http::{self, Fetcher};
@@ -63,7 +66,7 @@ pub struct Remote {
 impl Remote {
     /// A far end that serves nobody yet.
     pub fn new(settings: Settings, acceptor: Acceptor) -> Rc<Remote> {
-        let counters = Rc::<Counters>::default();
+        let counters = Rc::new(Counters::of(&settings.leg));
         let Settings { http, connect, .. } = settings;
         let reach = settings.reach.clone();
         let fetcher = Fetcher::new(http, reach, connect, Rc::clone(&counters));
@@ -80,49 +83,110 @@ impl Remote {
         &self.ending
     }
 
-    /// Serves the near ends that connect to `listener`, until it is told to end and what is there has ended.
-    pub async fn serve(self: Rc<Remote>, listener: TcpListener) {
-        let carry = |tcp: TcpStream| {
-            let remote = Rc::clone(&self);
-            async move {
-                if remote.channel(tcp).await.is_err() {
-                    remote.counters.refused.add(1);
-                }
+    /// Listens for near ends at `address`, in the way of its leg.
+    ///
+    /// # Errors
+    /// If the address is taken or not ours.
+    pub fn listen(&self, address: SocketAddr) -> io::Result<leg::Port> {
+        leg::Port::bind(address, &self.acceptor, &self.settings.leg)
+    }
+
+    /// Serves the near ends that connect to `port`, until it is told to end and what is there has ended.
+    pub async fn serve(self: Rc<Remote>, port: leg::Port) {
+        match port {
+            leg::Port::Tcp(listener) => {
+                let carry = |tcp: TcpStream| {
+                    let remote = Rc::clone(&self);
+                    async move { remote.note(remote.channel(tcp).await) }
+                };
+                port::serve(listener, &self.ending, carry).await;
             }
-        };
-        port::serve(listener, &self.ending, carry).await;
+            leg::Port::Quic(listener) => {
+                let carry = |incoming: bare::Incoming| {
+                    let remote = Rc::clone(&self);
+                    async move { remote.note(remote.streams(incoming).await) }
+                };
+                port::serve_quic(listener, &self.ending, carry).await;
+            }
+        }
+    }
+
+    fn note(&self, served: io::Result<()>) {
+        if served.is_err() {
+            self.counters.refused.add(1);
+        }
     }
 
     /// Serves one channel until it is lost, or has been told to end and is empty.
     async fn channel(self: &Rc<Remote>, tcp: TcpStream) -> io::Result<()> {
-        let mut connection = leg::accept(tcp, &self.acceptor, &self.settings.leg).await?;
-        let pings = connection.ping_pong().expect("nobody has taken them");
-        let serving = async {
-            let mut stage = Stage::Draining;
-            loop {
-                match race(connection.accept(), self.ending.reached(stage)).await {
-                    First::One(Some(Ok((request, respond)))) => {
-                        let remote = Rc::clone(self);
-                        drop(world::spawn(async move {
-                            race(
-                                remote.stream(request, respond),
-                                remote.ending.reached(Stage::Over),
-                            )
-                            .await;
-                        }));
-                    }
-                    First::One(_) => break,
-                    First::Other(()) if stage == Stage::Draining => {
-                        connection.graceful_shutdown();
-                        stage = Stage::Over;
-                    }
-                    First::Other(()) => break,
-                }
-            }
-        };
-        // Whichever is first: the connection is dropped and its streams break.
-        race(serving, leg::until_gone(pings, &self.settings.leg)).await;
+        let connection = leg::accept(tcp, &self.acceptor, &self.settings.leg).await?;
+        self.attend(connection).await;
         Ok(())
+    }
+
+    /// The same with a QUIC connection and all its streams.
+    async fn streams(self: &Rc<Remote>, incoming: bare::Incoming) -> io::Result<()> {
+        let settings = &self.settings.leg;
+        let first = async {
+            let quic = incoming.accept().await?;
+            let first = quic.accept().await?;
+            Ok((quic, first))
+        };
+        let (quic, first) = leg::within(settings.patience, first).await?;
+        let first = leg::accept_stream(first, settings).await?;
+        let carried = Carried::default();
+        let (remote, others, counted) = (Rc::clone(self), quic.clone(), carried.clone());
+        drop(world::spawn(async move {
+            while let Ok(stream) = others.accept().await {
+                let (remote, one) = (Rc::clone(&remote), counted.one());
+                drop(world::spawn(async move {
+                    if let Ok(connection) = leg::accept_stream(stream, &remote.settings.leg).await {
+                        remote.requests(connection).await;
+                    }
+                    drop(one);
+                }));
+            }
+        }));
+        self.attend(first).await;
+        if self.ending.has_reached(Stage::Draining) {
+            race(carried.none(), self.ending.reached(Stage::Over)).await;
+        }
+        quic.close();
+        Ok(())
+    }
+
+    /// Serves a connection until the near end is gone. Whatever is first: the connection is dropped and its streams break.
+    async fn attend<T>(self: &Rc<Remote>, mut connection: h2::server::Connection<T, Bytes>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin,
+    {
+        let pings = connection.ping_pong().expect("nobody has taken them");
+        race(self.requests(connection), leg::until_gone(pings, &self.settings.leg)).await;
+    }
+
+    /// Serves what comes by `connection` until it is lost, or has been told to end and is empty.
+    async fn requests<T>(self: &Rc<Remote>, mut connection: h2::server::Connection<T, Bytes>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut stage = Stage::Draining;
+        loop {
+            match race(connection.accept(), self.ending.reached(stage)).await {
+                First::One(Some(Ok((request, respond)))) => {
+                    let remote = Rc::clone(self);
+                    drop(world::spawn(async move {
+                        race(remote.stream(request, respond), remote.ending.reached(Stage::Over))
+                            .await;
+                    }));
+                }
+                First::One(_) => break,
+                First::Other(()) if stage == Stage::Draining => {
+                    connection.graceful_shutdown();
+                    stage = Stage::Over;
+                }
+                First::Other(()) => break,
+            }
+        }
     }
 
     async fn stream(&self, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {

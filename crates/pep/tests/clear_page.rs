@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::{RTT, SERVER, Sky, at, pattern};
+use common::{LEGS, Leg, RTT, SERVER, Sky, at, pattern};
 use http::{HeaderMap, Request, StatusCode};
 use http_stack::h1::client::{self, Connection};
 use http_stack::server::Acceptor;
@@ -54,8 +54,8 @@ fn reply(status: StatusCode, media_type: &'static str, body: Bytes) -> Reply {
     Reply::new(status, fields, body)
 }
 
-fn sky(seed: u64, satellite: &str, site: Site) -> Sky {
-    with_site(Sky::new(seed, satellite).with_pep(), site)
+fn sky(leg: Leg, seed: u64, satellite: &str, site: Site) -> Sky {
+    with_site(Sky::over(leg, seed, satellite).with_pep(), site)
 }
 
 fn with_site(sky: Sky, site: Site) -> Sky {
@@ -127,105 +127,123 @@ async fn load(to: SocketAddr) -> Load {
 
 #[test]
 fn a_page_takes_one_round_trip_and_its_objects_none() {
-    let site = Site::default();
-    let near = at("10.0.0.2", 80);
-    let bare = sky(1, "", Site::default()).run(load(at(SERVER, 80)));
-    let split = sky(1, "", site.clone()).run(load(near));
-    assert_eq!(split.bodies, bare.bodies, "the same bytes");
-    let little = Duration::from_millis(150);
-    assert!(
-        bare.first_byte >= 2 * RTT && bare.first_byte < 2 * RTT + little,
-        "{:?}",
-        bare.first_byte
-    );
-    assert!(split.first_byte >= RTT && split.first_byte < RTT + little, "{:?}", split.first_byte);
-    // 15 KB at 1 Mbit/s and no round trip more.
-    assert!(split.all < split.page + Duration::from_millis(300), "{:?}", split.all);
-    assert!(bare.all > 9 * RTT, "{:?}", bare.all);
-    println!(
-        "first byte {:?} -> {:?}, all {:?} -> {:?}",
-        bare.first_byte, split.first_byte, bare.all, split.all
-    );
-    // Each object was asked for once, unasked ones with the cookie that the page had set.
-    let asked = site.0.borrow();
-    assert_eq!(asked.len(), 1 + OBJECTS.len(), "{asked:?}");
-    assert!(asked[1..].iter().all(|(_, cookie)| cookie == "seen=1"), "{asked:?}");
+    for leg in LEGS {
+        let site = Site::default();
+        let near = at("10.0.0.2", 80);
+        let bare = sky(leg, 1, "", Site::default()).run(load(at(SERVER, 80)));
+        let split = sky(leg, 1, "", site.clone()).run(load(near));
+        assert_eq!(split.bodies, bare.bodies, "the same bytes");
+        let little = Duration::from_millis(150);
+        assert!(
+            bare.first_byte >= 2 * RTT && bare.first_byte < 2 * RTT + little,
+            "{:?}",
+            bare.first_byte
+        );
+        assert!(
+            split.first_byte >= RTT && split.first_byte < RTT + little,
+            "{:?}",
+            split.first_byte
+        );
+        // 15 KB at 1 Mbit/s and no round trip more.
+        assert!(split.all < split.page + Duration::from_millis(300), "{:?}", split.all);
+        assert!(bare.all > 9 * RTT, "{:?}", bare.all);
+        println!(
+            "first byte {:?} -> {:?}, all {:?} -> {:?}",
+            bare.first_byte, split.first_byte, bare.all, split.all
+        );
+        // Each object was asked for once, unasked ones with the cookie that the page had set.
+        let asked = site.0.borrow();
+        assert_eq!(asked.len(), 1 + OBJECTS.len(), "{asked:?}");
+        assert!(asked[1..].iter().all(|(_, cookie)| cookie == "seen=1"), "{asked:?}");
+    }
 }
 
 #[test]
 fn lost_packets_change_no_bytes() {
-    let bare = sky(1, "", Site::default()).run(load(at(SERVER, 80)));
-    for seed in 1..6 {
-        let split = sky(seed, ",loss=1%", Site::default()).run(load(at("10.0.0.2", 80)));
-        assert_eq!(split.bodies, bare.bodies);
+    for leg in LEGS {
+        let bare = sky(leg, 1, "", Site::default()).run(load(at(SERVER, 80)));
+        for seed in 1..6 {
+            let split = sky(leg, seed, ",loss=1%", Site::default()).run(load(at("10.0.0.2", 80)));
+            assert_eq!(split.bodies, bare.bodies);
+        }
     }
 }
 
 /// What was fetched unasked is for requests that it would have answered, and for no others.
 #[test]
 fn other_cookies_and_conditions_are_asked_for_themselves() {
-    let site = Site::default();
-    let asked = sky(1, "", site.clone()).run(async move {
-        let mut connection = connect(at("10.0.0.2", 80)).await;
-        get(&mut connection, "/", "who=me").await;
-        let mine = get(&mut connection, "/for-me", "who=you").await;
-        let other = get(&mut connection, "/0.png", "who=you").await;
-        (mine.body, other.status, site.0.borrow().clone())
-    });
-    assert_eq!((&asked.0[..], asked.1), (&b"who=you"[..], 200));
-    let of_the_image: Vec<_> = asked.2.iter().filter(|(path, _)| path == "/0.png").collect();
-    assert_eq!(of_the_image.len(), 2, "unasked, and asked for: {of_the_image:?}");
-    assert_eq!(of_the_image[1].1, "who=you");
+    for leg in LEGS {
+        let site = Site::default();
+        let asked = sky(leg, 1, "", site.clone()).run(async move {
+            let mut connection = connect(at("10.0.0.2", 80)).await;
+            get(&mut connection, "/", "who=me").await;
+            let mine = get(&mut connection, "/for-me", "who=you").await;
+            let other = get(&mut connection, "/0.png", "who=you").await;
+            (mine.body, other.status, site.0.borrow().clone())
+        });
+        assert_eq!((&asked.0[..], asked.1), (&b"who=you"[..], 200));
+        let of_the_image: Vec<_> = asked.2.iter().filter(|(path, _)| path == "/0.png").collect();
+        assert_eq!(of_the_image.len(), 2, "unasked, and asked for: {of_the_image:?}");
+        assert_eq!(of_the_image[1].1, "who=you");
+    }
 }
 
 #[test]
 fn large_bodies_and_errors_pass_as_they_are() {
-    let (large, gone) = sky(1, "", Site::default()).run(async {
-        let mut connection = connect(at("10.0.0.2", 80)).await;
-        let gone = get(&mut connection, "/gone", "").await;
-        (get(&mut connection, "/large", "").await, gone)
-    });
-    assert!(large.body == pattern(3_000_000));
-    assert_eq!((gone.status, &gone.body[..]), (404, &b"no"[..]));
+    for leg in LEGS {
+        let (large, gone) = sky(leg, 1, "", Site::default()).run(async {
+            let mut connection = connect(at("10.0.0.2", 80)).await;
+            let gone = get(&mut connection, "/gone", "").await;
+            (get(&mut connection, "/large", "").await, gone)
+        });
+        assert!(large.body == pattern(3_000_000));
+        assert_eq!((gone.status, &gone.body[..]), (404, &b"no"[..]));
+    }
 }
 
 /// A POST is not trapped: the connection is split TCP from there on.
 #[test]
 fn uploads_pass_unread() {
-    let site = Site::default();
-    let status = sky(1, "", site.clone()).run(async {
-        let mut connection = connect(at("10.0.0.2", 80)).await;
-        get(&mut connection, "/0.png", "").await;
-        let body = Bytes::from(pattern(20_000));
-        let request = Request::post("http://site.example/1.png").body(body).unwrap();
-        let mut seen = Seen::default();
-        connection.fetch(&request, Priority::Medium, &mut seen).await.unwrap();
-        get(&mut connection, "/2.png", "").await;
-        seen.status
-    });
-    assert_eq!((status, site.0.borrow().len()), (200, 3));
+    for leg in LEGS {
+        let site = Site::default();
+        let status = sky(leg, 1, "", site.clone()).run(async {
+            let mut connection = connect(at("10.0.0.2", 80)).await;
+            get(&mut connection, "/0.png", "").await;
+            let body = Bytes::from(pattern(20_000));
+            let request = Request::post("http://site.example/1.png").body(body).unwrap();
+            let mut seen = Seen::default();
+            connection.fetch(&request, Priority::Medium, &mut seen).await.unwrap();
+            get(&mut connection, "/2.png", "").await;
+            seen.status
+        });
+        assert_eq!((status, site.0.borrow().len()), (200, 3));
+    }
 }
 
 /// What was cut off must not look whole, and who comes next is served.
 #[test]
 fn a_far_end_that_dies_in_the_middle_of_a_body_is_noticed() {
-    let sky = Sky::new(1, "").with_near_end(|_| {}).with_far_end(|remote, listener| async move {
-        let ending = remote.ending().clone();
-        drop(world::spawn(async move {
-            world::sleep(Duration::from_secs(12)).await;
-            ending.end();
-        }));
-        remote.serve(listener).await;
-    });
-    let (broken, next) = with_site(sky, Site::default()).run(async {
-        let mut connection = connect(at("10.0.0.2", 80)).await;
-        let request = Request::get("http://site.example/large").body(Bytes::new()).unwrap();
-        let mut seen = Seen::default();
-        let broken = connection.fetch(&request, Priority::Medium, &mut seen).await;
-        world::sleep(RTT).await;
-        let mut connection = connect(at("10.0.0.2", 80)).await;
-        ((broken.is_err(), seen.body.len()), get(&mut connection, "/0.png", "").await)
-    });
-    assert!(broken.0 && broken.1 > 0 && broken.1 < 3_000_000, "{broken:?}");
-    assert_eq!((next.status, next.body), (200, pattern(3_000)));
+    for leg in LEGS {
+        let sky = Sky::over(leg, 1, "").with_near_end(|_| {}).with_far_end(
+            |remote, listener| async move {
+                let ending = remote.ending().clone();
+                drop(world::spawn(async move {
+                    world::sleep(Duration::from_secs(12)).await;
+                    ending.end();
+                }));
+                remote.serve(listener).await;
+            },
+        );
+        let (broken, next) = with_site(sky, Site::default()).run(async {
+            let mut connection = connect(at("10.0.0.2", 80)).await;
+            let request = Request::get("http://site.example/large").body(Bytes::new()).unwrap();
+            let mut seen = Seen::default();
+            let broken = connection.fetch(&request, Priority::Medium, &mut seen).await;
+            world::sleep(RTT).await;
+            let mut connection = connect(at("10.0.0.2", 80)).await;
+            ((broken.is_err(), seen.body.len()), get(&mut connection, "/0.png", "").await)
+        });
+        assert!(broken.0 && broken.1 > 0 && broken.1 < 3_000_000, "{broken:?}");
+        assert_eq!((next.status, next.body), (200, pattern(3_000)));
+    }
 }

@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use farlink_pep::leg::{Fec, Over, Quic};
 use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use http_stack::h3::settings::Transport;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
 
@@ -39,21 +42,40 @@ fn echo() -> SocketAddr {
     address
 }
 
+/// What carries the leg: TCP, QUIC, and QUIC with parity.
+fn legs() -> [Over; 3] {
+    let quic = |fec| {
+        let transport = Transport::matching(&tcp::Config::default());
+        Over::Quic(Quic { transport, fec })
+    };
+    let fec = Fec { every: 10, counts: Arc::default() };
+    [Over::Tcp, quic(None), quic(Some(fec))]
+}
+
 /// A far end that lets in who has the key of seed 1, and connects to loopback if told so.
-fn far_end(reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
+fn far_end(leg: &Over, reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
     let mut settings = remote::Settings::default();
+    settings.leg.over = leg.clone();
     if reaches_loopback {
         settings.reach.also.push("127.0.0.0/8".parse().unwrap());
     }
     let remote = Remote::new(settings, Acceptor::new(&key(2), key(1).public()));
-    let (listener, address) = bind();
-    drop(world::spawn(Rc::clone(&remote).serve(listener)));
+    let port = remote.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = port.local_addr().unwrap();
+    drop(world::spawn(Rc::clone(&remote).serve(port)));
     (remote, address)
 }
 
 /// A near end that carries to `target`.
-fn near_end(far: SocketAddr, connector: &Connector, target: SocketAddr) -> (Rc<Local>, SocketAddr) {
-    let local = Local::start(local::Settings::new(far), connector);
+fn near_end(
+    leg: &Over,
+    far: SocketAddr,
+    connector: &Connector,
+    target: SocketAddr,
+) -> (Rc<Local>, SocketAddr) {
+    let mut settings = local::Settings::new(far);
+    settings.leg.over = leg.clone();
+    let local = Local::start(settings, connector);
     let (listener, address) = bind();
     drop(world::spawn(Rc::clone(&local).serve(listener, Target::Fixed(target))));
     (local, address)
@@ -77,42 +99,48 @@ async fn until(holds: impl Fn() -> bool) {
 
 #[test]
 fn megabytes_pass() {
-    in_world(async {
-        let (_, far) = far_end(true);
-        let connector = Connector::new(&key(1), key(2).public());
-        let (local, near) = near_end(far, &connector, echo());
-        until(|| local.is_up()).await;
-        assert!(round_trip(near, 5_000_000).await.unwrap());
-        assert_eq!(local.counters().split.get(), 1);
-        assert_eq!(local.counters().failed_open.get(), 0);
-    });
+    for leg in legs() {
+        in_world(async move {
+            let (_, far) = far_end(&leg, true);
+            let connector = Connector::new(&key(1), key(2).public());
+            let (local, near) = near_end(&leg, far, &connector, echo());
+            until(|| local.is_up()).await;
+            assert!(round_trip(near, 5_000_000).await.unwrap());
+            assert_eq!(local.counters().split.get(), 1);
+            assert_eq!(local.counters().failed_open.get(), 0);
+        });
+    }
 }
 
 #[test]
 fn nobody_gets_in_without_the_key_and_nobody_is_let_down() {
-    in_world(async {
-        let (remote, far) = far_end(true);
-        for (own, peer) in [(3, 2), (1, 3)] {
-            let connector = Connector::new(&key(own), key(peer).public());
-            let (local, near) = near_end(far, &connector, echo());
-            let refused = remote.counters().refused.get();
-            until(|| remote.counters().refused.get() > refused).await;
-            assert!(!local.is_up());
-            assert!(round_trip(near, 1_000).await.unwrap(), "fails open");
-            assert_eq!(local.counters().failed_open.get(), 1);
-        }
-    });
+    for leg in legs() {
+        in_world(async move {
+            let (remote, far) = far_end(&leg, true);
+            for (own, peer) in [(3, 2), (1, 3)] {
+                let connector = Connector::new(&key(own), key(peer).public());
+                let (local, near) = near_end(&leg, far, &connector, echo());
+                let refused = remote.counters().refused.get();
+                until(|| remote.counters().refused.get() > refused).await;
+                assert!(!local.is_up());
+                assert!(round_trip(near, 1_000).await.unwrap(), "fails open");
+                assert_eq!(local.counters().failed_open.get(), 1);
+            }
+        });
+    }
 }
 
 #[test]
 fn the_far_end_connects_to_itself_for_nobody() {
-    in_world(async {
-        let (remote, far) = far_end(false);
-        let connector = Connector::new(&key(1), key(2).public());
-        let (local, near) = near_end(far, &connector, echo());
-        until(|| local.is_up()).await;
-        let kind = round_trip(near, 10).await.map_err(|error| error.kind());
-        assert_eq!(kind, Err(std::io::ErrorKind::ConnectionReset));
-        assert_eq!(remote.counters().refused.get(), 1);
-    });
+    for leg in legs() {
+        in_world(async move {
+            let (remote, far) = far_end(&leg, false);
+            let connector = Connector::new(&key(1), key(2).public());
+            let (local, near) = near_end(&leg, far, &connector, echo());
+            until(|| local.is_up()).await;
+            let kind = round_trip(near, 10).await.map_err(|error| error.kind());
+            assert_eq!(kind, Err(std::io::ErrorKind::ConnectionReset));
+            assert_eq!(remote.counters().refused.get(), 1);
+        });
+    }
 }

@@ -72,14 +72,16 @@ fn remote(half: &Half) -> Result<ExitCode, Failure> {
     }
     let signals = block_signals()?;
     in_world(async move {
-        let listener = listen(plan.listen)?;
         let remote = Remote::new(plan.settings, Acceptor::new(&plan.keys.0, plan.keys.1));
+        let port =
+            remote.listen(plan.listen).map_err(|error| cannot_listen(plan.listen, &error))?;
+        eprintln!("listening on {}", port.local_addr().unwrap_or(plan.listen));
         if let Some(at) = plan.metrics {
             let counters = Rc::clone(remote.counters());
             drop(world::spawn(admin::tell(listen(at)?, counters, || true)));
         }
         obey(signals, remote.ending().clone());
-        remote.serve(listener).await;
+        remote.serve(port).await;
         Ok(ExitCode::Success)
     })
 }
@@ -106,10 +108,13 @@ fn listen(at: SocketAddr) -> Result<TcpListener, Failure> {
 
 /// Tells the operator where `bound` listens, or why nobody does at `at`.
 fn tell_where(at: SocketAddr, bound: io::Result<TcpListener>) -> Result<TcpListener, Failure> {
-    let listener =
-        bound.map_err(|error| Failure::machine(format!("cannot listen on {at}: {error}")))?;
+    let listener = bound.map_err(|error| cannot_listen(at, &error))?;
     eprintln!("listening on {}", listener.local_addr().unwrap_or(at));
     Ok(listener)
+}
+
+fn cannot_listen(at: SocketAddr, error: &io::Error) -> Failure {
+    Failure::machine(format!("cannot listen on {at}: {error}"))
 }
 
 /// SIGTERM and Ctrl-C wait to be taken, on this thread and those that it will start.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use crate::ends::{PATIENCE, Pair, connect, read_all, until};
+use crate::ends::{LEGS, PATIENCE, Pair, connect, read_all, until};
 use crate::origin::{http, origin, pattern, whole};
 
 /// More than all buffers on the way hold.
@@ -55,8 +55,8 @@ fn is_served(pair: &Pair) {
     assert!(answer.ends_with(b"\r\n\r\nsmall"), "{}", String::from_utf8_lossy(&answer));
 }
 
-fn a_far_end_is_killed(is_http: bool) {
-    let mut pair = Pair::start(site(), is_http);
+fn a_far_end_is_killed(is_http: bool, leg: &str) {
+    let mut pair = Pair::start_with(site(), is_http, leg);
     let carried = if is_http { "http_fetched_total" } else { "connections_split_total" };
     let (tcp, begun) = in_the_middle(&pair);
     pair.far.kill();
@@ -75,34 +75,36 @@ fn a_far_end_is_killed(is_http: bool) {
 
 #[test]
 fn a_far_end_that_is_killed_is_noticed_and_gone_past() {
-    a_far_end_is_killed(false);
+    LEGS.iter().for_each(|leg| a_far_end_is_killed(false, leg));
 }
 
 #[test]
 fn a_far_end_that_is_killed_in_mid_page_is_noticed_and_gone_past() {
-    a_far_end_is_killed(true);
+    LEGS.iter().for_each(|leg| a_far_end_is_killed(true, leg));
 }
 
 /// Its kernel goes on to acknowledge: nothing but silence tells.
 #[test]
 fn a_far_end_that_freezes_is_noticed_and_gone_past() {
-    let pair = Pair::start(site(), false);
-    let (tcp, begun) = in_the_middle(&pair);
-    pair.far.signal("-STOP");
-    breaks_off(tcp, begun);
-    is_served(&pair);
-    assert_eq!(pair.near.count("connections_failed_open_total"), 1);
-    pair.far.signal("-CONT");
-    until("the leg stands again", || pair.near.is_well());
-    is_served(&pair);
-    assert_eq!(pair.near.count("connections_failed_open_total"), 1);
+    for leg in LEGS {
+        let pair = Pair::start_with(site(), false, leg);
+        let (tcp, begun) = in_the_middle(&pair);
+        pair.far.signal("-STOP");
+        breaks_off(tcp, begun);
+        is_served(&pair);
+        assert_eq!(pair.near.count("connections_failed_open_total"), 1);
+        pair.far.signal("-CONT");
+        until("the leg stands again", || pair.near.is_well());
+        is_served(&pair);
+        assert_eq!(pair.near.count("connections_failed_open_total"), 1);
+    }
 }
 
 /// A server must not take what was cut off for an upload that ended.
-fn an_end_is_killed_in_mid_upload(die: impl FnOnce(&mut Pair)) {
+fn an_end_is_killed_in_mid_upload(leg: &str, die: impl FnOnce(&mut Pair)) {
     let (tell, told) = mpsc::channel();
     let at = origin(move |mut tcp| tell.send(read_all(&mut tcp)).unwrap());
-    let mut pair = Pair::start(at, false);
+    let mut pair = Pair::start_with(at, false, leg);
     let mut tcp = connect(pair.near.at);
     tcp.write_all(&pattern(100_000)).unwrap();
     until("it arrives", || pair.far.count("leg_received_bytes_total") == 100_000);
@@ -115,10 +117,10 @@ fn an_end_is_killed_in_mid_upload(die: impl FnOnce(&mut Pair)) {
 
 #[test]
 fn a_near_end_that_is_killed_ends_no_upload() {
-    an_end_is_killed_in_mid_upload(|pair| pair.near.kill());
+    LEGS.iter().for_each(|leg| an_end_is_killed_in_mid_upload(leg, |pair| pair.near.kill()));
 }
 
 #[test]
 fn a_far_end_that_is_killed_ends_no_upload() {
-    an_end_is_killed_in_mid_upload(|pair| pair.far.kill());
+    LEGS.iter().for_each(|leg| an_end_is_killed_in_mid_upload(leg, |pair| pair.far.kill()));
 }

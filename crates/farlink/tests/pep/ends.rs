@@ -13,6 +13,9 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// What both halves are told of their leg: a far end that is silent is gone after two seconds.
 const QUICK: &str = "[leg]\nkeep-alive = '1s'\ndead-after = '1s'\n";
 
+/// What both halves may be told of what carries their leg.
+pub const LEGS: [&str; 3] = ["", "over = 'quic'\n", "over = 'quic'\nfec = 10\n"];
+
 /// Where the kernel likes.
 pub const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -27,6 +30,8 @@ pub struct End {
 /// Both halves, before an origin.
 pub struct Pair {
     desk: Desk,
+    /// What both halves' `[leg]` says.
+    leg: String,
     origin: SocketAddr,
     pub near: End,
     pub far: End,
@@ -120,13 +125,13 @@ impl Pair {
         let far = far_end(&desk, ANYWHERE, &near_key, more);
         let near = near_end(&desk, ANYWHERE, far.at, origin, &far_key, is_http, more);
         until("the leg stands", || near.is_well());
-        Pair { desk, origin, near, far }
+        Pair { desk, leg: more.to_owned(), origin, near, far }
     }
 
     /// A far end where the last one was, or is; gives that.
     pub fn start_far_end_again(&mut self) -> End {
         let near_key = self.desk.read("near.key.public");
-        let far = far_end(&self.desk, self.far.at, &near_key, "");
+        let far = far_end(&self.desk, self.far.at, &near_key, &self.leg);
         std::mem::replace(&mut self.far, far)
     }
 
@@ -134,7 +139,7 @@ impl Pair {
     pub fn start_near_end_again(&mut self) -> End {
         let far_key = self.desk.read("far.key.public");
         let (at, far) = (self.near.at, self.far.at);
-        let near = near_end(&self.desk, at, far, self.origin, &far_key, false, "");
+        let near = near_end(&self.desk, at, far, self.origin, &far_key, false, &self.leg);
         until("its leg stands", || near.is_well());
         std::mem::replace(&mut self.near, near)
     }

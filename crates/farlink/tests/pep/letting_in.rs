@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::sync::mpsc;
 
 use crate::common::Desk;
-use crate::ends::{ANYWHERE, PATIENCE, Pair, connect, far_end, key, near_end, read_all, until};
+use crate::ends::{
+    ANYWHERE, LEGS, PATIENCE, Pair, connect, far_end, key, near_end, read_all, until,
+};
 use crate::origin::{http, origin, whole};
 
 fn hello() -> std::net::SocketAddr {
@@ -22,29 +24,33 @@ fn is_served(near: std::net::SocketAddr) {
 
 #[test]
 fn a_stranger_is_not_let_in_and_his_clients_are_served() {
-    let desk = Desk::new();
-    let (_, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
-    let somebody = key(&desk, "somebody.key");
-    let far = far_end(&desk, ANYWHERE, &somebody, "");
-    let near = near_end(&desk, ANYWHERE, far.at, hello(), &far_key, false, "");
-    until("it is refused", || far.count("refused_total") > 0);
-    assert!(!near.is_well());
-    is_served(near.at);
-    assert_eq!(near.count("connections_failed_open_total"), 1);
-    assert_eq!(far.count("connections_split_total"), 0);
+    for leg in LEGS {
+        let desk = Desk::new();
+        let (_, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
+        let somebody = key(&desk, "somebody.key");
+        let far = far_end(&desk, ANYWHERE, &somebody, leg);
+        let near = near_end(&desk, ANYWHERE, far.at, hello(), &far_key, false, leg);
+        until("it is refused", || far.count("refused_total") > 0);
+        assert!(!near.is_well());
+        is_served(near.at);
+        assert_eq!(near.count("connections_failed_open_total"), 1);
+        assert_eq!(far.count("connections_split_total"), 0);
+    }
 }
 
 #[test]
 fn an_impostor_gets_nothing() {
-    let desk = Desk::new();
-    let (near_key, _) = (key(&desk, "near.key"), key(&desk, "far.key"));
-    let real = key(&desk, "real.key");
-    let impostor = far_end(&desk, ANYWHERE, &near_key, "");
-    let near = near_end(&desk, ANYWHERE, impostor.at, hello(), &real, false, "");
-    until("it has tried", || impostor.count("refused_total") > 0);
-    assert!(!near.is_well());
-    is_served(near.at);
-    assert_eq!(near.count("connections_failed_open_total"), 1);
+    for leg in LEGS {
+        let desk = Desk::new();
+        let (near_key, _) = (key(&desk, "near.key"), key(&desk, "far.key"));
+        let real = key(&desk, "real.key");
+        let impostor = far_end(&desk, ANYWHERE, &near_key, leg);
+        let near = near_end(&desk, ANYWHERE, impostor.at, hello(), &real, false, leg);
+        until("it has tried", || impostor.count("refused_total") > 0);
+        assert!(!near.is_well());
+        is_served(near.at);
+        assert_eq!(near.count("connections_failed_open_total"), 1);
+    }
 }
 
 #[test]
@@ -85,20 +91,22 @@ fn what_is_secured_passes_unread() {
 /// A page may name whom it likes: who was not asked for by a client is not connected to.
 #[test]
 fn nobody_is_connected_to_unasked() {
-    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
-    let html = format!("<img src=http://{}/i.png>", stranger.local_addr().unwrap());
-    let at = http(move |path, tcp| match path {
-        "/" => whole(tcp, "Content-Type: text/html\r\n", html.as_bytes()),
-        _ => whole(tcp, "", b"hello"),
-    });
-    let pair = Pair::start(at, true);
-    let mut tcp = connect(pair.near.at);
-    write!(tcp, "GET / HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n").unwrap();
-    let (answer, ended) = read_all(&mut tcp);
-    ended.unwrap();
-    assert!(answer.ends_with(b"i.png>"));
-    assert_eq!(pair.far.count("http_fetched_total"), 1);
-    assert_eq!(pair.far.count("http_promised_total"), 0);
-    stranger.set_nonblocking(true).unwrap();
-    assert_eq!(stranger.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    for leg in LEGS {
+        let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+        let html = format!("<img src=http://{}/i.png>", stranger.local_addr().unwrap());
+        let at = http(move |path, tcp| match path {
+            "/" => whole(tcp, "Content-Type: text/html\r\n", html.as_bytes()),
+            _ => whole(tcp, "", b"hello"),
+        });
+        let pair = Pair::start_with(at, true, leg);
+        let mut tcp = connect(pair.near.at);
+        write!(tcp, "GET / HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n").unwrap();
+        let (answer, ended) = read_all(&mut tcp);
+        ended.unwrap();
+        assert!(answer.ends_with(b"i.png>"));
+        assert_eq!(pair.far.count("http_fetched_total"), 1);
+        assert_eq!(pair.far.count("http_promised_total"), 0);
+        stranger.set_nonblocking(true).unwrap();
+        assert_eq!(stranger.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::ends::{PATIENCE, Pair, connect, read_all, until};
+use crate::ends::{LEGS, PATIENCE, Pair, connect, read_all, until};
 use crate::origin::{chunk, http, pattern, whole};
 
 const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
@@ -105,16 +105,23 @@ fn exactly(tcp: &mut TcpStream, bytes: usize) -> Vec<u8> {
 
 #[test]
 fn a_page_is_the_same_with_and_without() {
-    let at = site();
-    for kind in ["/plain", "/packed", "/chunked", "/chunked-packed"] {
-        let pair = Pair::start(at, true);
-        let (mut with, mut without) = (connect(pair.near.at), connect(at));
-        for path in [kind, "/0.png", "/1.png", "/2.png", "/3.png"] {
-            let (ours, theirs) = (get(&mut with, at, path), get(&mut without, at, path));
-            assert!(ours == theirs, "{kind}, {path}: {} and {} bytes", ours.len(), theirs.len());
+    for leg in LEGS {
+        let at = site();
+        for kind in ["/plain", "/packed", "/chunked", "/chunked-packed"] {
+            let pair = Pair::start_with(at, true, leg);
+            let (mut with, mut without) = (connect(pair.near.at), connect(at));
+            for path in [kind, "/0.png", "/1.png", "/2.png", "/3.png"] {
+                let (ours, theirs) = (get(&mut with, at, path), get(&mut without, at, path));
+                assert!(
+                    ours == theirs,
+                    "{kind}, {path}: {} and {} bytes",
+                    ours.len(),
+                    theirs.len()
+                );
+            }
+            assert_eq!(pair.near.count("http_fetched_total"), 5, "{kind}");
+            assert_eq!(pair.near.count("http_answered_early_total"), 3, "{kind}");
         }
-        assert_eq!(pair.near.count("http_fetched_total"), 5, "{kind}");
-        assert_eq!(pair.near.count("http_answered_early_total"), 3, "{kind}");
     }
 }
 
@@ -176,21 +183,24 @@ fn a_page_that_breaks_off_has_no_end() {
 /// A client that has enough of a page for now waits for what that embeds: neither holds up the other.
 #[test]
 fn a_page_that_is_not_read_holds_up_no_object() {
-    let at = http(|path, tcp| match path {
-        "/" => {
-            // More than all buffers on the way hold.
-            let page = [&b"<!doctype html><img src=/5.png>"[..], &vec![b' '; 64 << 20]].concat();
-            whole(tcp, &format!("{HTML}Content-Encoding: identity\r\n"), &page)
-        }
-        path => whole(tcp, "Content-Type: image/png\r\n", &objects()[path]),
-    });
-    let pair = Pair::start(at, true);
-    let (mut page, mut other) = (connect(pair.near.at), connect(pair.near.at));
-    write!(page, "GET / HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
-    let head = head(&mut page);
-    exactly(&mut page, 100);
-    assert_eq!(get(&mut other, at, "/5.png"), objects()["/5.png"]);
-    assert_eq!(pair.near.count("http_answered_early_total"), 1);
-    assert!(head.contains(&(31 + (64 << 20)).to_string()), "{head}");
-    exactly(&mut page, 31 + (64 << 20) - 100);
+    for leg in LEGS {
+        let at = http(|path, tcp| match path {
+            "/" => {
+                // More than all buffers on the way hold.
+                let page =
+                    [&b"<!doctype html><img src=/5.png>"[..], &vec![b' '; 64 << 20]].concat();
+                whole(tcp, &format!("{HTML}Content-Encoding: identity\r\n"), &page)
+            }
+            path => whole(tcp, "Content-Type: image/png\r\n", &objects()[path]),
+        });
+        let pair = Pair::start_with(at, true, leg);
+        let (mut page, mut other) = (connect(pair.near.at), connect(pair.near.at));
+        write!(page, "GET / HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
+        let head = head(&mut page);
+        exactly(&mut page, 100);
+        assert_eq!(get(&mut other, at, "/5.png"), objects()["/5.png"]);
+        assert_eq!(pair.near.count("http_answered_early_total"), 1);
+        assert!(head.contains(&(31 + (64 << 20)).to_string()), "{head}");
+        exactly(&mut page, 31 + (64 << 20) - 100);
+    }
 }

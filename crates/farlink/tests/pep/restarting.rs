@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::ends::{Pair, connect, read_all, until};
+use crate::ends::{LEGS, Pair, connect, read_all, until};
 use crate::origin::{origin, pattern};
 
 /// More than all buffers on the way hold.
@@ -68,17 +68,37 @@ fn a_far_end_is_replaced_without_a_broken_connection() {
 
 #[test]
 fn a_near_end_is_replaced_without_a_broken_connection() {
-    let mut pair = Pair::start(site(), false);
-    let (tcp, begun) = in_the_middle(&pair);
-    let old = pair.start_near_end_again();
-    old.signal("-TERM");
-    for _ in 0..50 {
+    for leg in LEGS {
+        let mut pair = Pair::start_with(site(), false, leg);
+        let (tcp, begun) = in_the_middle(&pair);
+        let old = pair.start_near_end_again();
+        old.signal("-TERM");
+        for _ in 0..50 {
+            is_served(&pair);
+        }
+        comes_whole(tcp, begun);
+        old.ends();
         is_served(&pair);
+        assert!(pair.near.count("connections_split_total") > 0);
+        assert_eq!(pair.near.count("connections_failed_open_total"), 0);
+        assert_eq!(pair.near.count("connections_broken_total"), 0);
     }
-    comes_whole(tcp, begun);
-    old.ends();
+}
+
+/// Over QUIC its port is not shared: the successor starts when it has ended. What it carries comes whole, and nobody is refused meanwhile.
+#[test]
+fn a_far_end_over_quic_is_replaced_one_after_the_other() {
+    let mut pair = Pair::start_with(site(), false, LEGS[1]);
+    let (tcp, begun) = in_the_middle(&pair);
+    pair.far.signal("-TERM");
+    until("the near end knows", || !pair.near.is_well());
     is_served(&pair);
-    assert!(pair.near.count("connections_split_total") > 0);
-    assert_eq!(pair.near.count("connections_failed_open_total"), 0);
+    assert_eq!(pair.near.count("connections_failed_open_total"), 1);
+    comes_whole(tcp, begun);
+    until("it ends", || pair.far.child.try_wait().unwrap().is_some());
+    drop(pair.start_far_end_again());
+    until("the leg stands again", || pair.near.is_well());
+    is_served(&pair);
+    assert_eq!(pair.near.count("connections_failed_open_total"), 1);
     assert_eq!(pair.near.count("connections_broken_total"), 0);
 }

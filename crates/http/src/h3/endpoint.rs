@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use chance::Stream;
 use quinn::crypto::HandshakeTokenKey;
-use quinn::{ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
+use quinn::{AsyncUdpSocket, ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
 use ring::hmac;
 
 use super::runtime::WorldRuntime;
@@ -102,6 +102,14 @@ pub(super) fn open(
     config: EndpointConfig,
     server: Option<quinn::ServerConfig>,
 ) -> io::Result<quinn::Endpoint> {
-    let (socket, runtime) = (Arc::new(socket), Arc::new(WorldRuntime));
-    quinn::Endpoint::new_with_abstract_socket(config, server, socket, runtime)
+    open_over(Arc::new(socket), config, server)
+}
+
+/// The same on anything that carries datagrams.
+pub(super) fn open_over(
+    socket: Arc<dyn AsyncUdpSocket>,
+    config: EndpointConfig,
+    server: Option<quinn::ServerConfig>,
+) -> io::Result<quinn::Endpoint> {
+    quinn::Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(WorldRuntime))
 }

@@ -4,7 +4,8 @@
 //! streams and counts the bytes of their frames, [`congestion`] lets QUIC run the very congestion control that our TCP runs. Which of
 //! two arms an end is - quinn as it ships, or set as our TCP is set - and every limit is said in [`settings`].
 //!
-//! Several workers may share a server's port: [`steering`] brings packets to the one that they are for.
+//! Several workers may share a server's port: [`steering`] brings packets to the one that they are for. [`bare`] is the same QUIC for who carries something
+//! else by it.
 //!
 //! In the simulated world all that quinn draws at random comes from the world's streams, so that a run repeats to the packet.
 //!
@@ -14,6 +15,7 @@
 //! (discarded), priorities on the wire.
 
 mod account;
+pub mod bare;
 mod client;
 mod congestion;
 mod endpoint;

@@ -14,12 +14,15 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser::Arm;
+use http_stack::h3::settings::Transport;
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
 use page::Page;
 use pep::http::{Compression, Settings as Fetching};
+use pep::leg::{Fec, Over, Quic};
 use pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
 use record::{Carried, Event, EventKind};
 use units::{BitsPerSec, Time};
@@ -82,6 +85,16 @@ pub(crate) fn leg_tcp(scenario: &Scenario) -> tcp::Config {
     scenario.route.pep.leg_tcp(scenario.transport.server.config())
 }
 
+/// What carries its leg: TCP as the halves' nodes have it, or QUIC set as that is.
+fn leg_over(scenario: &Scenario) -> Over {
+    let turned = &scenario.route.pep;
+    let fec = turned.fec.map(|every| Fec { every, counts: Arc::default() });
+    match turned.is_over_quic() {
+        true => Over::Quic(Quic { transport: Transport::matching(&leg_tcp(scenario)), fec }),
+        false => Over::Tcp,
+    }
+}
+
 /// Checks that a scenario's PEP can stand where it is to: that its network has two ends, and the page those hosts that it is to pass by.
 ///
 /// # Errors
@@ -114,6 +127,7 @@ impl NearEnd {
         let bypass = names().filter(|(name, _)| turned.bypass.contains(&name.to_ascii_lowercase()));
         let mut settings = local::Settings::new(place.far_port());
         settings.channels = turned.channels() as usize;
+        settings.leg.over = leg_over(scenario);
         settings.bypass = bypass.map(|(_, address)| address.into()).collect();
         if turned.prefetch() == Prefetch::Off {
             settings.http_ports.clear();
@@ -156,7 +170,8 @@ impl FarEnd {
             Prefetch::Depth(depth) => depth,
         };
         let http = Fetching { depth, compression: Compression::None, ..Fetching::default() };
-        let settings = remote::Settings { http, ..remote::Settings::default() };
+        let mut settings = remote::Settings { http, ..remote::Settings::default() };
+        settings.leg.over = leg_over(scenario);
         Some(FarEnd { settings, listen: place.far_port() })
     }
 
@@ -167,8 +182,8 @@ impl FarEnd {
     pub(crate) fn start(self) -> io::Result<Rc<Remote>> {
         let (near, far) = keys();
         let remote = Remote::new(self.settings, Acceptor::new(&far, near.public()));
-        let listener = TcpListener::bind(self.listen)?;
-        drop(world::spawn(Rc::clone(&remote).serve(listener)));
+        let port = remote.listen(self.listen)?;
+        drop(world::spawn(Rc::clone(&remote).serve(port)));
         Ok(remote)
     }
 }
@@ -255,9 +270,16 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
         }
     };
     let tcp = tcp::Config::to_string(&leg_tcp(scenario));
+    let parity = turned
+        .fec
+        .map_or_else(String::new, |every| format!(", a datagram of parity after every {every}"));
+    let over = match turned.is_over_quic() {
+        false => String::new(),
+        true => format!("; the leg is QUIC, set as that TCP{parity}"),
+    };
     scenario.route.has_pep().then(|| {
         format!(
-            "a PEP stands at the network's two ends, its leg before the journey begins, TCP of both halves: {tcp}; {sees}"
+            "a PEP stands at the network's two ends, its leg before the journey begins, TCP of both halves: {tcp}{over}; {sees}"
         )
     })
 }

@@ -1,11 +1,15 @@
-//! The leg between the two ends: HTTP/2 (RFC 9113) over TLS 1.3 over one TCP connection, or several.
+//! The leg between the two ends: HTTP/2 (RFC 9113) over TLS 1.3 over one TCP connection, or several; or over the streams of one QUIC connection.
 //!
 //! A connection that is carried is a `CONNECT` (section 8.5) to the address that its client asked for: HTTP/2 gives it a stream with a
 //! window of its own, half-close and reset. A page that is fetched at the far end is a `GET`, and what the far end fetches
 //! unasked are promises (section 8.4). The near end is the client.
+//!
+//! Over QUIC (RFC 9000) each connection that is carried has a QUIC stream, and on it an HTTP/2 connection of its own, so that a lost packet holds up what it
+//! was part of and nothing else.
 
 mod channel;
 mod keys;
+mod port;
 mod pulse;
 mod settings;
 mod tls;
@@ -17,13 +21,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_stack::h3::bare;
+pub use http_stack::h3::bare::{Fec, MOST_IN_GROUP};
 use world::TcpStream;
 
 use self::channel::Channel;
-pub(crate) use self::channel::Lease;
+pub(crate) use self::channel::{Lease, Line};
 pub use self::keys::{KeyError, PrivateKey, PublicKey};
+pub use self::port::Port;
 pub(crate) use self::settings::PIECE_BYTES;
-pub use self::settings::Settings;
+pub use self::settings::{Over, Quic, Settings};
 pub use self::tls::{Acceptor, Connector};
 
 /// The near end's leg: its channels.
@@ -33,7 +40,7 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    /// A leg of `channels` TCP connections to `far`, kept up from now on.
+    /// A leg of `channels` connections to `far`, kept up from now on.
     pub(crate) fn start(
         far: SocketAddr,
         channels: usize,
@@ -95,7 +102,27 @@ pub(crate) async fn accept(
         let tls = acceptor.accept(tcp).await?;
         settings.server().handshake::<_, Bytes>(tls).await.map_err(io::Error::other)
     };
-    world::timeout(settings.patience, accepting)
+    within(settings.patience, accepting).await
+}
+
+/// HTTP/2 on the next stream of a QUIC connection.
+pub(crate) type Stream = h2::server::Connection<bare::Stream, Bytes>;
+
+/// Shakes hands of HTTP/2 on `stream`, as the far end.
+///
+/// # Errors
+/// If the near end fails to, in time or at all.
+pub(crate) async fn accept_stream(stream: bare::Stream, settings: &Settings) -> io::Result<Stream> {
+    let accepting = settings.server().handshake::<_, Bytes>(stream);
+    within(settings.patience, async { accepting.await.map_err(io::Error::other) }).await
+}
+
+/// What `future` gives within `span`.
+pub(crate) async fn within<T>(
+    span: Duration,
+    future: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    world::timeout(span, future)
         .await
         .map_err(|elapsed| io::Error::new(io::ErrorKind::TimedOut, elapsed))?
 }

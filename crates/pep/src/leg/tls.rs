@@ -36,13 +36,16 @@ const ALPN: &[u8] = b"farlink-pep/1";
 /// As much plaintext is taken before TCP has taken what was encrypted earlier: what waits here can no longer be overtaken.
 const BUFFER_BYTES: usize = 16 * 1024;
 
+/// A server must be given a name, which nobody checks.
+pub(super) const FAR_NAME: &str = "far.farlink.invalid";
+
 /// The client's end: the near half of the proxy.
 #[derive(Clone)]
-pub struct Connector(TlsConnector);
+pub struct Connector(Arc<ClientConfig>);
 
 /// The server's end: the far half.
 #[derive(Clone)]
-pub struct Acceptor(TlsAcceptor);
+pub struct Acceptor(Arc<ServerConfig>);
 
 impl Connector {
     /// An end that has `own` and talks to nobody but who has `peer`.
@@ -60,7 +63,12 @@ impl Connector {
         config.resumption = Resumption::disabled();
         // The far end is known by its key: a name would tell others who it is.
         config.enable_sni = false;
-        Connector(TlsConnector::from(Arc::new(config)))
+        Connector(Arc::new(config))
+    }
+
+    /// The same for QUIC (RFC 9001), whose handshake is that of TLS 1.3.
+    pub(super) fn quic(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.0)
     }
 
     /// Shakes hands on `tcp`.
@@ -68,11 +76,12 @@ impl Connector {
     /// # Errors
     /// If the transport fails, or the far end lacks the key or the version.
     pub async fn connect(&self, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let name = ServerName::try_from("far.farlink.invalid").expect("a DNS name");
+        let name = ServerName::try_from(FAR_NAME).expect("a DNS name");
         let limit = |session: &mut rustls::ClientConnection| {
             session.set_buffer_limit(Some(BUFFER_BYTES));
         };
-        Ok(self.0.connect_with(name, tcp, limit).await?.into())
+        let connector = TlsConnector::from(Arc::clone(&self.0));
+        Ok(connector.connect_with(name, tcp, limit).await?.into())
     }
 }
 
@@ -89,7 +98,12 @@ impl Acceptor {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(raw(own))));
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.send_tls13_tickets = 0;
-        Acceptor(TlsAcceptor::from(Arc::new(config)))
+        Acceptor(Arc::new(config))
+    }
+
+    /// The same for QUIC. There, who offers no protocol does not pass the handshake (RFC 9001 section 8.1).
+    pub(super) fn quic(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0)
     }
 
     /// Shakes hands on `tcp`.
@@ -100,7 +114,8 @@ impl Acceptor {
         let limit = |session: &mut rustls::ServerConnection| {
             session.set_buffer_limit(Some(BUFFER_BYTES));
         };
-        let stream = self.0.accept_with(tcp, limit).await?;
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.0));
+        let stream = acceptor.accept_with(tcp, limit).await?;
         // Who offers no protocol at all would pass the handshake.
         if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
             let message = "the near end does not say which version of the protocol it speaks";

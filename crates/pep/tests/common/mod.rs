@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Source;
+use farlink_pep::leg::{Fec, Over, Port, Quic};
 use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use http_stack::h3::bare::Counts;
+use http_stack::h3::settings::Transport;
 use net::Network;
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
@@ -53,8 +56,36 @@ pub fn acceptor() -> Acceptor {
     Acceptor::new(&far, near.public())
 }
 
+/// What carries the leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    Tcp,
+    Quic,
+    /// QUIC with parity after every tenth datagram.
+    Fec,
+}
+
+pub const LEGS: [Leg; 3] = [Leg::Tcp, Leg::Quic, Leg::Fec];
+
+impl Leg {
+    /// At an end whose TCP is `tcp`, and that counts there.
+    fn over(self, tcp: &tcp::Config, counts: &Arc<Counts>) -> Over {
+        let fec = Fec { every: 10, counts: Arc::clone(counts) };
+        let quic = |fec| Over::Quic(Quic { transport: Transport::matching(tcp), fec });
+        match self {
+            Leg::Tcp => Over::Tcp,
+            Leg::Quic => quic(None),
+            Leg::Fec => quic(Some(fec)),
+        }
+    }
+}
+
 /// The simulated world before it begins.
 pub struct Sky {
+    leg: Leg,
+    tuned: Arc<tcp::Config>,
+    /// What parity has done at both ends.
+    pub fec: Arc<Counts>,
     pub plan: Plan,
     pub client: NodeId,
     pub near: NodeId,
@@ -65,6 +96,11 @@ pub struct Sky {
 impl Sky {
     /// With what is added to the satellite's description (`,loss=1%`).
     pub fn new(seed: u64, satellite: &str) -> Sky {
+        Sky::over(Leg::Tcp, seed, satellite)
+    }
+
+    /// The same with another leg.
+    pub fn over(leg: Leg, seed: u64, satellite: &str) -> Sky {
         let satellite = format!("rtt=600ms,down=1mbit,up=128kbit,queue=64pkt{satellite}");
         let mut plan = Plan::new(Source::new(seed, 0));
         plan.limit(Duration::from_secs(1800));
@@ -96,7 +132,7 @@ impl Sky {
                 plan.route(nodes[to], nodes[from], &down);
             }
         }
-        Sky { plan, client, near, far, server }
+        Sky { leg, tuned, fec: Arc::default(), plan, client, near, far, server }
     }
 
     /// Both ends of the proxy, with usual settings.
@@ -107,7 +143,7 @@ impl Sky {
     /// A far end that `serve`s as told.
     pub fn with_far_end<F: Future<Output = ()> + 'static>(
         self,
-        serve: impl FnOnce(Rc<Remote>, TcpListener) -> F + 'static,
+        serve: impl FnOnce(Rc<Remote>, Port) -> F + 'static,
     ) -> Sky {
         self.with_far_end_set(|_| {}, serve)
     }
@@ -116,21 +152,26 @@ impl Sky {
     pub fn with_far_end_set<F: Future<Output = ()> + 'static>(
         mut self,
         change: impl FnOnce(&mut remote::Settings) + 'static,
-        serve: impl FnOnce(Rc<Remote>, TcpListener) -> F + 'static,
+        serve: impl FnOnce(Rc<Remote>, Port) -> F + 'static,
     ) -> Sky {
+        let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.far, async move {
             let mut settings = remote::Settings::default();
+            settings.leg.over = over;
             change(&mut settings);
             let remote = Remote::new(settings, acceptor());
-            serve(remote, TcpListener::bind(at(FAR, 9400)).unwrap()).await;
+            let port = remote.listen(at(FAR, 9400)).unwrap();
+            serve(remote, port).await;
         });
         self
     }
 
     /// A near end that is set as usual but for what `change` does.
     pub fn with_near_end(mut self, change: impl FnOnce(&mut local::Settings) + 'static) -> Sky {
+        let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.near, async move {
             let mut settings = local::Settings::new(at(FAR, 9400));
+            settings.leg.over = over;
             change(&mut settings);
             let local = Local::start(settings, &connector());
             for port in [7, 80, 443] {

@@ -143,8 +143,8 @@ struct Turned {
 
 impl Knobs for Turned {
     const ONE: &'static str = "setting of a route";
-    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers and cache; of a pep near-rtt, channels, \
-                               prefetch, leg-congestion, iw and bypass";
+    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers and cache; of a pep near-rtt, leg, \
+                               fec, channels, prefetch, leg-congestion, iw and bypass";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         let parts: [&mut dyn Turn; 3] = [&mut self.stretch, &mut self.settings, &mut self.pep];

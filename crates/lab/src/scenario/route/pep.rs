@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use pep::leg::MOST_IN_GROUP;
+
 use super::super::network::duration_text;
 use super::super::{Scenario, Tls};
 use super::proxy::count;
@@ -13,6 +15,10 @@ use super::{KnobProblem, Turn};
 pub struct PepSettings {
     /// The round trip between clients and its near end, in nanoseconds.
     pub near_rtt_ns: Option<u64>,
+    /// What carries the leg.
+    pub leg: Option<LegOver>,
+    /// After so many datagrams of the leg's QUIC one of parity.
+    pub fec: Option<u8>,
     /// TCP connections of the leg.
     pub channels: Option<u32>,
     /// What it does beside splitting TCP.
@@ -23,6 +29,15 @@ pub struct PepSettings {
     pub initial_window: Option<u32>,
     /// Hosts that it passes by.
     pub bypass: Vec<String>,
+}
+
+/// What carries a PEP's leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LegOver {
+    /// One TCP connection, or several.
+    Tcp,
+    /// One QUIC connection.
+    Quic,
 }
 
 /// What a PEP does with clear-text HTTP/1.
@@ -58,6 +73,11 @@ impl PepSettings {
     /// The round trip between clients and its near end.
     pub fn near_rtt(&self) -> Duration {
         self.near_rtt_ns.map_or(NEAR_RTT, Duration::from_nanos)
+    }
+
+    /// Whether its leg is QUIC.
+    pub fn is_over_quic(&self) -> bool {
+        self.leg == Some(LegOver::Quic)
     }
 
     /// TCP connections of the leg.
@@ -100,6 +120,8 @@ impl Turn for PepSettings {
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         match knob {
             "near-rtt" => self.near_rtt_ns = Some(round_trip(value)?),
+            "leg" => self.leg = Some(leg(value)?),
+            "fec" => self.fec = Some(fec(value)?),
             "channels" => self.channels = Some(count(value)?),
             "prefetch" => self.prefetch = Some(prefetch(value)?),
             "leg-congestion" => self.leg_congestion = Some(congestion(value)?),
@@ -113,6 +135,11 @@ impl Turn for PepSettings {
     fn turned(&self) -> Vec<String> {
         let turned = [
             self.near_rtt_ns.map(|nanos| format!("near-rtt={}", duration_text(nanos))),
+            self.leg.map(|leg| match leg {
+                LegOver::Tcp => "leg=tcp".to_owned(),
+                LegOver::Quic => "leg=quic".to_owned(),
+            }),
+            self.fec.map(|every| format!("fec={every}")),
             self.channels.map(|count| format!("channels={count}")),
             self.prefetch.map(|prefetch| match prefetch {
                 Prefetch::Off => "prefetch=off".to_owned(),
@@ -125,6 +152,19 @@ impl Turn for PepSettings {
         ];
         turned.into_iter().flatten().collect()
     }
+}
+
+fn leg(value: &str) -> Result<LegOver, KnobProblem> {
+    match value {
+        "tcp" => Ok(LegOver::Tcp),
+        "quic" => Ok(LegOver::Quic),
+        _ => Err(KnobProblem::Expected("tcp or quic")),
+    }
+}
+
+fn fec(value: &str) -> Result<u8, KnobProblem> {
+    let every = value.parse().ok().filter(|every| (1..=MOST_IN_GROUP).contains(every));
+    every.ok_or(KnobProblem::Expected("after how many datagrams one of parity follows: 1 to 63"))
 }
 
 fn prefetch(value: &str) -> Result<Prefetch, KnobProblem> {

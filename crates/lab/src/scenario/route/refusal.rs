@@ -13,7 +13,7 @@ impl Route {
         let turns_proxy = self.settings != usual;
         match self.kind {
             kind if kind != RouteKind::Pep && self.pep != PepSettings::default() => Some(
-                "near-rtt, channels, prefetch, leg-congestion, iw and bypass are a PEP's: use the route `pep`",
+                "near-rtt, leg, fec, channels, prefetch, leg-congestion, iw and bypass are a PEP's: use the route `pep`",
             ),
             RouteKind::Direct if turns_proxy => Some(
                 "the direct route has no proxy to be set: leave rtt, rate and loss alone, or use `proxy`",
@@ -23,6 +23,12 @@ impl Route {
             ),
             RouteKind::Socks if turns_proxy => Some(
                 "a proxy of SOCKS opens a connection for each of its clients', and reads none: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
+            ),
+            RouteKind::Pep if self.pep.fec.is_some() && !self.pep.is_over_quic() => Some(
+                "parity goes below what repairs losses, which TCP does in the kernel: use leg=quic with fec",
+            ),
+            RouteKind::Pep if self.pep.is_over_quic() && self.pep.channels.is_some() => Some(
+                "channels are TCP's: a leg of QUIC is one connection, in which nothing waits for what another stream has lost; leave channels out, or use leg=tcp",
             ),
             RouteKind::Proxy if self.settings.cache != usual.cache => {
                 Some("this proxy has no cache: use `caching-proxy`")
@@ -90,8 +96,14 @@ fn socks_rules(scenario: &Scenario) -> [Rule; 2] {
     ]
 }
 
-fn pep_rules(scenario: &Scenario) -> [Rule; 5] {
+fn pep_rules(scenario: &Scenario) -> [Rule; 6] {
+    let pep = &scenario.route.pep;
+    let leg = pep.leg_tcp(scenario.transport.server.config()).congestion;
     [
+        (
+            pep.is_over_quic() && leg == congestion::Algorithm::Bbr,
+            "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use leg-congestion=cubic or leg-congestion=reno with leg=quic",
+        ),
         (
             scenario.stack.protocol.is_quic(),
             "a PEP splits TCP and lets QUIC pass as it is: use h1, h2 or spdy with it, or route `direct`",

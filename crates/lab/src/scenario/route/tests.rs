@@ -24,6 +24,8 @@ fn what_is_written_is_read() {
         "pep",
         "pep,rtt=20ms,near-rtt=2ms,channels=4,prefetch=off,leg-congestion=bbr,iw=32,bypass=a.test+b.test",
         "pep,prefetch=0",
+        "pep,leg=tcp,channels=2",
+        "pep,near-rtt=2ms,leg=quic,fec=10,prefetch=off,leg-congestion=reno",
     ] {
         assert_eq!(read(text).to_string(), text);
         assert_eq!(read(text).is_usual(), text == "direct");
@@ -46,6 +48,12 @@ fn anything_else_is_refused() {
         ("proxy,channels=2", "use the route `pep`"),
         ("pep,prefetch=on", "off, or how many levels"),
         ("pep,leg-congestion=fast", "cubic, reno, bbr"),
+        ("pep,leg=udp", "tcp or quic"),
+        ("pep,fec=10", "use leg=quic"),
+        ("pep,leg=tcp,fec=10", "use leg=quic"),
+        ("pep,leg=quic,fec=64", "1 to 63"),
+        ("pep,leg=quic,channels=2", "channels are TCP's"),
+        ("proxy,leg=quic", "use the route `pep`"),
         ("pep,bypass=a.test+", "hosts of the page"),
         ("direct,workers=1", "no proxy to be set"),
         ("proxy,cache=primed", "use `caching-proxy`"),
@@ -88,6 +96,7 @@ fn what_no_proxy_can_do_is_refused() {
         ("proxy,via=connect", Protocol::H1, Tls::None, "TLS in them"),
         ("socks", Protocol::H3Deployed, Tls::Tls13, "SOCKS carries no QUIC"),
         ("caching-proxy,via=connect", Protocol::H1, Tls::Tls13, "hidden"),
+        ("pep,leg=quic,leg-congestion=bbr", Protocol::H1, Tls::Tls13, "cannot run BBR"),
         ("proxy", Protocol::Recorded, Tls::Tls13, "one protocol"),
     ] {
         assert!(refused(route, protocol, tls).unwrap().contains(says), "{route}");

@@ -13,7 +13,7 @@ use super::store::{Store, Whole};
 use crate::counters::Counters;
 use crate::http::coding::Inflater;
 use crate::http::message;
-use crate::leg::{Lease, Leg};
+use crate::leg::{Lease, Leg, Line};
 use crate::split::Ask;
 
 /// What became of a request.
@@ -36,6 +36,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) target: SocketAddr,
     pub(crate) store: &'a Rc<Store>,
     pub(crate) leg: &'a Leg,
+    /// By which all of its requests go.
+    pub(crate) line: Line,
     pub(crate) counters: &'a Counters,
     /// How long the far end may be silent, and the client take nothing.
     pub(crate) idle: Duration,
@@ -57,7 +59,9 @@ pub(crate) async fn answer(
         return ended(sent.map_err(io::Error::other).flatten(), &trapped);
     }
     let Some(lease) = leg.lease() else { return Answered::Not };
-    let Some((response, promises)) = ask(lease, &trapped, asking) else { return Answered::Not };
+    let Some((response, promises)) = ask(lease, &trapped, asking).await else {
+        return Answered::Not;
+    };
     let usual = trapped.request.headers().clone();
     drop(world::spawn(Rc::clone(store).gather(promises, client, usual)));
     let (response, _lease) = response;
@@ -89,7 +93,7 @@ fn ended(sent: io::Result<()>, trapped: &Trapped) -> Answered {
 type Asked = ((h2::client::ResponseFuture, Lease), h2::client::PushPromises);
 
 /// Sends the request over the leg.
-fn ask(mut lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Asked> {
+async fn ask(lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Asked> {
     let Asking { client, target, .. } = *asking;
     let mut request = trapped.request.clone();
     message::strip_hop(request.headers_mut());
@@ -97,7 +101,8 @@ fn ask(mut lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Asked
     request.headers_mut().remove(http::header::HOST);
     *request.version_mut() = http::Version::HTTP_2;
     let request = Ask::Fetch { target, client, request }.into_request().ok()?;
-    let (mut response, _) = lease.sender.send_request(request, true).ok()?;
+    let mut sender = lease.sender_on(&asking.line).await.ok()?;
+    let (mut response, _) = sender.send_request(request, true).ok()?;
     let promises = response.push_promises();
     Some(((response, lease), promises))
 }

@@ -1,0 +1,45 @@
+//! Where a far end waits for near ends.
+
+use std::io;
+use std::net::SocketAddr;
+
+use http_stack::h3::bare;
+use world::TcpListener;
+
+use super::{Acceptor, Over, Settings};
+
+/// A port that near ends connect to.
+pub enum Port {
+    /// Of a leg over TCP.
+    Tcp(TcpListener),
+    /// Of a leg over QUIC.
+    Quic(bare::Listener),
+}
+
+impl Port {
+    /// Listens at `address`, as `settings` say.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        acceptor: &Acceptor,
+        settings: &Settings,
+    ) -> io::Result<Port> {
+        match &settings.over {
+            Over::Tcp => TcpListener::bind(address).map(Port::Tcp),
+            Over::Quic(quic) => {
+                let set = settings.quic(quic);
+                bare::Listener::bind(address, acceptor.quic(), &set).map(Port::Quic)
+            }
+        }
+    }
+
+    /// The address listened at.
+    ///
+    /// # Errors
+    /// If the socket has lost its address.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Port::Tcp(listener) => listener.local_addr(),
+            Port::Quic(listener) => Ok(listener.local_addr()),
+        }
+    }
+}
