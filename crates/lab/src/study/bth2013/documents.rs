@@ -143,7 +143,9 @@ impl Told {
             scenario::Protocol::H1Pipelined => Protocol::HttpPipelining,
             _ if spoken.is_spdy() => Protocol::Spdy,
             _ => {
-                return Err(format!("the protocol `{spoken}` is neither h1, h1-pipelined nor spdy"));
+                return Err(format!(
+                    "the protocol `{spoken}` is neither h1, h1-pipelined nor spdy"
+                ));
             }
         };
         if scenario.route != Route::default() {

@@ -8,9 +8,11 @@ mod config;
 mod documents;
 mod error;
 mod experiment;
+mod options;
 mod terms;
 
 pub use self::config::Config;
 pub use self::documents::{DocumentError, Written, documents};
 pub use self::error::{FileError, Place};
+pub use self::options::Options;
 pub use self::terms::{Conditions, NetType, Protocol, Uplink};
