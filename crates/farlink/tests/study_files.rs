@@ -37,9 +37,9 @@ fn a_case_file_becomes_an_experiment_and_its_run_documents() {
     let lines = desk.farlink("study export bth2013-results --store s.sqlite").ok();
     let told = documents(&lines);
     let of = |key: &str| told.iter().map(|document| document[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("net_dw_bw"), ["650", "650", "10150", "10150"]);
-    assert_eq!(of("net_up_bw"), ["325", "325", "5075", "5075"]);
-    assert_eq!(of("net_rtt"), ["50", "1000", "50", "1000"]);
+    assert_eq!(of("net_dw_bw"), ["650", "10150", "650", "10150"]);
+    assert_eq!(of("net_up_bw"), ["325", "5075", "325", "5075"]);
+    assert_eq!(of("net_rtt"), ["50", "50", "1000", "1000"]);
     for document in &told {
         let words = ["protocol", "net_type", "net_loss"].map(|key| document[key].as_str().unwrap());
         assert_eq!(words, ["spdy", "ALL", "0.03"]);

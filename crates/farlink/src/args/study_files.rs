@@ -23,7 +23,7 @@ pub enum Import {
     #[command(name = "bth2013-run")]
     Bth2013Run {
         #[command(flatten)]
-        asked: Bth2013Run,
+        asked: RunOptions,
 
         #[command(flatten)]
         into: Imported,
@@ -48,7 +48,7 @@ pub struct Imported {
 
 /// The options of run.py.
 #[derive(Args)]
-pub struct Bth2013Run {
+pub struct RunOptions {
     /// How many times to load.
     #[arg(short, long, value_name = "TIMES", default_value_t = 10)]
     pub times: u32,

@@ -27,7 +27,7 @@ pub(crate) fn events(
     let own: Vec<&Proxied> = front.into_iter().filter(is_own).collect();
     let farther = behind.into_iter().filter(|inner| own.iter().any(|outer| caused(outer, inner)));
     let farther = farther.map(|one| Proxied { behind: 1, ..one.clone() });
-    let own: Vec<Proxied> = own.iter().map(|one| Proxied::clone(one)).chain(farther).collect();
+    let own: Vec<Proxied> = own.iter().copied().cloned().chain(farther).collect();
     let asked = own.iter().map(|one| Event {
         at_ns: one.asked_at_ns,
         kind: EventKind::Proxied,

@@ -5,7 +5,7 @@ use std::path::Path;
 use lab::study::bth2013::{Conditions, Config, FileError};
 
 use super::super::{files, output};
-use crate::args::{Bth2013Run, Import, Imported};
+use crate::args::{Import, Imported, RunOptions};
 use crate::failure::Failure;
 
 /// The page that stands for bth2013's.
@@ -24,7 +24,7 @@ pub fn run(import: &Import) -> Result<(), Failure> {
     }
 }
 
-fn conditions(asked: &Bth2013Run) -> Result<Conditions, FileError> {
+fn conditions(asked: &RunOptions) -> Result<Conditions, FileError> {
     let options = lab::study::bth2013::Options {
         times: asked.times,
         protocol: asked.protocol,
