@@ -11,6 +11,7 @@ mod proxy;
 mod recording;
 mod route;
 mod study;
+mod study_files;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -30,6 +31,7 @@ pub use self::proxy::Proxy;
 pub use self::recording::Recording;
 pub use self::route::Route;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
+pub use self::study_files::{Export, Import, Imported, RunOptions};
 
 /// The store that is meant where none is named.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";

@@ -228,6 +228,124 @@ fn a_cache_spares_the_way_beyond_it() {
     assert_eq!(hits("caching-proxy,rtt=2s,cache=0.5"), some);
 }
 
+/// As [`FAR`], with a backhaul behind the first hop: a second is a round trip to the first hop's far end, four are one over the backhaul.
+const CELL: &str = "rtt=1s,down=unlimited,up=unlimited,hop.1.rtt=4s";
+
+/// What the named link of the backhaul delivered, in bytes.
+fn delivered(record: &VisitRecord, link: &str) -> u64 {
+    record.links.iter().find(|its| its.name == link).unwrap().delivered_bytes
+}
+
+/// From navigation to the first byte, over HTTP/1.1 in clear text: a handshake and a request to the first proxy, and from each to whom it asks. Beyond the far end a round trip takes two seconds.
+#[test]
+fn each_tier_costs_a_handshake_and_spares_what_is_behind_it() {
+    let mut wrong = Vec::new();
+    for (route, expected, crosses) in [
+        ("direct,rtt=2s", 14.0, true),
+        ("proxy,rtt=2s", 14.0, true),
+        ("proxy,rtt=2s,at=first-hop", 14.0, true),
+        // At the base station, or in the core.
+        ("caching-proxy,rtt=2s,cache=primed,at=first-hop", 2.0, false),
+        ("caching-proxy,rtt=2s,cache=primed", 10.0, true),
+        ("caching-proxy,cache=primed,at=first-hop/caching-proxy,rtt=2s,cache=primed", 2.0, false),
+        // A miss at the first that hits the second.
+        ("caching-proxy,at=first-hop/caching-proxy,rtt=2s,cache=primed", 10.0, true),
+        ("caching-proxy,at=first-hop/caching-proxy,rtt=2s", 14.0, true),
+        // What the one holds is said of it alone.
+        ("caching-proxy,cache=primed,at=first-hop/caching-proxy,rtt=2s", 2.0, false),
+        ("proxy,at=first-hop/proxy,rtt=2s,at=hop.1", 14.0, true),
+    ] {
+        let scenario = routed("synthetic:1x1KB", CELL, route, Protocol::H1, Tls::None);
+        let record = load(scenario);
+        let measured = record.ttfb_ns.unwrap() as f64 / 1e9;
+        let crossed = delivered(&record, "hop/1/up") + delivered(&record, "hop/1/down") > 0;
+        println!("{route:80} {measured:.4} {crossed}");
+        if (measured - expected).abs() > 0.001 * expected || crossed != crosses {
+            wrong.push(format!("{route}: {measured}, not {expected}; crossed {crossed}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_record_tells_of_each_tier() {
+    let tiers = "caching-proxy,cache=0.5,at=first-hop/caching-proxy,rtt=2s,cache=0.5";
+    let record = load(routed("synthetic:30x10KB", CELL, tiers, Protocol::Spdy, Tls::None));
+    let steps = proxied(&record);
+    let outcomes = |behind: u32, outcome: &str| {
+        steps.iter().filter(|it| it.behind == behind && it.outcome == outcome).count()
+    };
+    let [hits, misses] = ["hit", "passed"].map(|outcome| outcomes(0, outcome));
+    assert_eq!(hits + misses, 31);
+    assert!((8..24).contains(&hits), "{hits}");
+    // What the first has not the second is asked for, and no more; the draws are each tier's own.
+    let [second_hits, second_misses] = ["hit", "passed"].map(|outcome| outcomes(1, outcome));
+    assert_eq!(second_hits + second_misses, misses);
+    assert!(second_hits > 0 && second_misses > 0, "{second_hits} {second_misses}");
+    // To the second proxy, and from there to the host, never past it.
+    let opened = record.events.iter().filter(|event| event.kind == EventKind::Upstream);
+    let peers: BTreeSet<&str> =
+        opened.map(|event| event.detail.split(' ').nth(3).unwrap()).collect();
+    let expected = ["10.0.0.4:3128,", "10.1.0.1:80,"];
+    assert_eq!(peers.into_iter().collect::<Vec<_>>(), expected);
+    let again = load(routed("synthetic:30x10KB", CELL, tiers, Protocol::Spdy, Tls::None));
+    assert_eq!((record.trace_digest, &record.events), (again.trace_digest, &again.events));
+}
+
+#[test]
+fn tiers_have_limits_of_their_own() {
+    let upstream = |route: &str| {
+        let record = load(routed("synthetic:60x1KB", CELL, route, Protocol::Spdy, Tls::None));
+        let opened = record.events.iter().filter(|event| event.kind == EventKind::Upstream);
+        let own = |address: &str| opened.clone().filter(|it| it.detail.contains(address)).count();
+        (own("from 10.0.0.3:"), own("from 10.0.0.4:"))
+    };
+    assert_eq!(upstream("proxy,upstream=4,at=first-hop/proxy,rtt=50ms"), (4, 4));
+    assert_eq!(upstream("proxy,upstream=8,at=first-hop/proxy,rtt=50ms,upstream=3"), (8, 3));
+    assert_eq!(upstream("proxy,upstream=8,at=first-hop/proxy:apache,rtt=50ms"), (8, 61));
+    assert_eq!(upstream("proxy:apache,at=first-hop/proxy,rtt=50ms,upstream=3"), (61, 3));
+}
+
+#[test]
+fn clients_behind_two_tiers_have_steps_of_their_own() {
+    let route = "caching-proxy,at=first-hop/caching-proxy,rtt=100ms";
+    let network = format!("{LINK},hop.1.rtt=20ms");
+    let mut scenario = routed("synthetic:10x10KB", &network, route, Protocol::Spdy, Tls::None);
+    let start_spacing = Spacing::Ns(20_000_000_000);
+    scenario.clients = Clients { count: 2, start_spacing, ..Clients::default() };
+    let result = Simulator::default().execute(&journey(scenario, 1));
+    assert_eq!(result.failure, None);
+    let steps = |record: &VisitRecord| {
+        let steps = proxied(record);
+        [0, 1].map(|behind| steps.iter().filter(|step| step.behind == behind).count())
+    };
+    let by_client: Vec<_> = result.visits.iter().map(|visit| steps(&visit.record)).collect();
+    assert_eq!(by_client, [[11, 11], [11, 0]]);
+}
+
+#[test]
+fn places_that_a_network_does_not_have_are_refused() {
+    let refusal = |network: &str, route: &str| {
+        let scenario = routed("synthetic:1x1KB", network, route, Protocol::H1, Tls::None);
+        let prepared = farlink_lab::tour::Library::default().prepare(&scenario);
+        prepared.err().map(|refusal| refusal.message).unwrap_or_default()
+    };
+    assert_eq!(refusal(CELL, "proxy,at=first-hop/proxy,at=hop.1"), "");
+    assert_eq!(refusal(LINK, "proxy,at=first-hop"), "");
+    let one = refusal(LINK, "proxy,at=hop.1");
+    assert!(one.contains("at=hop.1: the network has one hop alone"), "{one}");
+    let two = refusal(CELL, "proxy,at=hop.2");
+    assert!(two.contains("the network has hop.1 to hop.1"), "{two}");
+    for (network, route) in [
+        (LINK, "proxy,at=first-hop/proxy"),
+        (CELL, "proxy/proxy"),
+        (CELL, "proxy/proxy,at=first-hop"),
+    ] {
+        let same = refusal(network, route);
+        assert!(same.contains("farther from clients than the first"), "{route}: {same}");
+    }
+}
+
 #[test]
 fn clients_share_a_cache() {
     let route = "caching-proxy,rtt=100ms";

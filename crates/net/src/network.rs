@@ -148,6 +148,14 @@ impl Network {
         self
     }
 
+    /// This network as far as the far end of so many of its hops, counted from the client: of one at the least.
+    #[must_use]
+    pub fn up_to(&self, hops: usize) -> Network {
+        let mut near = self.clone();
+        near.beyond.truncate(hops.saturating_sub(1));
+        near
+    }
+
     /// Its links alone: what is left when the client's radio, and what it makes of the link next to it, is taken away.
     pub fn without_radio(mut self) -> Network {
         self.radio = None;

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Proxied {
     /// Who asked, if that is known. Not told in the detail: a visit's events are its client's.
     pub client: Option<IpAddr>,
+    /// How many proxies stood between the client and this one.
+    pub behind: u32,
     /// What was asked for.
     pub url: String,
     /// When the request was there.
@@ -43,6 +45,7 @@ impl Proxied {
             let at = || Some(Some(asked_at_ns + value.strip_suffix(NS)?.parse::<u64>().ok()?));
             match name {
                 "outcome" => proxied.outcome = value.to_owned(),
+                "behind" => proxied.behind = value.parse().ok()?,
                 "origin-first" => proxied.origin_first_ns = at()?,
                 "origin-last" => proxied.origin_last_ns = at()?,
                 "client-first" => proxied.client_first_ns = at()?,
@@ -63,6 +66,9 @@ const URL: &str = "of ";
 impl fmt::Display for Proxied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "outcome {}{SEPARATOR}", self.outcome)?;
+        if self.behind > 0 {
+            write!(f, "behind {}{SEPARATOR}", self.behind)?;
+        }
         for (name, at) in [
             ("origin-first", self.origin_first_ns),
             ("origin-last", self.origin_last_ns),
@@ -85,6 +91,7 @@ mod tests {
     fn what_is_written_is_read() {
         let whole = Proxied {
             client: None,
+            behind: 0,
             url: "http://a.test/b, of c?d".to_owned(),
             asked_at_ns: 1_000,
             origin_first_ns: Some(1_500),
@@ -95,7 +102,10 @@ mod tests {
         };
         let text = "outcome passed, origin-first 500ns, origin-last 700ns, client-first 600ns, client-last 800ns, of http://a.test/b, of c?d";
         assert_eq!(whole.detail(), text);
-        assert_eq!(Proxied::read(1_000, text), Some(whole));
+        assert_eq!(Proxied::read(1_000, text), Some(whole.clone()));
+        let second = Proxied { behind: 1, ..whole };
+        assert!(second.detail().starts_with("outcome passed, behind 1, origin-first"));
+        assert_eq!(Proxied::read(1_000, &second.detail()), Some(second));
         let (url, outcome) = ("http://a.test/".to_owned(), "hit".to_owned());
         let least = Proxied { url, outcome, ..Proxied::default() };
         assert_eq!(Proxied::read(0, &least.detail()), Some(least));

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueHint};
 use lab::scenario::ChoiceError;
 use lab::study::{Laboratory, LaboratoryKind};
 
-use super::DEFAULT_STORE;
+use super::{DEFAULT_STORE, Export, Import};
 
 #[derive(Subcommand)]
 pub enum Study {
@@ -28,6 +28,12 @@ pub enum Study {
     Run(StudyRun),
     /// Judge a study's claims by what a store holds of its experiments.
     Report(StudyReport),
+    /// Make an experiment of what a study's own programs were told.
+    #[command(subcommand)]
+    Import(Import),
+    /// Write what a run measured as a study's own programs wrote it.
+    #[command(subcommand)]
+    Export(Export),
 }
 
 /// Which studies, and which runs of them.

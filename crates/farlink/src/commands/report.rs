@@ -13,7 +13,7 @@ use crate::failure::{ExitCode, Failure};
 
 pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     let store = stores::open(&args.store)?;
-    let run = choose(&store, args)?;
+    let run = choose(&store, &args.store, args.run)?;
     let files = [Some(&args.output), args.csv.as_ref(), args.windows.as_ref()];
     for path in files.into_iter().flatten() {
         files::check_place(path)?;
@@ -75,11 +75,11 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
     named.iter().map(find).collect()
 }
 
-/// The run that was named, or the latest.
-fn choose(store: &Store, args: &Report) -> Result<RunId, Failure> {
+/// The run that was named, or the latest, of the store at `path`.
+pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<RunId, Failure> {
     let runs = store.runs().map_err(stores::failed)?;
-    let (path, option) = (args.store.display(), shell::store_option(&args.store));
-    match args.run {
+    let (path, option) = (path.display(), shell::store_option(path));
+    match run {
         _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} holds no run yet"))
             .hint(format!("farlink run EXPERIMENT.toml{option}"))),
         None => Ok(runs[runs.len() - 1].id),

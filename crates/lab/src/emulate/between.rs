@@ -69,7 +69,7 @@ impl Between {
             Between::Nobody => Vec::new(),
             Between::Proxy(Middleman { address, proxied, endpoints }) => {
                 let (proxied, endpoints) = (proxied.borrow(), endpoints.borrow());
-                tour::proxied_events(page, &proxied, &endpoints, [client, *address], since)
+                tour::proxied_events(page, &proxied, &endpoints, client, &[*address], since)
             }
             Between::Pep(Split { place, endpoints, .. }) => {
                 tour::pep_events(*place, &endpoints.borrow(), since)

@@ -40,13 +40,15 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let scenario = &order.scenario;
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
-        let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
+        let network = library.network_of(scenario)?;
+        let topology = super::topology(scenario, &ready, &network);
+        let lead = tour::lead(scenario, &ready.page, &network);
         let named = order.chromium.as_ref().map(|program| program.as_os_str());
         let chromium = Chromium::find(named, None).map_err(|error| error.to_string())?;
         let plan = ready.load_plan(scenario)?;
-        Ok((ready, plan, topology, chromium))
+        Ok((ready, plan, topology, lead, chromium))
     });
-    let (ready, plan, topology, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
+    let (ready, plan, topology, lead, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
 
     let Settle { files } = supervisor.receive()?;
     let profile = files.expect("the supervisor gives a browser a place for its files");
@@ -55,7 +57,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
     let begin: Begin = supervisor.receive()?;
-    let visitor = Visitor::of(scenario, order.seed, 0).after(tour::lead(scenario, &ready.page));
+    let visitor = Visitor::of(scenario, order.seed, 0).after(lead);
     let config = super::world_config(visitor.source(), &begin, order.detail);
     let background = tour::Background::of(scenario, plan.arms());
     let beside = background.map(|background| send_beside(background, visitor, &config));

@@ -29,12 +29,13 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let scenario = &order.scenario;
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
-        let topology = super::topology(scenario, &ready, &library.network_of(scenario)?);
+        let network = library.network_of(scenario)?;
+        let topology = super::topology(scenario, &ready, &network);
+        let lead = tour::lead(scenario, &ready.page, &network);
         let pages = ready.visitable(scenario)?;
-        Ok((ready, pages, topology, tour::browser(scenario)?))
+        Ok((ready, pages, topology, lead, tour::browser(scenario)?))
     });
-    let (ready, pages, topology, browser) = super::tell_prepared(&mut supervisor, prepared)?;
-    let lead = tour::lead(scenario, &ready.page);
+    let (ready, pages, topology, lead, browser) = super::tell_prepared(&mut supervisor, prepared)?;
     let visitor = Visitor::of(scenario, order.seed, order.client).after(lead);
     let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
     let sessions = ClientSessions::new(tls);

@@ -33,8 +33,8 @@ async fn work(
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
     let (meters, journal) = (Meters::default(), StepLog::default());
-    let proxy = Proxy::of(&order.scenario, ready, arms, source, Detail::Records);
-    if let Some(proxy) = proxy.map_err(NodeError::Scenario)? {
+    let proxies = Proxy::all(&order.scenario, ready, arms, source, Detail::Records);
+    for proxy in proxies.map_err(NodeError::Scenario)? {
         proxy.start(&meters, &journal)?;
     }
     supervisor.send(&Listening)?;

@@ -187,6 +187,8 @@ fn at_proxy(panel: &str, arm: &Arm, load: &Load, events: &[record::Event]) -> Ve
     let proxied = events.iter().filter(|event| event.kind == EventKind::Proxied);
     let mut asked: Vec<Proxied> =
         proxied.filter_map(|event| Proxied::read(event.at_ns, &event.detail)).collect();
+    // Of several proxies that with which the client spoke.
+    asked.retain(|it| it.behind == 0);
     asked.sort_by_key(|it| it.asked_at_ns);
     let of_request = |(index, it): (usize, &Proxied)| {
         let (first, last) = (it.origin_first_ns?, it.origin_last_ns?);

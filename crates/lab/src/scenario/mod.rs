@@ -45,8 +45,8 @@ pub use quic::{Quic, QuicCongestion};
 pub use recording::Recording;
 pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
 pub use route::{
-    CacheState, PepSettings, Prefetch, ProxyPreset, ProxySettings, Route, RouteKind, Sight,
-    Stretch, Via,
+    CacheState, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route, RouteKind,
+    Sight, Stretch, Tier, Via,
 };
 pub use security::{CertificateKey, RecordSize, Resume, Security};
 pub use serving::{Push, Scheduler, Serving, Unsent};

@@ -94,10 +94,11 @@ impl Simulator {
         let arms = ready.arms(scenario)?;
         let Stage { mut plan, clients, meters, proxied, pep } =
             Stage::set(scenario, &ready, &arms, &network, seed, detail, recall)?;
-        let middleman = tour::proxy_address(scenario).map(|address| Middleman { address, proxied });
+        let addresses = tour::proxy_addresses(scenario);
+        let middleman = Middleman { addresses, proxied };
         let (split, stands) = pep.map(|pep| (pep.log, pep.stands)).unzip();
         let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| Split { log, place });
-        let lead = tour::lead(scenario, &ready.page);
+        let lead = tour::lead(scenario, &ready.page, &network);
         let visitors = Visitor::all(scenario, seed).into_iter().map(|one| one.after(lead));
         let visitors: Vec<Visitor> = visitors.collect();
         let (mut tours, mut kept) = (Vec::new(), Vec::new());
@@ -175,7 +176,7 @@ fn on(
 /// The simulated world sees everything, but what HTTP's own windows held back, and what a proxy did for each request.
 struct Watched {
     meters: Meters,
-    middleman: Option<Middleman>,
+    middleman: Middleman,
     split: Option<Split>,
 }
 
@@ -186,10 +187,10 @@ struct Split {
     log: PepLog,
 }
 
-/// The proxy of a journey that has one.
+/// The proxies of a journey, from the clients on, if there are any.
 #[derive(Clone)]
 struct Middleman {
-    address: IpAddr,
+    addresses: Vec<IpAddr>,
     proxied: StepLog,
 }
 
@@ -206,9 +207,11 @@ impl Witness for Watched {
         if let Some(Split { place, .. }) = &self.split {
             return tour::pep_events(*place, &report().endpoints, since);
         }
-        let Some(Middleman { address, proxied }) = &self.middleman else { return Vec::new() };
-        let ends = [client, *address];
-        tour::proxied_events(page, &proxied.all(), &report().endpoints, ends, since)
+        let Middleman { addresses, proxied } = &self.middleman;
+        if addresses.is_empty() {
+            return Vec::new();
+        }
+        tour::proxied_events(page, &proxied.all(), &report().endpoints, client, addresses, since)
     }
 
     fn carried(&self) -> Option<Carried> {

@@ -59,9 +59,17 @@ struct Shared {
 enum Between {
     Nobody,
     /// Who speaks with the hosts in the clients' place.
-    Proxy(NodeId),
+    Proxies(Chain),
     /// Who takes over connections to them, and who opens them anew.
     Pep(Halves),
+}
+
+/// The last of several proxies, behind so many of the network's hops, and the first where it is not the same.
+#[derive(Clone, Copy)]
+struct Chain {
+    last: NodeId,
+    hops: usize,
+    first: Option<(NodeId, usize)>,
 }
 
 /// The halves of a PEP, and the links in front of the near one: there, and back.
@@ -124,8 +132,9 @@ impl Stage {
             let [up_name, down_name] = tour::STRETCH;
             [plan.link(up_name, up), plan.link(down_name, down)]
         });
-        if let Some(at) = tour::proxy_address(scenario) {
-            shared.between = Between::Proxy(shared.server(&mut plan, at, &nodes));
+        let proxies = shared.proxies(&mut plan, scenario, &nodes);
+        if let Some(chain) = Chain::of(&proxies) {
+            shared.between = Between::Proxies(chain);
         }
         let meters = Meters::default();
         let origins = tour::origins(scenario, ready, arms, source, detail);
@@ -145,11 +154,11 @@ impl Stage {
             });
         }
         let proxied = StepLog::default();
-        let proxy = tour::Proxy::of(scenario, ready, arms, source, detail)?;
-        if let (Some(proxy), Between::Proxy(node)) = (proxy, shared.between) {
+        let all = tour::Proxy::all(scenario, ready, arms, source, detail)?;
+        for (proxy, (node, _)) in all.into_iter().zip(&proxies) {
             let (meters, journal) = (meters.clone(), proxied.clone());
             let proxy = proxy.recalling(recall.clone());
-            plan.spawn(node, async move {
+            plan.spawn(*node, async move {
                 proxy.start(&meters, &journal).expect("a fresh node's ports are free");
             });
         }
@@ -183,10 +192,45 @@ impl Stage {
     }
 }
 
+impl Chain {
+    fn of(proxies: &[(NodeId, usize)]) -> Option<Chain> {
+        let (last, hops) = *proxies.last()?;
+        let first = proxies.first().filter(|_| proxies.len() > 1).copied();
+        Some(Chain { last, hops, first })
+    }
+}
+
 impl Shared {
     /// A server at `address`, at the network's far end.
     fn server(&self, plan: &mut Plan, address: IpAddr, clients: &[NodeId]) -> NodeId {
         self.server_behind(plan, address, clients, [&self.ups, &self.downs])
+    }
+
+    /// Some of the network's hops, counted from the clients: there, and back.
+    fn hops(&self, hops: Range<usize>) -> [&[LinkId]; 2] {
+        let of_network = self.downs.len();
+        [&self.ups[hops.clone()], &self.downs[of_network - hops.end..of_network - hops.start]]
+    }
+
+    /// The proxies, from the clients on, each with the number of hops in front of it: clients speak with the first, it with the second.
+    fn proxies(
+        &self,
+        plan: &mut Plan,
+        scenario: &Scenario,
+        clients: &[NodeId],
+    ) -> Vec<(NodeId, usize)> {
+        let places = tour::proxy_hops(scenario, self.ups.len());
+        let mut proxies: Vec<(NodeId, usize)> = Vec::new();
+        for (at, hops) in tour::proxy_addresses(scenario).into_iter().zip(places) {
+            let node = match proxies.last() {
+                None => self.server_behind(plan, at, clients, self.hops(0..hops)),
+                Some((asking, nearer)) => {
+                    self.server_behind(plan, at, &[*asking], self.hops(*nearer..hops))
+                }
+            };
+            proxies.push((node, hops));
+        }
+        proxies
     }
 
     /// The halves of a PEP, at the two ends of the network.
@@ -240,11 +284,24 @@ impl Shared {
             there.push(plan.link(&up, extra.clone()));
             back.insert(0, plan.link(&down, extra));
         }
-        let whole = [[&self.ups[..], &there].concat(), [&back[..], &self.downs].concat()];
+        let behind = |hops: usize| {
+            let [ups, downs] = self.hops(hops..self.ups.len());
+            [[ups, &there].concat(), [&back[..], downs].concat()]
+        };
+        let whole = behind(0);
         let whole = [&whole[0][..], &whole[1]];
         match self.between {
             Between::Nobody => self.server_behind(plan, address, clients, whole),
-            Between::Proxy(proxy) => self.server_behind(plan, address, &[proxy], [&there, &back]),
+            Between::Proxies(Chain { last, hops, first }) => {
+                let [up, down] = behind(hops);
+                let server = self.server_behind(plan, address, &[last], [&up, &down]);
+                if let Some((first, hops)) = first {
+                    // What fills its cache beforehand.
+                    let [up, down] = behind(hops);
+                    connect(plan, first, server, [&up, &down]);
+                }
+                server
+            }
             Between::Pep(Halves { near, far, lan: [up, down] }) => {
                 let server = self.server_behind(plan, address, &[far], [&there, &back]);
                 // What passes the proxy by.
@@ -263,7 +320,8 @@ impl Shared {
         let (there, back) = match resolver.place {
             ResolverPlace::FarEnd => (&self.ups[..], &self.downs[..]),
             ResolverPlace::FirstHop => {
-                (&self.ups[..1], &self.downs[self.downs.len().saturating_sub(1)..])
+                let [there, back] = self.hops(0..1);
+                (there, back)
             }
         };
         self.server_behind(plan, resolver.address.ip(), clients, [there, back])

@@ -202,13 +202,17 @@ fn limit_upstream(scenario: &mut Scenario, limit: u32) {
     if !scenario.route.asks_proxy() {
         return;
     }
-    let settings = &mut scenario.route.settings;
-    settings.upstream = Some(limit);
-    if limit == UNLIMITED {
-        settings.upstream_total = Some(limit);
-    }
-    if resolved.workers.is_some() {
-        settings.workers = Some(limit);
+    let behind = scenario.route.behind.as_mut();
+    let behind = behind.map(|tier| (tier.resolved(Protocol::H1), &mut tier.settings));
+    let front = (resolved, &mut scenario.route.settings);
+    for (resolved, settings) in std::iter::once(front).chain(behind) {
+        settings.upstream = Some(limit);
+        if limit == UNLIMITED {
+            settings.upstream_total = Some(limit);
+        }
+        if resolved.workers.is_some() {
+            settings.workers = Some(limit);
+        }
     }
 }
 
@@ -283,6 +287,10 @@ mod tests {
         let route = of(Laboratory::UnlimitedUpstream).route.to_string();
         let free = "proxy:mod_spdy,rtt=10ms,upstream=10000,upstream-total=10000,workers=10000";
         assert_eq!(route, free);
+        let mut tiers = published.clone();
+        tiers.route = "proxy,at=first-hop/caching-proxy,upstream=4".parse().unwrap();
+        let route = Laboratory::UpstreamSix.scenario(&tiers).route.to_string();
+        assert_eq!(route, "proxy,upstream=6,at=first-hop/caching-proxy,upstream=6");
         let server = of(Laboratory::TcpNewer).transport.server.to_string();
         assert_eq!(server, "linux-6");
         let server = of(Laboratory::NoLossRecovery).transport.server.to_string();

@@ -4,6 +4,7 @@
 //! not say) and `claims.toml`. They are read here into types; what is wrong is named by file and field.
 //! Nothing here judges a claim: [`judge`](crate::judge) does.
 
+pub mod bth2013;
 mod changes;
 mod check;
 mod claim;

@@ -20,7 +20,7 @@ static FOLDERS: [Folder; 5] = [
         "kallio2016": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "delay-http.toml", "prb-http.toml", "s1-http.toml",
         "delay-spdy.toml", "prb-spdy.toml", "s1-spdy.toml",
-        "prb-speed.toml", "s1-speed.toml",
+        "prb-speed.toml", "s1-speed.toml", "tiers.toml",
         "afterwards.toml", "conclusions.toml",
         "clauses.toml", "figures.toml", "emulated.toml",
     ),

@@ -1,7 +1,7 @@
-//! Earlier requests, which have left in the proxy's cache what they could.
+//! Earlier requests, which have left in a proxy's cache what they could.
 //!
-//! They are the proxy's own affair: each is made at its entrance when it begins to listen, takes the way to the origin that any other would
-//! take, and is over before the journey's clients begin.
+//! They are the proxy's own affair: each is made at its entrance when it begins to listen, takes the links to the origin that any other would
+//! take, and is over before the journey's clients begin. Another proxy behind this one is not asked: what that holds is said of it alone.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use chance::Source;
 use http_stack::server::{Answer, Handler, RequestHead, Response};
+use net::Network;
 use page::{Object, Page};
 
-use crate::scenario::{CacheState, RouteKind, Scenario};
+use super::route;
+use crate::scenario::{CacheState, Scenario, Tier};
 
 /// A request that was made before.
 pub(super) struct Earlier {
@@ -40,14 +42,18 @@ impl Earlier {
     }
 }
 
-/// Those that fill the cache as the scenario has it.
-pub(super) fn all(scenario: &Scenario, page: &Page, source: Source) -> Vec<Earlier> {
-    let share = share(scenario);
+/// Those that fill the cache of a tier, of which so many are nearer to the clients, as the scenario has it.
+pub(super) fn all(tier: &Tier, nearer: usize, page: &Page, source: Source) -> Vec<Earlier> {
+    let share = share(tier);
+    let purpose = match nearer {
+        0 => "proxy/cache".to_owned(),
+        _ => format!("proxy/{nearer}/cache"),
+    };
     let mut seen = BTreeSet::new();
     let objects = page.objects.iter().enumerate().filter(|(_, object)| seen.insert(&object.url));
     let held = objects.filter(|(index, object)| {
         // A stream of its own for each: what else a page holds changes nothing.
-        let draw = source.stream(&format!("proxy/cache/{index}")).unit();
+        let draw = source.stream(&format!("{purpose}/{index}")).unit();
         is_storable(object) && draw < share
     });
     held.map(|(_, object)| {
@@ -57,11 +63,13 @@ pub(super) fn all(scenario: &Scenario, page: &Page, source: Source) -> Vec<Earli
     .collect()
 }
 
-fn share(scenario: &Scenario) -> f64 {
-    match (scenario.route.kind, scenario.route.settings.cache) {
-        (RouteKind::CachingProxy, CacheState::Primed) => 1.0,
-        (RouteKind::CachingProxy, CacheState::Share(share)) => share,
-        _ => 0.0,
+/// The share of what may be stored that a tier's cache holds when the journey begins.
+fn share(tier: &Tier) -> f64 {
+    match tier.settings.cache {
+        _ if !tier.caches() => 0.0,
+        CacheState::Cold => 0.0,
+        CacheState::Primed => 1.0,
+        CacheState::Share(share) => share,
     }
 }
 
@@ -69,18 +77,32 @@ fn is_storable(object: &Object) -> bool {
     object.cacheable && object.method == "GET"
 }
 
-/// How long before the clients begin those requests are made.
-pub(crate) fn lead(scenario: &Scenario, page: &Page) -> Duration {
-    if share(scenario) == 0.0 {
-        return Duration::ZERO;
-    }
-    let route = &scenario.route;
-    let at_once = route.resolved(scenario.stack.protocol).upstream.map_or(AT_ONCE, |n| n as usize);
+/// How long before the clients begin those requests are made. Where several tiers are filled at once they share the way to the hosts.
+pub(crate) fn lead(scenario: &Scenario, page: &Page, network: &Network) -> Duration {
+    let places = route::proxy_hops(scenario, 1 + network.beyond.len());
+    let tiers = scenario.route.tiers().into_iter().zip(places);
+    let filled = tiers.filter(|(tier, _)| share(tier) > 0.0);
+    filled.map(|(tier, hops)| filling(scenario, page, &tier, network, hops)).sum()
+}
+
+/// As long does it take at the most to fill the cache of a tier that so many hops lie in front of.
+fn filling(
+    scenario: &Scenario,
+    page: &Page,
+    tier: &Tier,
+    network: &Network,
+    hops: usize,
+) -> Duration {
+    let stretch = scenario.route.stretch;
+    let at_once = tier.resolved(scenario.stack.protocol).upstream.map_or(AT_ONCE, |n| n as usize);
     let rounds = page.objects.len().div_ceil(at_once.min(AT_ONCE)) as u32;
     let farthest = page.hosts.iter().map(|host| host.extra_rtt.value).max().unwrap_or_default();
-    let rtt = Duration::from_nanos(route.stretch.rtt_ns.unwrap_or(0)) + farthest;
+    let crossed = network.rtt() - network.up_to(hops).rtt();
+    let rtt = Duration::from_nanos(stretch.rtt_ns.unwrap_or(0)) + crossed + farthest;
     let bits: u64 = page.objects.iter().map(|object| 8 * object.body_bytes).sum();
-    let sending = route.stretch.rate_bit_per_s.map_or(0.0, |rate| 2.0 * bits as f64 / rate as f64);
+    let rates = network.down_links().skip(hops).map(|link| link.rate.mean().0);
+    let rate = rates.chain(stretch.rate_bit_per_s).min();
+    let sending = rate.map_or(0.0, |rate| 2.0 * bits as f64 / rate as f64);
     let thinking: Duration = page.objects.iter().map(|object| object.think.value).sum();
     MARGIN + ROUND_TRIPS * rtt * (rounds + 1) + Duration::from_secs_f64(sending) + thinking
 }

@@ -20,7 +20,9 @@ use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::Ready;
 use super::{multiplexing, quic, resolution, route, security, serving};
-use crate::scenario::{H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Udp};
+use crate::scenario::{
+    self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
+};
 
 /// The access link's two directions, by the names that key their random streams.
 pub(crate) const UP: &str = "up";
@@ -182,8 +184,14 @@ pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Accep
 
 /// How connections are taken by a host whom a proxy asks.
 fn behind(scenario: &Scenario) -> Acceptor {
+    scenario.route.tiers().last().map_or_else(|| Acceptor::new(Security::None), asked_by)
+}
+
+/// How connections are taken by whom a proxy asks.
+pub(super) fn asked_by(proxy: &Tier) -> Acceptor {
     let mut acceptor = Acceptor::new(Security::None);
-    if scenario.route.resolved(scenario.stack.protocol).keep_alive == Some(false) {
+    // Whether connections are kept hangs on no protocol.
+    if proxy.resolved(scenario::Protocol::H1).keep_alive == Some(false) {
         let once = Settings { requests: Some(1), ..Settings::default() };
         acceptor.h1 = Rc::new(Core::new(once, Wheel::new()));
     }

@@ -34,7 +34,15 @@ impl Library {
         let priorities = super::serving::priorities(scenario).map_err(refuse)?;
         let contradiction = priorities.and_then(|it| super::serving::contradiction(scenario, &it));
         contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))?;
+        self.check_proxies(scenario).map_err(refuse)?;
         self.check_pep(scenario).map_err(refuse)
+    }
+
+    fn check_proxies(&self, scenario: &Scenario) -> Result<(), String> {
+        match scenario.route.has_proxy() {
+            true => super::route::check(scenario, &self.network_of(scenario)?),
+            false => Ok(()),
+        }
     }
 
     fn check_pep(&self, scenario: &Scenario) -> Result<(), String> {

@@ -12,6 +12,7 @@ use units::Time;
 
 use super::ends::factors;
 use super::ready::{Member, Ready, reads_pages};
+use super::route::Nearest;
 use super::{Visitor, route};
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
 use crate::journey::Floors;
@@ -49,8 +50,8 @@ struct Limited {
     page: Page,
     /// What each object costs the client between its arrival and the load event.
     object_work: Vec<Duration>,
-    /// What a proxy's cache may hold.
-    at_proxy: BTreeSet<ObjectId>,
+    /// What the nearest cache may hold.
+    nearest: Nearest,
 }
 
 /// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, or a browser of its own mind, comes before.
@@ -72,8 +73,9 @@ impl Limits {
     ) -> Result<Limits, String> {
         let think = visitor.journey_source().stream("origin/think");
         let think = factors(scenario, ready.page.objects.len(), think);
+        let hops = 1 + network.beyond.len();
         let pages = ready.members().iter().map(|member| {
-            Ok((member.name.clone(), Limited::new(scenario, member, &think, visitor)?))
+            Ok((member.name.clone(), Limited::new(scenario, member, &think, visitor, hops)?))
         });
         let pages = pages.collect::<Result<_, String>>()?;
         let origins = match scenario.server.origins {
@@ -107,19 +109,22 @@ impl Limits {
             page: &page,
             object_work: &limited.object_work,
             from_cache: &from_cache,
-            at_proxy: &limited.at_proxy,
+            at_proxy: &limited.nearest.held,
         };
         let is_first = record.index == self.first_visit && record.view == View::Cold.name();
         let wait = if is_first { self.first_wait } else { Duration::ZERO };
-        let floors = match Bottlenecks::are_in(&self.network) {
+        // Farther hops than those to the nearest cache are crossed by what it does not hold: their delay counts for that alone, their rate for nothing.
+        let network = self.network.up_to(limited.nearest.hops);
+        let beyond = self.beyond + (self.network.rtt() - network.rtt());
+        let floors = match Bottlenecks::are_in(&network) {
             false => {
-                let path = Path::over(&self.network, self.origins);
-                floor::Floors::of(&load, &path.with_beyond(self.beyond).behind(self.nearer))
+                let path = Path::over(&network, self.origins);
+                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
             }
             true => {
                 let start = Time::from_nanos(record.started_at_ns) + wait;
-                let path = Path::recorded(&self.network, self.origins, start);
-                floor::Floors::of(&load, &path.with_beyond(self.beyond).behind(self.nearer))
+                let path = Path::recorded(&network, self.origins, start);
+                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
             }
         };
         let floors = match self.finder {
@@ -147,12 +152,13 @@ impl Limits {
 }
 
 impl Limited {
-    /// `think` is what the servers' times are multiplied by.
+    /// `think` is what the servers' times are multiplied by; the network has so many hops.
     fn new(
         scenario: &Scenario,
         member: &Member,
         think: &[f64],
         visitor: Visitor,
+        hops: usize,
     ) -> Result<Limited, String> {
         // A real browser's computing is its own affair: no profile says what it costs at the least.
         let name = match scenario.client.program {
@@ -180,8 +186,8 @@ impl Limited {
             };
             object_work.push(own.mul_f64(compute[index]));
         }
-        let at_proxy = route::at_proxy(scenario, &page);
-        Ok(Limited { page, object_work, at_proxy })
+        let nearest = route::nearest(scenario, &page, hops);
+        Ok(Limited { page, object_work, nearest })
     }
 
     /// The page as far as this visit got it.

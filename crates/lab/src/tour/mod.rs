@@ -64,7 +64,9 @@ pub(crate) use self::proxy::Proxy;
 pub(crate) use self::ready::{Ready, Visitable};
 pub(crate) use self::recorded::Kept;
 pub(crate) use self::resolution::Resolver;
-pub(crate) use self::route::{STRETCH, proxy_address, proxy_ports, stretch};
+pub(crate) use self::route::{
+    STRETCH, proxy_address, proxy_addresses, proxy_hops, proxy_ports, stretch,
+};
 pub(crate) use self::security::client_tls;
 pub(crate) use self::steps::StepLog;
 pub(crate) use self::visitor::{Visitor, radio_name};

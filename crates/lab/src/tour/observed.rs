@@ -176,8 +176,11 @@ impl Observed {
     ) -> Observed {
         let beside = (!scenario.traffic.is_none())
             .then(|| (super::TRAFFIC_HOST.to_owned(), super::TRAFFIC_SERVER));
-        let proxy = super::proxy_address(&scenario);
-        let proxy = proxy.map(|address| (browser::Proxy::NAME.to_owned(), address));
+        let proxies = super::proxy_addresses(&scenario).into_iter().zip(1..);
+        let proxy = proxies.map(|(address, number)| match number {
+            1 => (browser::Proxy::NAME.to_owned(), address),
+            _ => (format!("{number}.{}", browser::Proxy::NAME), address),
+        });
         let hosts = super::hosts(page, scenario.hosting).chain(beside).chain(proxy);
         let hosts: Vec<_> = hosts.map(|(name, address)| (address, name)).collect();
         // Of several at one address the first gives it its name.

@@ -1,4 +1,4 @@
-//! What the proxy did during a visit, as its record tells it.
+//! What the proxies did during a visit, as its record tells it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,27 +8,34 @@ use record::{Event, EventKind, Proxied};
 use units::Time;
 use world::report::Endpoint;
 
-/// What became of each request of the client at `client` since then, and which connections the proxy at `proxy` has opened to origins.
+/// What became of each request of the client at `client` since then at each of the `proxies`, from the clients on, and which connections these have opened to origins and each other.
 pub(crate) fn events(
     page: &Page,
     proxied: &[Proxied],
     endpoints: &[Endpoint],
-    [client, proxy]: [IpAddr; 2],
+    client: IpAddr,
+    proxies: &[IpAddr],
     since: Time,
 ) -> Vec<Event> {
     let objects = page.objects.iter().enumerate().rev();
     // Of a URL that is asked for twice the first object stands for both.
     let by_url: BTreeMap<&str, u32> =
         objects.map(|(index, object)| (without_scheme(&object.url), index as u32)).collect();
-    let own = proxied.iter().filter(|one| one.client.is_none_or(|its| its == client));
-    let asked = own.map(|one| Event {
+    let (behind, front): (Vec<&Proxied>, Vec<&Proxied>) =
+        proxied.iter().partition(|one| one.client.is_some_and(|its| proxies.contains(&its)));
+    let is_own = |one: &&Proxied| one.client.is_none_or(|its| its == client);
+    let own: Vec<&Proxied> = front.into_iter().filter(is_own).collect();
+    let farther = behind.into_iter().filter(|inner| own.iter().any(|outer| caused(outer, inner)));
+    let farther = farther.map(|one| Proxied { behind: 1, ..one.clone() });
+    let own: Vec<Proxied> = own.iter().copied().cloned().chain(farther).collect();
+    let asked = own.iter().map(|one| Event {
         at_ns: one.asked_at_ns,
         kind: EventKind::Proxied,
         object: by_url.get(without_scheme(&one.url)).copied(),
         connection: None,
         detail: one.detail(),
     });
-    let upstream = endpoints.iter().filter(|end| end.active && end.local.ip() == proxy);
+    let upstream = endpoints.iter().filter(|end| end.active && proxies.contains(&end.local.ip()));
     let opened = upstream.map(|end| Event {
         at_ns: end.opened_at.as_nanos(),
         kind: EventKind::Upstream,
@@ -37,6 +44,13 @@ pub(crate) fn events(
         detail: connection(end),
     });
     asked.chain(opened).filter(|event| event.at_ns >= since.as_nanos()).collect()
+}
+
+/// Whether one request led to another at the proxy behind: they are for the same, and the one was under way when the other came.
+fn caused(outer: &Proxied, inner: &Proxied) -> bool {
+    let ended = outer.client_last_ns.unwrap_or(u64::MAX);
+    without_scheme(&outer.url) == without_scheme(&inner.url)
+        && (outer.asked_at_ns..=ended).contains(&inner.asked_at_ns)
 }
 
 /// A page that was recorded over TLS is asked for without, through a proxy.

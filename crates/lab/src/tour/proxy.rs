@@ -1,4 +1,4 @@
-//! The scenario's proxy: farlink's own, set as the route says.
+//! The scenario's proxies: farlink's own, set as the route says.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,19 +20,20 @@ use proxy::fields::Disclosure;
 use proxy::forward::{self, Entrance, ProxyParts};
 use proxy::journal::Journal;
 use proxy::target::Scheme;
-use proxy::{Listen, Meters, UdpPort, upstream};
+use proxy::upstream::{self, Destination};
+use proxy::{Listen, Meters, UdpPort};
 use tokio::sync::Semaphore;
 
 use super::earlier::{self, Earlier};
-use super::ends::{front, tls_of};
+use super::ends::{asked_by, front, tls_of};
 use super::observed::Detail;
 use super::ready::Ready;
 use super::steps::StepLog;
 use super::threads::Threads;
 use super::{VISIT_LIMIT, route};
-use crate::scenario::{ProxySettings, RouteKind, Scenario};
+use crate::scenario::{Protocol, ProxySettings, RouteKind, Scenario};
 
-/// What it is called in `Via`.
+/// What it is called in `Via`; one behind another has its number behind that, or it would take the other's requests for its own.
 const PSEUDONYM: &str = "farlink";
 
 /// All that a scenario's hosts have addresses in.
@@ -56,41 +57,45 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// That of a scenario whose clients speak so, if it has one.
+    /// Those of a scenario whose clients speak so, from the clients on.
     ///
     /// # Errors
     /// If the browser is not known.
-    pub(crate) fn of(
+    pub(crate) fn all(
         scenario: &Scenario,
         ready: &Ready,
         arms: &[Arm],
         source: Source,
         detail: Detail,
-    ) -> Result<Option<Proxy>, String> {
-        let ports = route::proxy_ports(scenario)?;
-        let Some(arm) = arms.first().filter(|_| !ports.is_empty()) else { return Ok(None) };
-        let mut acceptor = match scenario.route.asks_proxy() {
-            true => {
-                let tls = tls_of(scenario, *arm, detail.tls(source, "server/proxy"));
-                front(scenario, *arm, &tls)
-            }
-            // Who wants a tunnel asks in clear text.
-            false => Acceptor::new(Security::None),
-        };
-        if scenario.route.kind == RouteKind::Socks {
-            acceptor.socks = socks::server::Entry::Open;
+    ) -> Result<Vec<Proxy>, String> {
+        let (tiers, addresses) = (scenario.route.tiers(), route::proxy_addresses(scenario));
+        let Some(arm) = arms.first() else { return Ok(Vec::new()) };
+        let mut proxies = Vec::new();
+        for (nearer, tier) in tiers.iter().enumerate() {
+            let asking = nearer.checked_sub(1).map(|nearer| &tiers[nearer]);
+            let (ports, acceptor, protocol) = match asking {
+                None => {
+                    let acceptor = facing_clients(scenario, *arm, source, detail);
+                    (route::proxy_ports(scenario)?, acceptor, scenario.stack.protocol)
+                }
+                Some(asking) => {
+                    let port = route::proxy_port(addresses[nearer]);
+                    (vec![port], asked_by(asking), Protocol::H1)
+                }
+            };
+            let turned = tier.resolved(protocol);
+            let parent = addresses.get(nearer + 1).map(|behind| route::proxy_port(*behind));
+            proxies.push(Proxy {
+                settings: settings(&turned, nearer, parent).map_err(|error| error.to_string())?,
+                store: tier.caches().then(store),
+                ports,
+                scheme: if acceptor.tls.is_some() { Scheme::Https } else { Scheme::Http },
+                acceptor,
+                threads: turned.workers,
+                earlier: earlier::all(tier, nearer, &ready.page, source),
+            });
         }
-        let scheme = if acceptor.tls.is_some() { Scheme::Https } else { Scheme::Http };
-        let turned = scenario.route.resolved(scenario.stack.protocol);
-        let settings = settings(&turned).map_err(|error| error.to_string())?;
-        let caches = scenario.route.kind == RouteKind::CachingProxy;
-        let store = caches.then(|| {
-            let stored = caching::Settings { limits: CACHE, policy: Policy::default() };
-            Store::new(stored, HASH_SECRET, PLAN_START)
-        });
-        let earlier = earlier::all(scenario, &ready.page, source);
-        let threads = turned.workers;
-        Ok(Some(Proxy { settings, store, ports, acceptor, scheme, threads, earlier }))
+        Ok(proxies)
     }
 
     /// The same, simulated: what SPDY's header blocks become is looked up in `recall`.
@@ -104,19 +109,31 @@ impl Proxy {
     /// # Errors
     /// If it cannot listen.
     pub(crate) fn start(self, meters: &Meters, steps: &StepLog) -> io::Result<()> {
-        let journal: Rc<dyn Journal> = Rc::new(steps.clone());
         // It asks origins in clear text alone.
         let tls = PublicClient::new(&Authorities::fixed(), PLAN_START).map_err(io::Error::other)?;
-        let settings = Arc::new(self.settings);
-        let (store, wheel, start) = (self.store, Wheel::new(), PLAN_START);
-        let inside = self.acceptor.clone();
-        let parts = ProxyParts { tls, store, wheel, inside, journal, start };
-        let proxy = forward::Proxy::new(settings, parts);
+        let wheel = Wheel::new();
+        let parts = |journal: Rc<dyn Journal>| ProxyParts {
+            tls: tls.clone(),
+            store: self.store.clone(),
+            wheel: wheel.clone(),
+            inside: self.acceptor.clone(),
+            journal,
+            start: PLAN_START,
+        };
+        let past_parent = self.settings.upstream.parent.is_some().then(|| {
+            let upstream = upstream::Settings { parent: None, ..self.settings.upstream.clone() };
+            let settings = Settings { upstream, ..self.settings.clone() };
+            forward::Proxy::new(Arc::new(settings), parts(Rc::new(())))
+        });
+        let proxy =
+            forward::Proxy::new(Arc::new(self.settings.clone()), parts(Rc::new(steps.clone())));
+        let filled = past_parent.unwrap_or_else(|| Rc::clone(&proxy));
         let free = self.threads.map(|count| Arc::new(Semaphore::new(count as usize)));
         for address in self.ports {
             let entrance = Rc::new(Entrance::new(&proxy, self.scheme, address));
             if address.port() == route::PROXY_PORT {
-                self.earlier.iter().for_each(|one| one.ask(&entrance));
+                let filled = Rc::new(Entrance::new(&filled, self.scheme, address));
+                self.earlier.iter().for_each(|one| one.ask(&filled));
             }
             let acceptor = self.acceptor.clone();
             let listening = Listen { address, acceptor, udp: UdpPort::Closed }.bind()?;
@@ -127,9 +144,37 @@ impl Proxy {
     }
 }
 
-/// What it does: any client's bidding, for any of the hosts, whatever ports these have.
-fn settings(turned: &ProxySettings) -> Result<Settings, config::ConfigError> {
-    let usual = config::resolve(config::File::default(), PSEUDONYM)?;
+/// How connections are taken by the proxy with which clients speak.
+fn facing_clients(scenario: &Scenario, arm: Arm, source: Source, detail: Detail) -> Acceptor {
+    if scenario.route.asks_proxy() {
+        let tls = tls_of(scenario, arm, detail.tls(source, "server/proxy"));
+        return front(scenario, arm, &tls);
+    }
+    // Who wants a tunnel asks in clear text.
+    let mut acceptor = Acceptor::new(Security::None);
+    if scenario.route.kind == RouteKind::Socks {
+        acceptor.socks = socks::server::Entry::Open;
+    }
+    acceptor
+}
+
+/// A cache that holds nothing yet.
+fn store() -> Arc<Store> {
+    let stored = caching::Settings { limits: CACHE, policy: Policy::default() };
+    Store::new(stored, HASH_SECRET, PLAN_START)
+}
+
+/// What it does, with so many proxies nearer to the clients and perhaps one behind it: any client's bidding, for any of the hosts, whatever ports these have.
+fn settings(
+    turned: &ProxySettings,
+    nearer: usize,
+    parent: Option<SocketAddr>,
+) -> Result<Settings, config::ConfigError> {
+    let pseudonym = match nearer {
+        0 => PSEUDONYM.to_owned(),
+        _ => format!("{PSEUDONYM}-{}", nearer + 1),
+    };
+    let usual = config::resolve(config::File::default(), &pseudonym)?;
     let ports = Ports::any();
     let mut destinations = Destinations { tunnel_ports: ports, ..Destinations::default() };
     destinations.networks.push(HOSTS.parse().expect("it is written as a network is"));
@@ -141,6 +186,11 @@ fn settings(turned: &ProxySettings) -> Result<Settings, config::ConfigError> {
         first_byte_timeout: VISIT_LIMIT,
         idle_timeout: VISIT_LIMIT,
         connect_timeout: VISIT_LIMIT,
+        parent: parent.map(|at| Destination {
+            scheme: Scheme::Http,
+            host: at.ip().to_string(),
+            port: at.port(),
+        }),
         ..usual.upstream
     };
     if let Some(limit) = turned.upstream {

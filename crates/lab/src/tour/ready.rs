@@ -11,7 +11,7 @@ use page::{Host, List, Page, Union};
 use proxy::Site;
 
 use super::{route, security};
-use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, RouteKind, Scenario, Sight};
+use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Sight};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
@@ -192,7 +192,7 @@ impl Ready {
 
     /// What this scenario's servers answer.
     pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
-        if scenario.route.kind == RouteKind::CachingProxy {
+        if scenario.route.has_cache() {
             let site = || Arc::new(Site::for_caches(&self.page));
             return Arc::clone(self.for_caches.get_or_init(site));
         }

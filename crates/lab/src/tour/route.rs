@@ -6,15 +6,20 @@ use std::time::Duration;
 
 use browser::{Arm, Policy, Proxy, Way};
 use http_stack::tls::{Protocol, Security};
-use net::{LinkConfig, LossModel, ProcessingJitter, QueueLimit};
+use net::{LinkConfig, LossModel, Network, ProcessingJitter, QueueLimit};
 use page::{ObjectId, Page};
 use units::BitsPerSec;
 
 use super::visitor;
-use crate::scenario::{CacheState, Nuisance, RouteKind, Scenario, Via, View};
+use crate::scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
 
 /// Squid's usual port (`http_port 3128`), and the first where there are several.
 pub(super) const PROXY_PORT: u16 = 3128;
+
+/// Where a proxy at `address` listens that has but one port.
+pub(super) fn proxy_port(address: IpAddr) -> SocketAddr {
+    SocketAddr::new(address, PROXY_PORT)
+}
 
 /// The links beyond the proxy's place, by the names that key their random streams: towards the hosts, and back.
 pub(crate) const STRETCH: [&str; 2] = ["upstream/up", "upstream/down"];
@@ -38,12 +43,48 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     Some([link.clone(), LinkConfig { loss, ..link }])
 }
 
-/// Where the proxy is, if there is one: it has the address behind the last client's.
-pub(crate) fn proxy_address(scenario: &Scenario) -> Option<IpAddr> {
-    scenario.route.has_proxy().then(|| visitor::address(scenario.clients.users()))
+/// Where the proxies of HTTP are, from the clients on: they have the addresses behind the last client's.
+pub(crate) fn proxy_addresses(scenario: &Scenario) -> Vec<IpAddr> {
+    let tiers = scenario.route.tiers().len() as u32;
+    (0..tiers).map(|tier| visitor::address(scenario.clients.users() + tier)).collect()
 }
 
-/// On which ports it listens: as many as the browser's policy deals requests out among.
+/// Where the proxy is with which clients speak, if there is one.
+pub(crate) fn proxy_address(scenario: &Scenario) -> Option<IpAddr> {
+    proxy_addresses(scenario).first().copied()
+}
+
+/// How many hops lie between clients and each of the proxies, on a network of so many. Places that it does not have are refused when the scenario is prepared.
+pub(crate) fn proxy_hops(scenario: &Scenario, of_network: usize) -> Vec<usize> {
+    let hops = |tier: &Tier| tier.settings.at.hops(of_network).unwrap_or(of_network);
+    scenario.route.tiers().iter().map(hops).collect()
+}
+
+/// Checks that the network has the places where proxies are to stand, one behind the other.
+///
+/// # Errors
+/// One sentence.
+pub(super) fn check(scenario: &Scenario, network: &Network) -> Result<(), String> {
+    let farther = network.beyond.len();
+    let mut nearer = 0;
+    for tier in scenario.route.tiers() {
+        let at = tier.settings.at;
+        let hops = at.hops(1 + farther).ok_or_else(|| match farther {
+            0 => format!("at={at}: the network has one hop alone: use first-hop or far-end"),
+            _ => format!("at={at}: behind its first hop the network has hop.1 to hop.{farther}"),
+        })?;
+        if hops <= nearer {
+            return Err(format!(
+                "the second proxy is to stand farther from clients than the first, which is behind {nearer} of the network's {} hops: say at=first-hop of the first, and use a network that has a hop.1",
+                1 + farther
+            ));
+        }
+        nearer = hops;
+    }
+    Ok(())
+}
+
+/// On which ports that proxy listens: as many as the browser's policy deals requests out among.
 pub(crate) fn proxy_ports(scenario: &Scenario) -> Result<Vec<SocketAddr>, String> {
     let Some(address) = proxy_address(scenario) else { return Ok(Vec::new()) };
     let ports = ports(scenario)?;
@@ -82,28 +123,42 @@ pub(super) fn of_hosts(scenario: &Scenario, clients: &[Arm]) -> Vec<Arm> {
     clients.iter().map(of_host).collect()
 }
 
-/// Objects that the proxy's cache may hold when a client asks: those do not come from farther than the proxy, at the least. Without a cache
-/// there are none.
-pub(super) fn at_proxy(scenario: &Scenario, page: &Page) -> BTreeSet<ObjectId> {
-    let route = &scenario.route;
-    if route.kind != RouteKind::CachingProxy {
-        return BTreeSet::new();
-    }
+/// As near as a page's objects can be: what the floor goes by.
+pub(super) struct Nearest {
+    /// Objects that a cache may hold when a client asks: those do not come from farther than it, at the least. Without a cache there are none.
+    pub(super) held: BTreeSet<ObjectId>,
+    /// How many of the network's hops lie in front of it.
+    pub(super) hops: usize,
+}
+
+/// What the nearest cache that may hold anything of `page` may hold, on a network of so many hops. If one behind it may hold more, that may as well be here: the floor
+/// has but one such place.
+pub(super) fn nearest(scenario: &Scenario, page: &Page, of_network: usize) -> Nearest {
     let is_one_visit = scenario.visits_each() == 1 && scenario.client.view == View::Cold;
     let alone = scenario.clients.count == 1 && is_one_visit;
-    let all = route.settings.cache != CacheState::Cold || !alone;
+    let places = proxy_hops(scenario, of_network);
+    let caches = scenario.route.tiers().into_iter().zip(places).filter(|(tier, _)| tier.caches());
+    let caches: Vec<(Tier, usize)> = caches.collect();
+    let holds_all = |tier: &Tier| tier.settings.cache != CacheState::Cold || !alone;
+    let all = caches.iter().any(|(tier, _)| holds_all(tier));
     let mut seen = BTreeSet::new();
     let objects = page.objects.iter().zip(0..);
     // What a page asks for twice may be there the second time.
-    let held = objects.filter(|(object, _)| !seen.insert(&object.url) || all);
-    held.map(|(_, index)| ObjectId(index)).collect()
+    let repeated = objects.filter(|(object, _)| !seen.insert(&object.url));
+    let repeated: BTreeSet<ObjectId> = repeated.map(|(_, index)| ObjectId(index)).collect();
+    let holder = caches.iter().find(|(tier, _)| holds_all(tier) || !repeated.is_empty());
+    let Some((_, hops)) = holder else {
+        return Nearest { held: BTreeSet::new(), hops: of_network };
+    };
+    let every = || (0..page.objects.len() as u32).map(ObjectId).collect();
+    Nearest { held: if all { every() } else { repeated }, hops: *hops }
 }
 
 /// What a reader of results must know.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let route = &scenario.route;
     let mut notes: Vec<String> = route.note().into_iter().collect();
-    if route.kind == RouteKind::CachingProxy {
+    if route.has_cache() {
         notes.push(
             "floors take the shortest path that the route allows: objects that the proxy's cache may hold come from the proxy"
                 .to_owned(),

@@ -24,6 +24,8 @@ impl Journal for StepLog {
         let nanos = |at: Option<Time>| at.map(Time::as_nanos);
         self.0.borrow_mut().push(Proxied {
             client: entry.client.map(|client| client.ip()),
+            // Whose request it is in the end is seen when a visit's events are told.
+            behind: 0,
             url: entry.url.clone(),
             asked_at_ns: times.request.as_nanos(),
             origin_first_ns: nanos(times.origin_first),

@@ -12,6 +12,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response};
 use http_stack::Failure;
 use http_stack::client::{Connection, Incoming};
+use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::server::{Body, BodyError, RequestBody};
 use http_stack::tls::PublicClient;
 use http_stack::wheel::{Timer, Wheel};
@@ -24,6 +25,7 @@ use super::open;
 use super::pool::{Pool, PoolCount};
 use super::settings::Settings;
 use super::tunnel::Tunnel;
+use crate::target::Scheme;
 
 /// The way to all origins. One a core; clones are the same.
 #[derive(Clone)]
@@ -77,7 +79,7 @@ impl Upstream {
     /// # Errors
     /// See [`FetchError`].
     pub async fn fetch(&self, order: Order<'_>) -> Result<Fetched, FetchError> {
-        let Order { destination, reach, request, mut body } = order;
+        let Order { destination, reach, request, mut body } = self.through_parent(order);
         let key = (destination, reach.is_operator());
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         loop {
@@ -105,6 +107,19 @@ impl Upstream {
                     if is_repeatable && address.is_none() => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// The same, of the parent where there is one for it.
+    fn through_parent<'a>(&self, order: Order<'a>) -> Order<'a> {
+        match &self.settings.parent {
+            Some(parent) if order.destination.scheme == Scheme::Http => {
+                let mut request = order.request;
+                request.extensions_mut().insert(AbsoluteForm);
+                let (destination, reach) = (parent.clone(), Reach::Operator);
+                Order { destination, reach, request, ..order }
+            }
+            _ => order,
         }
     }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use http_stack::h2;
 use http_stack::tls::Protocol;
 
+use super::destination::Destination;
+
 /// Limits and timeouts. An [`Upstream`](super::Upstream) keeps to the limits by itself: where several cores have one each, each is given its
 /// [share](Settings::share). Timeouts are coarse: late by up to 0.2 s.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,9 @@ pub struct Settings {
     pub protocol: Protocol,
     /// HTTP/2's windows.
     pub h2: h2::settings::Client,
+    /// The proxy that is asked in the place of origins in clear text, by the operator's will (Squid's `cache_peer ... parent`). Its connections are those to one origin. Tunnels and
+    /// origins over TLS are reached past it.
+    pub parent: Option<Destination>,
 }
 
 impl Settings {
@@ -70,6 +75,7 @@ impl Default for Settings {
                 connection_window_bytes: 16 << 20,
                 ..h2::settings::Client::CHROME
             },
+            parent: None,
         }
     }
 }

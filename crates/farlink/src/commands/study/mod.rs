@@ -1,6 +1,8 @@
 //! `farlink study`.
 
 mod emulated;
+mod export;
+mod import;
 mod report;
 mod run;
 
@@ -25,6 +27,8 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
         Study::Run(args) => return run::run(args),
         Study::Report(args) if args.which.world == World::Emu => emulated::report(args)?,
         Study::Report(args) => report::run(args)?,
+        Study::Import(args) => import::run(args)?,
+        Study::Export(args) => export::run(args)?,
     }
     Ok(ExitCode::Success)
 }

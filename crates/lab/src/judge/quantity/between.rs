@@ -28,14 +28,14 @@ impl Steps {
     }
 }
 
-/// The steps of each request that an origin answered.
+/// The steps of each request that an origin answered, or the proxy behind the first one.
 fn steps<'a>(
     events: &'a [Event],
     series: Option<&'a Series>,
 ) -> impl Iterator<Item = Steps> + use<'a> {
     let proxied = events.iter().filter(|event| event.kind == EventKind::Proxied);
     proxied.filter_map(move |event| {
-        let proxied = Proxied::read(event.at_ns, &event.detail)?;
+        let proxied = Proxied::read(event.at_ns, &event.detail).filter(|it| it.behind == 0)?;
         let since = |at: u64| at.saturating_sub(proxied.asked_at_ns);
         let departures = series.map_or(&[][..], |series| &series.departures[..]);
         let its = departures.iter().find(|departure| Some(departure.object) == event.object);

@@ -2,12 +2,14 @@
 //!
 //! Its text is `direct`, `proxy`, `caching-proxy`, `socks` or `pep`; behind a colon the [proxy](ProxyPreset) that it is to be like, then settings:
 //! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that
-//! routes can be compared.
+//! routes can be compared. A second proxy, which the first one asks in the hosts' place, stands behind a slash: `caching-proxy,at=first-hop/caching-proxy,rtt=50ms`.
 
 mod pep;
+mod place;
 mod proxy;
 mod refusal;
 mod stretch;
+mod tier;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +17,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use self::pep::{PepSettings, Prefetch, Sight};
+pub use self::place::ProxyPlace;
 pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
 pub use self::stretch::Stretch;
+pub use self::tier::Tier;
 use super::Protocol;
 use super::choice::{choice, nearest};
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
@@ -28,7 +32,7 @@ choice! {
         /// Nothing: clients speak with the page's hosts.
         #[default]
         Direct = "direct",
-        /// A proxy at the network's far end.
+        /// A proxy, at the network's far end unless it is said to be nearer.
         Proxy = "proxy",
         /// A proxy with a cache.
         CachingProxy = "caching-proxy",
@@ -53,7 +57,12 @@ pub struct Route {
     pub settings: ProxySettings,
     /// What a PEP is told.
     pub pep: PepSettings,
+    /// The proxy that the first one asks in the hosts' place.
+    pub behind: Option<Tier>,
 }
+
+/// Between two proxies.
+const BEHIND: char = '/';
 
 /// A part of what may stand behind a route's kind.
 trait Turn {
@@ -85,7 +94,19 @@ impl Route {
         is_of_http && self.settings.via == Via::Get
     }
 
-    /// The proxy that it is like.
+    /// The proxies, from the clients on.
+    pub fn tiers(&self) -> Vec<Tier> {
+        let Route { kind, like, settings, behind, .. } = self;
+        let front = Tier { kind: *kind, like: like.clone(), settings: *settings };
+        self.has_proxy().then_some(front).into_iter().chain(behind.clone()).collect()
+    }
+
+    /// Whether one of its proxies has a cache.
+    pub fn has_cache(&self) -> bool {
+        self.tiers().iter().any(Tier::caches)
+    }
+
+    /// The proxy that the one is like with which clients speak.
     pub fn preset(&self) -> Option<&'static ProxyPreset> {
         ProxyPreset::all().get(self.like.as_deref()?)
     }
@@ -96,40 +117,34 @@ impl Route {
         Route { stretch: Stretch::default(), ..self.clone() }
     }
 
-    /// What of the settings holds for clients that speak so: what is typed, else what the proxy has that it is like.
+    /// What of the settings of the proxy with which clients speak holds, if they speak so.
     pub fn resolved(&self, protocol: Protocol) -> ProxySettings {
-        let typed = self.settings;
-        let Some(preset) = self.preset() else { return typed };
-        ProxySettings {
-            upstream: typed.upstream.or(preset.upstream),
-            upstream_total: typed.upstream_total.or(preset.upstream_total),
-            keep_alive: typed.keep_alive.or(preset.keep_alive),
-            workers: typed.workers.or(preset.threads.filter(|_| !protocol.is_h1())),
-            ..typed
-        }
+        self.tiers().first().map_or(self.settings, |front| front.resolved(protocol))
     }
 
-    /// What a reader of results must know of its proxy.
+    /// What a reader of results must know of its proxies.
     pub fn note(&self) -> Option<String> {
         if self.kind == RouteKind::Socks {
             let note = "connections go through farlink's own proxy of SOCKS5 at the network's far end, which finds the origins' addresses at once";
             return Some(note.to_owned());
         }
-        if !self.has_proxy() {
-            return None;
-        }
-        let like = self.like.as_ref().zip(self.preset());
-        let like = like.map_or_else(
-            || "farlink's own proxy".to_owned(),
-            |(name, preset)| format!("farlink's proxy set like {name} ({})", preset.summary),
-        );
+        let tiers = self.tiers();
         let asked = match self.settings.via {
             Via::Get => "it speaks HTTP/1.1 in clear text to the origins",
             Via::Connect => "it leads tunnels",
         };
-        Some(format!(
-            "requests go through {like} at the network's far end; {asked}, and finds their addresses at once"
-        ))
+        match &tiers[..] {
+            [] => None,
+            [only] => Some(format!(
+                "requests go through {}; {asked}, and finds their addresses at once",
+                only.told()
+            )),
+            [front, behind, ..] => Some(format!(
+                "requests go through {}; it asks for all in clear text by HTTP/1.1 of {}; {asked}, and finds their addresses at once",
+                front.told(),
+                behind.told()
+            )),
+        }
     }
 }
 
@@ -143,7 +158,7 @@ struct Turned {
 
 impl Knobs for Turned {
     const ONE: &'static str = "setting of a route";
-    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers and cache; of a pep near-rtt, leg, \
+    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers, cache and at; of a pep near-rtt, leg, \
                                fec, channels, prefetch, leg-congestion, iw and bypass";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
@@ -158,10 +173,17 @@ impl Knobs for Turned {
     }
 }
 
-impl FromStr for Route {
+/// What stands in front of a slash, or behind it.
+struct Part {
+    kind: RouteKind,
+    like: Option<String>,
+    turned: Turned,
+}
+
+impl FromStr for Part {
     type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Route, KnobError> {
+    fn from_str(text: &str) -> Result<Part, KnobError> {
         let (name, knobs) = text.split_once(',').unwrap_or((text, ""));
         let (kind, like) = match name.trim().split_once(':') {
             Some((kind, like)) => (kind.trim(), Some(like.trim().to_owned())),
@@ -174,9 +196,34 @@ impl FromStr for Route {
         if let Some(like) = &like {
             known(kind, like)?;
         }
-        let Turned { stretch, settings, pep } = knobs::parse(knobs)?;
-        let route = Route { kind, like, stretch, settings, pep };
-        route.useless().map_or(Ok(route), |why| Err(KnobError::Refused(why)))
+        Ok(Part { kind, like, turned: knobs::parse(knobs)? })
+    }
+}
+
+impl Part {
+    /// A route of this alone.
+    fn alone(self) -> Route {
+        let Part { kind, like, turned: Turned { stretch, settings, pep } } = self;
+        Route { kind, like, stretch, settings, pep, behind: None }
+    }
+}
+
+impl FromStr for Route {
+    type Err = KnobError;
+
+    fn from_str(text: &str) -> Result<Route, KnobError> {
+        let parts = text.split(BEHIND).map(|part| Ok(part.parse::<Part>()?.alone()));
+        let parts = parts.collect::<Result<Vec<Route>, KnobError>>()?;
+        let useless = parts.iter().find_map(Route::useless);
+        useless.map_or(Ok(()), |why| Err(KnobError::Refused(why)))?;
+        let mut parts = parts.into_iter();
+        let front = parts.next().unwrap_or_default();
+        let Some(behind) = parts.next() else { return Ok(front) };
+        if let Some(why) = front.unchained(&behind, parts.len()) {
+            return Err(KnobError::Refused(why));
+        }
+        let stretch = behind.stretch;
+        Ok(Route { stretch, behind: behind.tiers().pop(), ..front })
     }
 }
 
@@ -200,14 +247,32 @@ fn known(kind: RouteKind, like: &str) -> Result<(), KnobError> {
 impl fmt::Display for Route {
     /// As it is read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Route { kind, like, stretch, settings, pep } = self;
-        write!(f, "{kind}")?;
-        if let Some(like) = like {
-            write!(f, ":{like}")?;
+        let Route { kind, like, stretch, settings, pep, behind } = self;
+        let none = Vec::new;
+        match behind {
+            None => part(f, *kind, like, [stretch.turned(), settings.turned(), pep.turned()]),
+            Some(behind) => {
+                part(f, *kind, like, [none(), settings.turned(), none()])?;
+                write!(f, "{BEHIND}")?;
+                let Tier { kind, like, settings } = behind;
+                part(f, *kind, like, [stretch.turned(), settings.turned(), none()])
+            }
         }
-        let knobs = [stretch.turned(), settings.turned(), pep.turned()];
-        knobs.iter().flatten().try_for_each(|knob| write!(f, ",{knob}"))
     }
+}
+
+/// What stands in front of a slash, or behind it.
+fn part(
+    f: &mut fmt::Formatter<'_>,
+    kind: RouteKind,
+    like: &Option<String>,
+    knobs: [Vec<String>; 3],
+) -> fmt::Result {
+    write!(f, "{kind}")?;
+    if let Some(like) = like {
+        write!(f, ":{like}")?;
+    }
+    knobs.iter().flatten().try_for_each(|knob| write!(f, ",{knob}"))
 }
 
 impl Serialize for Route {

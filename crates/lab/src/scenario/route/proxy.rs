@@ -8,7 +8,7 @@ use serde::Deserialize;
 use units::parse;
 
 use super::super::knobs::{name_of, on_or_off, one_of, switch};
-use super::{KnobProblem, Turn};
+use super::{KnobProblem, ProxyPlace, Turn};
 
 /// What is turned in a proxy; what is not said is as the proxy has it that it is like, or as farlink's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct ProxySettings {
     pub workers: Option<u32>,
     /// What a cache holds when the journey begins.
     pub cache: CacheState,
+    /// Where it stands.
+    pub at: ProxyPlace,
 }
 
 /// What clients ask a proxy for.
@@ -95,6 +97,7 @@ impl Turn for ProxySettings {
             "keep-alive" => self.keep_alive = Some(on_or_off(value)?),
             "workers" => self.workers = Some(count(value)?),
             "cache" => self.cache = cache(value)?,
+            "at" => self.at = ProxyPlace::read(value)?,
             _ => return Err(KnobProblem::Unknown),
         }
         Ok(())
@@ -110,6 +113,7 @@ impl Turn for ProxySettings {
             self.keep_alive.map(|on| format!("keep-alive={}", switch(on))),
             count("workers", self.workers),
             (self.cache != usual.cache).then(|| format!("cache={}", self.cache)),
+            (self.at != usual.at).then(|| format!("at={}", self.at)),
         ];
         turned.into_iter().flatten().collect()
     }

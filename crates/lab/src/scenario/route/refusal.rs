@@ -1,7 +1,7 @@
 //! What a route cannot be, and what it cannot be with.
 
-use super::super::{Program, Protocol, Scenario, Tls};
-use super::{PepSettings, ProxySettings, Route, RouteKind, Via};
+use super::super::{Program, Protocol, Scenario, Tls, World};
+use super::{PepSettings, ProxyPlace, ProxySettings, Route, RouteKind, Stretch, Via};
 
 /// A combination that cannot be, and why.
 type Rule = (bool, &'static str);
@@ -19,7 +19,7 @@ impl Route {
                 "the direct route has no proxy to be set: leave rtt, rate and loss alone, or use `proxy`",
             ),
             RouteKind::Pep if turns_proxy => Some(
-                "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
+                "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers, cache and at are those of `proxy`",
             ),
             RouteKind::Socks if turns_proxy => Some(
                 "a proxy of SOCKS opens a connection for each of its clients', and reads none: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
@@ -37,6 +37,30 @@ impl Route {
         }
     }
 
+    /// Why `behind` cannot stand behind this, with so many more behind it.
+    pub(super) fn unchained(&self, behind: &Route, more: usize) -> Option<&'static str> {
+        let are_proxies = self.has_proxy() && behind.has_proxy();
+        let tunnels = [self, behind].iter().any(|route| route.settings.via == Via::Connect);
+        first(&[
+            (
+                more > 0,
+                "two proxies at the most stand between clients and hosts: leave the third out",
+            ),
+            (
+                !are_proxies,
+                "a slash stands between two proxies: each is `proxy` or `caching-proxy`",
+            ),
+            (
+                tunnels,
+                "proxies ask each other for resources: leave via=connect out, or one of the two proxies",
+            ),
+            (
+                self.stretch != Stretch::default(),
+                "rtt, rate and loss are said of the way beyond the last proxy: write them behind the slash",
+            ),
+        ])
+    }
+
     /// Why this cannot be with the rest of the scenario.
     pub(in super::super) fn contradiction(&self, scenario: &Scenario) -> Option<&'static str> {
         match self.kind {
@@ -47,7 +71,7 @@ impl Route {
         }
     }
 
-    fn proxy_rules(&self, scenario: &Scenario) -> [Rule; 7] {
+    fn proxy_rules(&self, scenario: &Scenario) -> [Rule; 8] {
         let stack = &scenario.stack;
         let (is_tunnel, workers) = (self.settings.via == Via::Connect, self.settings.workers);
         [
@@ -78,6 +102,11 @@ impl Route {
             (
                 scenario.serving.push.is_some(),
                 "the proxy pushes nothing: leave push out, or use route `direct`",
+            ),
+            (
+                scenario.world != World::Sim
+                    && self.tiers().iter().any(|tier| tier.settings.at != ProxyPlace::FarEnd),
+                "emulated proxies stand at the network's far end alone: leave `at` out, or use the world `sim`",
             ),
         ]
     }
@@ -127,6 +156,7 @@ fn pep_rules(scenario: &Scenario) -> [Rule; 6] {
     ]
 }
 
+/// The first that holds.
 fn first(rules: &[Rule]) -> Option<&'static str> {
     rules.iter().find(|(holds, _)| *holds).map(|(_, why)| *why)
 }

@@ -1,4 +1,4 @@
-use super::super::{NetworkSpec, Scenario, Tls};
+use super::super::{NetworkSpec, Scenario, Tls, World};
 use super::*;
 
 fn read(text: &str) -> Route {
@@ -26,6 +26,10 @@ fn what_is_written_is_read() {
         "pep,prefetch=0",
         "pep,leg=tcp,channels=2",
         "pep,near-rtt=2ms,leg=quic,fec=10,prefetch=off,leg-congestion=reno",
+        "proxy,at=first-hop",
+        "caching-proxy:squid-3.1,cache=primed,at=hop.2",
+        "caching-proxy,cache=0.6,at=first-hop/caching-proxy:nokia-netty,rtt=50ms,upstream=8,cache=primed",
+        "proxy,upstream=4,at=first-hop/proxy,at=hop.1",
     ] {
         assert_eq!(read(text).to_string(), text);
         assert_eq!(read(text).is_usual(), text == "direct");
@@ -62,6 +66,15 @@ fn anything_else_is_refused() {
         ("proxy,rtt=50", "a time of 0ms to 60s"),
         ("proxy,upstream=0", "from 1 to 10000"),
         ("proxy,delay=1ms", "there are rtt, rate and loss;"),
+        ("direct,at=first-hop", "no proxy to be set"),
+        ("proxy,at=hop.0", "first-hop, far-end, or a hop of the network"),
+        ("proxy,at=s1", "first-hop, far-end, or a hop of the network"),
+        ("proxy/proxy/proxy", "two proxies at the most"),
+        ("direct/proxy", "a slash stands between two proxies"),
+        ("proxy/pep", "a slash stands between two proxies"),
+        ("proxy/proxy,via=connect", "leave via=connect out"),
+        ("proxy,rtt=10ms/proxy", "write them behind the slash"),
+        ("proxy/proxy,cache=primed", "use `caching-proxy`"),
     ] {
         let error = refusal(text);
         assert!(error.contains(says), "{text}: {error}");
@@ -77,6 +90,38 @@ fn a_proxy_has_what_is_typed_else_what_it_is_like() {
     assert_eq!(of("proxy:apache", Protocol::H1).keep_alive, Some(false));
     assert_eq!(of("proxy", Protocol::H2), ProxySettings::default());
     assert!(ProxyPreset::all().len() >= 4);
+}
+
+#[test]
+fn proxies_are_told_from_the_clients_on() {
+    let route = read("caching-proxy:nokia-netty,at=first-hop/proxy:apache,rtt=10ms");
+    let tiers = route.tiers();
+    let likes: Vec<_> = tiers.iter().map(|tier| tier.like.as_deref().unwrap()).collect();
+    assert_eq!(likes, ["nokia-netty", "apache"]);
+    assert_eq!((tiers[0].caches(), tiers[1].caches(), route.has_cache()), (true, false, true));
+    assert_eq!(
+        (route.stretch.rtt_ns, tiers[0].resolved(Protocol::H1).upstream),
+        (Some(10_000_000), Some(10))
+    );
+    let note = route.note().unwrap();
+    assert!(note.contains("at the far end of the network's first hop; it asks for all"), "{note}");
+    assert!(read("direct").tiers().is_empty() && read("pep").tiers().is_empty());
+    let places = |of_network| {
+        ["first-hop", "hop.1", "far-end"]
+            .map(|at| read(&format!("proxy,at={at}")).settings.at.hops(of_network))
+    };
+    assert_eq!(places(1), [Some(1), None, Some(1)]);
+    assert_eq!(places(3), [Some(1), Some(2), Some(3)]);
+}
+
+#[test]
+fn emulated_proxies_stand_at_the_far_end() {
+    let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+    (scenario.stack.protocol, scenario.stack.tls) = (Protocol::H1, Tls::None);
+    scenario.route = read("proxy,at=first-hop");
+    assert_eq!(scenario.contradiction(), None);
+    scenario.world = World::Emu;
+    assert!(scenario.contradiction().unwrap().contains("leave `at` out"));
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! `farlink study import`: an experiment of what a study's own programs were told.
+
+use std::path::Path;
+
+use lab::study::bth2013::{Conditions, Config, FileError};
+
+use super::super::{files, output};
+use crate::args::{Import, Imported, RunOptions};
+use crate::failure::Failure;
+
+/// The page that stands for bth2013's.
+const PAGE: &str = "bth2013";
+
+pub fn run(import: &Import) -> Result<(), Failure> {
+    match import {
+        Import::Bth2013Case { file, into } => {
+            let name = file.display().to_string();
+            let conditions = Conditions::of_case(&name, &read(file)?).map_err(refused)?;
+            write(conditions, &name, into)
+        }
+        Import::Bth2013Run { asked, into } => {
+            write(conditions(asked).map_err(refused)?, "A call of run.py", into)
+        }
+    }
+}
+
+fn conditions(asked: &RunOptions) -> Result<Conditions, FileError> {
+    let options = lab::study::bth2013::Options {
+        times: asked.times,
+        protocol: asked.protocol,
+        ssl: asked.ssl,
+        network: asked.net_type,
+        loss: &asked.net_loss,
+        up: &asked.net_up_bw,
+        down: &asked.net_dw_bw,
+        rtt: &asked.net_rtt,
+    };
+    options.conditions()
+}
+
+/// Writes the experiment, and says what was left out.
+fn write(mut conditions: Conditions, origin: &str, into: &Imported) -> Result<(), Failure> {
+    if let Some(path) = &into.config {
+        let name = path.display().to_string();
+        let config = Config::read(&name, &read(path)?).map_err(refused)?;
+        if into.page.is_none() {
+            config.check_page(&name).map_err(refused)?;
+        }
+        conditions.notes.extend(config.notes);
+    }
+    for note in &conditions.notes {
+        anstream::eprintln!("left out: {note}");
+    }
+    let page = into.page.as_deref().unwrap_or(PAGE);
+    let text = conditions.experiment(origin, page);
+    match &into.output {
+        None => output::print(text),
+        Some(path) => {
+            files::check_place(path)?;
+            files::write_whole(path, text.as_bytes())
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
+}
+
+fn refused(error: FileError) -> Failure {
+    let hint = error.hint.clone();
+    Failure::bad_input(error).hint(hint)
+}

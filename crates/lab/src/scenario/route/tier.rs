@@ -1,0 +1,50 @@
+//! One of the proxies between clients and hosts.
+
+use super::super::Protocol;
+use super::{ProxyPreset, ProxySettings, RouteKind};
+
+/// A proxy of HTTP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tier {
+    /// Whether it has a cache.
+    pub kind: RouteKind,
+    /// The proxy that it is like.
+    pub like: Option<String>,
+    /// What it is told beside that.
+    pub settings: ProxySettings,
+}
+
+impl Tier {
+    /// The proxy that it is like.
+    pub fn preset(&self) -> Option<&'static ProxyPreset> {
+        ProxyPreset::all().get(self.like.as_deref()?)
+    }
+
+    /// What of the settings holds if it is spoken to so: what is typed, else what the proxy has that it is like.
+    pub fn resolved(&self, protocol: Protocol) -> ProxySettings {
+        let typed = self.settings;
+        let Some(preset) = self.preset() else { return typed };
+        ProxySettings {
+            upstream: typed.upstream.or(preset.upstream),
+            upstream_total: typed.upstream_total.or(preset.upstream_total),
+            keep_alive: typed.keep_alive.or(preset.keep_alive),
+            workers: typed.workers.or(preset.threads.filter(|_| !protocol.is_h1())),
+            ..typed
+        }
+    }
+
+    /// Whether it has a cache.
+    pub fn caches(&self) -> bool {
+        self.kind == RouteKind::CachingProxy
+    }
+
+    /// What it is and where it stands, in a sentence.
+    pub(super) fn told(&self) -> String {
+        let like = self.like.as_ref().zip(self.preset());
+        let like = like.map_or_else(
+            || "farlink's own proxy".to_owned(),
+            |(name, preset)| format!("farlink's proxy set like {name} ({})", preset.summary),
+        );
+        format!("{like} {}", self.settings.at.told())
+    }
+}
