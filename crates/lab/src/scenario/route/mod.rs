@@ -80,7 +80,7 @@ impl Route {
 
     /// Whether clients speak with a proxy, of HTTP or of SOCKS.
     pub fn has_proxy(&self) -> bool {
-        matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks)
+        self.has_http_proxy() || self.kind == RouteKind::Socks
     }
 
     /// Whether the network's two ends are those of a PEP.
@@ -90,8 +90,11 @@ impl Route {
 
     /// Whether a proxy is asked for resources, and so is the server that clients speak with.
     pub fn asks_proxy(&self) -> bool {
-        let is_of_http = matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy);
-        is_of_http && self.settings.via == Via::Get
+        self.has_http_proxy() && self.settings.via == Via::Get
+    }
+
+    fn has_http_proxy(&self) -> bool {
+        matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy)
     }
 
     /// The proxies, from the clients on.

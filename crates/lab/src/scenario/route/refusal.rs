@@ -39,7 +39,7 @@ impl Route {
 
     /// Why `behind` cannot stand behind this, with so many more behind it.
     pub(super) fn unchained(&self, behind: &Route, more: usize) -> Option<&'static str> {
-        let are_proxies = self.has_proxy() && behind.has_proxy();
+        let are_proxies = self.has_http_proxy() && behind.has_http_proxy();
         let tunnels = [self, behind].iter().any(|route| route.settings.via == Via::Connect);
         first(&[
             (

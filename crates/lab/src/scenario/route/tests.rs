@@ -71,6 +71,7 @@ fn anything_else_is_refused() {
         ("proxy,at=s1", "first-hop, far-end, or a hop of the network"),
         ("proxy/proxy/proxy", "two proxies at the most"),
         ("direct/proxy", "a slash stands between two proxies"),
+        ("proxy/socks", "a slash stands between two proxies"),
         ("proxy/pep", "a slash stands between two proxies"),
         ("proxy/proxy,via=connect", "leave via=connect out"),
         ("proxy,rtt=10ms/proxy", "write them behind the slash"),
