@@ -133,6 +133,7 @@ mod tests {
                 ("prb-speed", 3),
                 ("s1-speed", 3),
                 ("afterwards", 144),
+                ("tiers", 150),
                 ("rtt-http", 80),
                 ("rtt-spdy-ssl", 20),
                 ("rtt-spdy-clear", 20),

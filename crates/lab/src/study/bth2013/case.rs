@@ -140,10 +140,10 @@ impl<'f> Assignments<'f> {
                 "write the values as DW_BW_VALUES and RTT_VALUES, as newrun.sh takes them",
             ));
         }
-        let known = KNOWN.join(", ");
-        let hint = match nearest(name, KNOWN) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => format!("newrun.sh knows {known}"),
+        let lower = KNOWN.map(str::to_ascii_lowercase);
+        let hint = match nearest(name, lower.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean {}?", meant.to_ascii_uppercase()),
+            None => format!("newrun.sh knows {}", KNOWN.join(", ")),
         };
         Err(self.at(place, "no variable of newrun.sh".to_owned(), &hint))
     }
