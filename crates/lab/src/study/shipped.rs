@@ -172,6 +172,7 @@ mod tests {
                 ("fixes-http", 20),
                 ("fixes-spdy", 20),
                 ("risk", 10),
+                ("socks", 5),
                 ("afterwards", 24),
                 ("pause-http", 4),
                 ("pause-spdy", 4),

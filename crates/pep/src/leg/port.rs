@@ -9,6 +9,7 @@ use world::TcpListener;
 use super::{Acceptor, Over, Settings};
 
 /// A port that near ends connect to.
+#[expect(clippy::large_enum_variant, reason = "a far end has one")]
 pub enum Port {
     /// Of a leg over TCP.
     Tcp(TcpListener),
