@@ -26,7 +26,7 @@ pub(crate) struct Receiver {
     pub(crate) ecn: EcnReceiver,
     /// The time to echo (`ts_recent`).
     echo: Time,
-    /// The last echo that was looked at for a sample of the round trip (`rcv_rtt_last_tsecr`).
+    /// The tick of the last echo that was looked at for a sample of the round trip (`rcv_rtt_last_tsecr`).
     sampled: Option<Time>,
 }
 
@@ -166,11 +166,12 @@ impl Receiver {
     pub(crate) fn sample_rtt(&mut self, now: Time, segment: &Segment) {
         let Some(timestamps) = segment.timestamps.filter(|_| self.accepts(segment)) else { return };
         let is_full = segment.payload.len() as u64 >= self.acks.rcv_mss();
-        if self.sampled == Some(timestamps.echo) || !(is_full || self.window.uses_up_echoes()) {
+        let echo = tick(timestamps.echo);
+        if self.sampled == Some(echo) || !(is_full || self.window.uses_up_echoes()) {
             return;
         }
-        self.sampled = Some(timestamps.echo);
-        let rtt = tick(now) - tick(timestamps.echo);
+        self.sampled = Some(echo);
+        let rtt = tick(now) - echo;
         if is_full && !rtt.is_zero() {
             self.window.sample_rtt(rtt, self.queue.ready_bytes() == 0);
         }
