@@ -29,11 +29,10 @@ deny() {
   cargo deny --log-level error check licenses bans sources
 }
 
+# Everything is built for the whole workspace, here and in the scripts: a crate alone has other features, and is built anew with all below it.
+arrows() { cargo test --workspace --locked --test arrows; }
 unit() { cargo test --workspace --locked --lib --bins; }
-integration() {
-  cargo test --workspace --locked --tests --exclude farlink-lab --exclude farlink-emu -- --skip real_time
-  cargo test --locked -p farlink-lab --tests
-}
+integration() { cargo test --workspace --locked --test '*' --exclude farlink-emu -- --skip real_time; }
 
 # The kernel's TCP in namespaces: in real time, so nothing else runs beside it.
 emu() {
@@ -44,16 +43,13 @@ emu() {
 # real_time PACKAGE ARGUMENT...: its integration tests with these arguments, one after the other; if root runs this, once more by somebody who has
 # no rights. Programs are copied to where that user may read them.
 real_time() {
-  local package=$1 built kind program
+  local package=$1 built program
   shift
-  built=$(cargo test --locked -p "$package" --test '*' --no-run --quiet --message-format json)
-  for kind in test bin; do
-    mkdir -p "$ordinary/$kind"
-    # Not every crate has programs of each kind.
-    for program in $(sed -n "/\"kind\":\[\"$kind\"\]/s/.*\"executable\":\"\([^\"]*\)\".*/\1/p" <<<"$built"); do
-      cp "$program" "$ordinary/$kind/"
-    done
-  done
+  built=$(cargo test --workspace --locked --test '*' --no-run --quiet --message-format json | grep -F "#$package@" | grep -F '"kind":["test"]')
+  mkdir -p "$ordinary/test" "$ordinary/bin"
+  # shellcheck disable=SC2046 # paths of programs have no spaces
+  cp $(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' <<<"$built") "$ordinary/test/"
+  cp target/debug/farlink "$ordinary/bin/"
   chmod -R a+rX "$ordinary"
   export FARLINK_PROGRAM="$ordinary/bin/farlink"
   for program in "$ordinary"/test/*; do
@@ -83,7 +79,7 @@ patiently() {
 validation() {
   local without=()
   command -v chromium >/dev/null 2>&1 || without=(--without-chromium)
-  cargo run --locked --quiet -p farlink -- validate quick "${without[@]}" --store "$ordinary/quick.sqlite" --output "$ordinary/quick.html"
+  target/debug/farlink validate quick "${without[@]}" --store "$ordinary/quick.sqlite" --output "$ordinary/quick.html"
   rm -rf "${ordinary:?}"/*
 }
 
@@ -94,7 +90,7 @@ trap 'rm -rf "$ordinary"' EXIT
 stage "tools" tools
 stage "fmt" cargo fmt --check
 stage "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
-stage "crate arrows" cargo test --locked -p farlink --test arrows
+stage "crate arrows" arrows
 stage "cargo-deny" deny
 stage "unit and property" unit
 stage "sim integration, golden, interop" integration

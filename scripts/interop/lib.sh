@@ -25,7 +25,8 @@ finish() {
 }
 trap finish EXIT
 
-cargo build --locked --quiet -p farlink-http --example peer
+# For the whole workspace, as the tests are built: a crate alone has other features, and everything below it would be built again.
+cargo build --workspace --locked --quiet --example peer --bin farlink
 
 # Files of every size: empty, within a packet, beyond HTTP's windows of 64 KB, beyond what any buffer holds.
 files=$work/files

@@ -7,7 +7,11 @@
   const DASHES = ["none", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 2", "6 2 1 2"];
   const STEPS = { "to the origin's first byte": "var(--send)", download: "var(--wait)", "to the client": "var(--receive)" };
   const PARTS = { init: "var(--blocked)", send: "var(--send)", wait: "var(--wait)", receive: "var(--receive)" };
+  const LEVELS = { rest: "var(--rest)", low: "var(--low)", full: "var(--full)", promotion: "var(--promotion)" };
   const NAMES = new Set(["panel", "line", "place", "name", "part"]);
+  const WINDOWS = ["congestion window", "slow start threshold", "in the network"];
+  const AGAIN = "sent again";
+  const RADIO = { rest: "radio at rest", low: "low", full: "full", promotion: "promotion: packets wait" };
   const LONG = 120; // seconds; beyond that each line has a plot of its own
   const base = { style: { background: "transparent", fontSize: "12px" } };
 
@@ -135,6 +139,45 @@
             Plot.tip(rows, Plot.pointerX({ ...where, x: "x", y: "y", title: (row) => `${row.line}, second ${row.x}\n${short(row.y)}` })),
           ],
         });
+      },
+    },
+    histogram: {
+      legend: (figure) => figure.lines.map((line, i) => item(lineSign(i, false, true), line)),
+      plot: (figure, rows, size) => Plot.plot({
+        ...base, ...size, x: { ...axisX(figure), ticks: 10 }, y: axisY(figure.y, { zero: true }),
+        marks: [
+          Plot.ruleY([0], { stroke: "var(--soft)" }),
+          each(figure.lines, rows, (own, i) => Plot.rectY(own, { x1: "x", x2: "until", y: "y", fill: colour(i), fillOpacity: 0.18 })),
+          each(figure.lines, rows, (own, i) => Plot.line([...own, ...own.slice(-1).map((row) => ({ ...row, x: row.until }))], { x: "x", y: "y", curve: "step-after", stroke: colour(i), strokeWidth: 1.8, strokeDasharray: dash(i) })),
+          Plot.tip(rows, Plot.pointerX({ x: (row) => (row.x + row.until) / 2, y: "y", title: (row) => `${row.line}, ${row.x} to ${row.until - 1} bytes\n${short(row.y)} %` })),
+        ],
+      }),
+    },
+    windows: {
+      legend: (figure, rows) => [
+        ...WINDOWS.map((line, i) => item(lineSign(i, false, true), line)),
+        ...(rows.some((row) => row.line === AGAIN) ? [item(svg(`<path d="M12 1L22 11M22 1L12 11" stroke="var(--receive)" stroke-width="2"/>`), AGAIN)] : []),
+        ...Object.entries(LEVELS).filter(([level]) => rows.some((row) => row.part === level)).map(([level, fill]) => item(boxSign(fill), RADIO[level])),
+      ],
+      plot: (figure, rows, size) => {
+        const radio = rows.filter((row) => row.line === "radio");
+        const domain = [d3.min(rows, (row) => row.x), d3.max(rows, (row) => row.until ?? row.x)];
+        const top = Plot.plot({
+          ...base, ...size, x: { ...axisX(figure), domain }, y: axisY(figure.y, { zero: true }),
+          marks: [
+            Plot.ruleY([0], { stroke: "var(--soft)" }),
+            Plot.ruleX([0], { stroke: "var(--soft)", strokeDasharray: "3 2" }),
+            each(WINDOWS, rows, (own, i) => Plot.line(own, { x: "x", y: "y", curve: "step-after", stroke: colour(i), strokeWidth: 1.5, strokeDasharray: dash(i) })),
+            Plot.dot(rows.filter((row) => row.line === AGAIN), { x: "x", y: 0, symbol: "times", stroke: "var(--receive)", strokeWidth: 1.6, r: 3.6, title: (row) => `at ${short(row.x)} s: ${row.y} sent again` }),
+            Plot.tip(rows.filter((row) => WINDOWS.includes(row.line)), Plot.pointer({ x: "x", y: "y", title: (row) => `${row.line} from ${short(row.x)} s\n${row.y} segments` })),
+          ],
+        });
+        if (!radio.length) return top;
+        const below = Plot.plot({
+          ...base, ...size, height: 46, marginTop: 2, marginBottom: 18, x: { axis: null, domain }, y: { axis: null },
+          marks: [Plot.rect(radio, { x1: "x", x2: "until", y1: 0, y2: 1, fill: (row) => LEVELS[row.part], stroke: "var(--paper)", tip: true, title: (row) => `${row.name}\n${short(row.x)} to ${short(row.until)} s` })],
+        });
+        return html("div", {}, top, below);
       },
     },
     timelines: {

@@ -2,12 +2,13 @@
 //!
 //! A load is what `farlink load` does for one visit: the whole of [`Simulator::execute`], from the
 //! plan to the record and its floors. Each has a seed of its own. Time is the thread's CPU time,
-//! because machines are shared; the best of several rounds counts, and beside each round a fixed loop
-//! of integer and memory work is timed, so that numbers of different machines and hours can be
-//! compared. It leaves out what the store and the reports cost.
+//! because machines are shared; the best of many short rounds counts, since what shares a core's caches and
+//! pipelines takes turns that are longer than one; and beside each round a fixed loop of integer and
+//! memory work is timed, so that numbers of different machines and hours can be compared. It leaves out
+//! what the store and the reports cost.
 //!
 //! ```text
-//! loads [ROUNDS LOADS]      every arm, as a table: by default the best of 5 rounds of 200 loads
+//! loads [ROUNDS LOADS]      every arm, as a table: by default the best of 100 rounds of 10 loads
 //! loads --count ARM LOADS   loads of one arm and nothing else, for callgrind to count
 //! ```
 
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let size = match words[..] {
-        [] => Some((5, 200)),
+        [] => Some((100, 10)),
         [rounds, loads] => number(rounds).zip(number(loads)),
         _ => None,
     };

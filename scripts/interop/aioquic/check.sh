@@ -33,7 +33,6 @@ theirs_posts "aioquic's client" 300000 "$python" "$here/peer.py" post "$port" 30
 stop
 
 # The proxy's port, with two workers, before an origin that speaks HTTP/1.1.
-cargo build --locked --quiet -p farlink
 serve_ours h1 none
 proxy_port=$(free_port)
 cat >"$work/proxy.toml" <<TOML
@@ -51,3 +50,19 @@ start target/debug/farlink proxy --config "$work/proxy.toml"
 heard '^listening on' >/dev/null
 theirs_fetches "aioquic's client of the proxy" "$python" "$here/peer.py" late-fetch "$proxy_port" "${all[@]/#//}"
 theirs_posts "aioquic's client of the proxy" 300000 "$python" "$here/peer.py" late-post "$proxy_port" 300000
+stop
+
+# The same port as a forward proxy's: tunnels inside HTTP/3.
+cat >"$work/proxy.toml" <<TOML
+workers = 2
+[[listen]]
+address = "127.0.0.1:$proxy_port"
+tls = { certificate = "$root/$assets/rsa-chain.pem", key = "$root/$assets/rsa-key.pem" }
+http3 = true
+[forward]
+networks = ["127.0.0.0/8"]
+tunnel_ports = [$port]
+TOML
+start target/debug/farlink proxy --config "$work/proxy.toml"
+heard '^listening on' >/dev/null
+theirs_fetches "aioquic's client through tunnels of the proxy" "$python" "$here/peer.py" tunnel "$proxy_port" "127.0.0.1:$port" "${all[@]/#//}"

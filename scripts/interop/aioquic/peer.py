@@ -5,6 +5,7 @@
     peer.py post PORT BYTES
     peer.py late-fetch PORT PATH...       the same with a server that resumes sessions and takes no early data
     peer.py late-post PORT BYTES
+    peer.py tunnel PORT ORIGIN PATH...    a proxy's client: a tunnel (CONNECT) for each path, HTTP/1.1 inside; ORIGIN is ADDRESS:PORT
 
 A client prints for each response: status, size and SHA-256 of the body, path.
 """
@@ -79,6 +80,16 @@ class Client(QuicConnectionProtocol):
         self.transmit()
         return stream
 
+    def tunnel(self, origin, inside):
+        """Opens a tunnel to `origin` and sends `inside` into it, without waiting for the proxy's answer."""
+        stream = self._quic.get_next_available_stream_id()
+        self.bodies[stream] = b""
+        self.whole[stream] = asyncio.get_running_loop().create_future()
+        self.http.send_headers(stream, [(b":method", b"CONNECT"), (b":authority", origin.encode())])
+        self.http.send_data(stream, inside, end_stream=False)
+        self.transmit()
+        return stream
+
     def quic_event_received(self, event):
         if isinstance(event, HandshakeCompleted):
             self.early = event.early_data_accepted
@@ -117,13 +128,33 @@ async def run_server(chain, key, folder):
     await asyncio.Event().wait()
 
 
+def client_configuration():
+    configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, server_name=HOST)
+    # The library refuses our certificate for one of its names, `*.localhost`. The handshake's signature is verified all the same.
+    configuration.verify_mode = ssl.CERT_NONE
+    return configuration
+
+
+async def run_tunnels(port, origin, paths):
+    """Gives a line for each path, whose response came through a tunnel of its own; all are open at once."""
+    async with connect("127.0.0.1", port, configuration=client_configuration(), create_protocol=Client) as client:
+        ask = "GET {} HTTP/1.1\r\nHost: " + origin + "\r\nConnection: close\r\n\r\n"
+        streams = [(client.tunnel(origin, ask.format(path).encode()), path) for path in paths]
+        lines = []
+        for stream, path in streams:
+            await asyncio.wait_for(client.whole[stream], 20)
+            assert client.statuses[stream] == "200", f"the tunnel: {client.statuses[stream]}"
+            head, _, body = client.bodies[stream].partition(b"\r\n\r\n")
+            status = head.split(b" ")[1].decode()
+            lines.append(f"{status} {len(body)} {hashlib.sha256(body).hexdigest()} {path}")
+        return lines
+
+
 async def run_client(port, asks):
     """Gives for each of two connections its lines and whether early data was accepted."""
     tickets, seen = [], []
     for _ in range(2):
-        configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN, server_name=HOST)
-        # The library refuses our certificate for one of its names, `*.localhost`. The handshake's signature is verified all the same.
-        configuration.verify_mode = ssl.CERT_NONE
+        configuration = client_configuration()
         configuration.session_ticket = tickets[-1] if tickets else None
         async with connect(
             "127.0.0.1",
@@ -150,6 +181,10 @@ def main():
         asyncio.run(run_server(*words))
         return
     port, *words = words
+    if end == "tunnel":
+        origin, *paths = words
+        print(*asyncio.run(run_tunnels(int(port), origin, paths)), sep="\n")
+        return
     is_early = not end.startswith("late-")
     asks = [("GET", path, b"") for path in words] if end.endswith("fetch") else [("POST", "/body", bytes(int(words[0])))]
     asks = [(method.encode(), path, body) for method, path, body in asks]

@@ -52,6 +52,11 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
         "[upstream]\nconnections = 3\n",
         &["proxy.toml:2:15", "less than 64", "connections = 64"],
     );
+    refused(
+        "[upstream]\nparent = \"https://a.test:3129\"\n",
+        &["proxy.toml:2:10", "in clear text", "http://HOST:PORT"],
+    );
+    refused("[upstream]\nparent = \"a.test:3128\"\n", &["proxy.toml:2:10", "http://HOST:PORT"]);
     refused("[cache]\nmemory = \"1KiB\"\n", &["proxy.toml:2:10", "holds nothing"]);
     refused("[cache]\nobject = \"1KiB\"\n", &["missing field `memory`"]);
     refused("[pac]\npath = \"pac\"\n", &["proxy.toml:2:8", "path = \"/pac\""]);

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use crate::origin::Origin;
-use crate::running::{Running, connect, forward};
+use crate::running::{Running, TEST_RULES, connect, forward};
 
 #[test]
 fn a_request_passes_without_what_is_of_the_connection() {
@@ -54,6 +54,33 @@ fn bodies_pass_both_ways_whatever_their_framing() {
         origin.url("/big")
     ));
     assert!(head.contains("content-length: 5000000") && head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn a_parent_is_asked_for_what_is_in_clear_text_and_tunnels_go_past_it() {
+    let (parent, origin) = forward("via = \"parent\"\n[cache]\nmemory = \"1MiB\"");
+    let more = format!("via = \"child\"\n[upstream]\nparent = \"http://{}\"", parent.address);
+    let child = Running::start(&format!("{more}\n{TEST_RULES}"));
+    let answer = child.get(&origin.url("/echo"));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("\r\nvia: 1.1 parent, 1.1 child"), "{head}");
+    assert!(body.contains("\r\nvia: 1.1 child, 1.1 parent\r\n"), "{body}");
+    assert_eq!(
+        [&child, &parent].map(|proxy| proxy.get(&origin.url("/cached")).ends_with('2')),
+        [true; 2]
+    );
+    assert_eq!(origin.requests(), 2, "the second was in the parent's cache");
+    // What this proxy refuses is not for its parent to allow.
+    assert!(child.get("http://127.0.0.1:22/").starts_with("HTTP/1.1 403"));
+    drop(parent);
+    assert!(child.get(&origin.url("/")).starts_with("HTTP/1.1 502"));
+    let place = origin.address;
+    let tunnel = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\nGET / HTTP/1.0\r\n\r\n");
+    let mut stream = connect(child.address);
+    stream.write_all(tunnel.as_bytes()).unwrap();
+    let mut answer = [0; 13];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer[..12], b"HTTP/1.1 200");
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn what_takes_too_long_is_cut_off_in_order() {
     });
     assert!(error.to_string().contains("H3_NO_ERROR"), "{error}");
     proxy.child.wait().unwrap();
-    assert!(proxy.said().contains("some requests were not done in time"), "{}", proxy.said());
+    until("it is told", || proxy.said().contains("some requests were not done in time"));
 }
 
 #[test]
@@ -289,6 +289,35 @@ fn sighup_changes_settings_and_keeps_the_port() {
     });
     let by_tcp = &fetch(&proxy, Protocol::H2, &[&ask("/")])[0];
     assert_eq!((by_tcp.status, &by_tcp.alternatives[..]), (200, ""));
+}
+
+/// TCP goes on as it was where the port of UDP is taken, and is told of HTTP/3 when that can be had.
+#[test]
+fn sighup_begins_http3_beside_the_tcp_that_is_there() {
+    let origin = Origin::start();
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let listen = OVER_TLS.replace("127.0.0.1:0", &address.to_string());
+    let site = format!("[[reverse]]\norigins = [\"http://{}\"]\n", origin.address);
+    let proxy = Running::start_on(&site, &listen, certificate);
+    let url = "https://any.farlink.test/cached";
+    let by_tcp = || fetch(&proxy, Protocol::H2, &[url]).remove(0);
+    assert_eq!((by_tcp().status, &by_tcp().alternatives[..]), (200, ""));
+
+    let before = proxy.desk.read("proxy.toml");
+    proxy.desk.put("proxy.toml", format!("{before}http3 = true\n"));
+    proxy.signal("-HUP");
+    until("the port of UDP is refused", || {
+        proxy.said().contains(&format!("cannot listen on {address} for HTTP/3 (UDP)"))
+    });
+    assert_eq!((by_tcp().status, &by_tcp().alternatives[..]), (200, ""));
+
+    drop(taken);
+    proxy.signal("-HUP");
+    until("the file is taken", || proxy.said().contains("was read again"));
+    until("who comes by TCP is told", || !by_tcp().alternatives.is_empty());
+    assert_eq!(by_tcp().alternatives, format!("h3=\":{}\"; ma=86400", address.port()));
+    assert_eq!(fetch(&proxy, Protocol::H3, &[url])[0].status, 200);
 }
 
 #[test]

@@ -69,6 +69,10 @@ pub enum Shape {
     Seconds,
     /// A span of a row.
     Timelines,
+    /// How a window stands from a moment on, or a radio until another.
+    Windows,
+    /// A step of a histogram.
+    Histogram,
 }
 
 impl Drawn {

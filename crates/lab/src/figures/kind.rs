@@ -27,6 +27,10 @@ pub enum Kind {
     Seconds(Seconds),
     /// Single loads, object by object.
     Timelines(Timelines),
+    /// The windows of single loads, and the radio below them.
+    Windows(Windows),
+    /// Which share of the packets has which size.
+    PacketSizes(PacketSizes),
 }
 
 /// Over what figures of all kinds are drawn.
@@ -250,6 +254,8 @@ choice! {
         Requests = "requests",
         /// Objects that have arrived by then, in per cent of all.
         Completeness = "completeness",
+        /// Bytes that servers have sent and nobody has acknowledged, on all connections together; the second's mean.
+        InFlight = "in-flight",
     }
     not_yet {}
 }
@@ -310,6 +316,42 @@ pub struct Timelines {
     pub lines: Vec<Arm>,
 }
 
+/// See [`Kind::Windows`].
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    /// Over what.
+    pub scope: Scope,
+    /// At which values of the grid's axis; none is all of them together.
+    #[serde(default)]
+    pub at: Vec<f64>,
+    /// The arms, a load and a plot each.
+    pub lines: Vec<Arm>,
+}
+
+choice! {
+    /// Which packets of a client.
+    pub enum Way, "way of packets" {
+        /// Those that it gets.
+        Down = "down",
+        /// Those that it sends and that arrive.
+        Up = "up",
+    }
+    not_yet {}
+}
+
+/// See [`Kind::PacketSizes`].
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketSizes {
+    /// Over what: a plot a grid.
+    pub scope: Scope,
+    /// Of which packets.
+    pub of: Way,
+    /// The arms.
+    pub lines: Vec<Arm>,
+}
+
 impl Kind {
     /// Over what it is drawn.
     pub fn scope(&self) -> &Scope {
@@ -322,6 +364,8 @@ impl Kind {
             Kind::Stacked(it) => &it.scope,
             Kind::Seconds(it) => &it.scope,
             Kind::Timelines(it) => &it.scope,
+            Kind::Windows(it) => &it.scope,
+            Kind::PacketSizes(it) => &it.scope,
         }
     }
 
@@ -351,6 +395,8 @@ impl Kind {
             Kind::Stacked(it) => &it.lines,
             Kind::Seconds(it) => &it.lines,
             Kind::Timelines(it) => &it.lines,
+            Kind::Windows(it) => &it.lines,
+            Kind::PacketSizes(it) => &it.lines,
         }
     }
 
@@ -371,7 +417,11 @@ impl Kind {
 
     /// Whether it takes single loads.
     pub fn takes_loads(&self) -> bool {
-        matches!(self, Kind::CumulativeObjects(_) | Kind::Seconds(_) | Kind::Timelines(_))
+        use Kind::{CumulativeObjects, PacketSizes, Seconds, Timelines, Windows};
+        matches!(
+            self,
+            CumulativeObjects(_) | Seconds(_) | Timelines(_) | Windows(_) | PacketSizes(_)
+        )
     }
 }
 

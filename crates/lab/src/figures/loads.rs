@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Event, ObjectRecord};
+use record::{Event, ObjectRecord, Series};
 
 use crate::judge::Facts;
 use crate::store::{JourneyRow, RunId, Store, StoreError, VisitRow};
@@ -57,6 +57,14 @@ impl<'a> Loads<'a> {
     /// A store that cannot be read.
     pub fn events(&self, load: &Load) -> Result<Vec<Event>, StoreError> {
         self.store.events(load.visit.key)
+    }
+
+    /// How a load went over time, if that was recorded.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn series(&self, load: &Load) -> Result<Option<Series>, StoreError> {
+        self.store.series(load.visit.key)
     }
 
     /// The objects of a load's page: those that arrived, over the network, of what was found before the load event.

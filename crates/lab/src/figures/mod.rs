@@ -14,11 +14,14 @@ mod file;
 mod kind;
 mod loads;
 mod numbers;
+mod packet_sizes;
 mod page;
 mod seconds;
+mod single;
 mod sources;
 mod stacked;
 mod timelines;
+mod windows;
 
 use thiserror::Error;
 

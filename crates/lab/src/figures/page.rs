@@ -8,7 +8,8 @@ use super::drawn::{Drawn, Layout, Undrawn};
 use super::kind::Kind;
 use super::sources::Evidence;
 use super::{
-    Figure, Figures, FiguresError, boxes, cumulative, curves, numbers, seconds, stacked, timelines,
+    Figure, Figures, FiguresError, boxes, cumulative, curves, numbers, packet_sizes, seconds,
+    stacked, timelines, windows,
 };
 use crate::judge::{Fault, Hearing};
 use crate::plan::VERSION;
@@ -101,6 +102,8 @@ fn drawn(evidence: &Evidence<'_>, figure: &Figure) -> Result<Drawn, Undrawn> {
         Kind::Stacked(show) => stacked::drawn(evidence, show)?,
         Kind::Seconds(show) => seconds::drawn(evidence, show)?,
         Kind::Timelines(show) => timelines::drawn(evidence, show)?,
+        Kind::Windows(show) => windows::drawn(evidence, show)?,
+        Kind::PacketSizes(show) => packet_sizes::drawn(evidence, show)?,
     })
 }
 

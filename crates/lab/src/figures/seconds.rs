@@ -1,19 +1,19 @@
 //! What crossed the network, second by second: loads laid over each other by their beginnings, and averaged.
 //!
 //! The store knows when each body began and ended to arrive, not each of its bytes: they are spread evenly between. A load that is over
-//! counts with nothing in the seconds that others still take, and as complete where a share is shown.
+//! counts with nothing in the seconds that others still take, and as complete where a share is shown. Bytes in flight are those of the recorded
+//! windows.
 
 use std::collections::BTreeMap;
 
-use record::ObjectRecord;
+use record::{ObjectRecord, Series};
 use serde::Serialize;
 
 use super::drawn::{Drawn, Shape, Undrawn, row};
 use super::kind::{Flow, Over, Seconds};
 use super::loads::Load;
 use super::sources::{Evidence, Which};
-use crate::judge::{Fault, spread};
-use crate::store::StoreError;
+use crate::judge::{Fault, spread, stood};
 
 /// A second of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,7 +68,7 @@ fn amounts(
     evidence: &Evidence<'_>,
     which: Which<'_>,
     show: &Seconds,
-) -> Result<Vec<Amounts>, StoreError> {
+) -> Result<Vec<Amounts>, Undrawn> {
     let mut begun: BTreeMap<(i64, u64, u32), (u64, Amounts)> = BTreeMap::new();
     for load in evidence.loads.all(|facts| evidence.is_meant(facts, which)) {
         let key = load.visit.key;
@@ -80,12 +80,28 @@ fn amounts(
         let (from, amounts) = begun
             .entry((key.run.0, key.journey, visit))
             .or_insert_with(|| (load.visit.started_at_ns, Vec::new()));
-        for object in evidence.loads.objects(load)? {
-            show.of.add(&object, *from, amounts);
+        if show.of == Flow::InFlight {
+            let series = evidence.loads.series(load)?.filter(|series| !series.windows.is_empty());
+            let series = series.ok_or_else(|| Fault::Nothing(show.of.to_string()))?;
+            in_flight(&series, load, *from, amounts);
+        } else {
+            for object in evidence.loads.objects(load)? {
+                show.of.add(&object, *from, amounts);
+            }
         }
         extend_to_end(load, *from, amounts);
     }
     Ok(begun.into_values().map(|(_, amounts)| amounts).collect())
+}
+
+/// Adds kilobytes times seconds, since `from_ns`, until the load event.
+fn in_flight(series: &Series, load: &Load, from_ns: u64, amounts: &mut Amounts) {
+    let end = load.visit.started_at_ns + load.visit.plt_ns.unwrap_or(0);
+    for (sample, from, until) in stood(series, (from_ns.max(series.since_ns), end)) {
+        let since = |ns: u64| ns.saturating_sub(from_ns) as f64 / 1e9;
+        let kilobytes = sample.in_flight_bytes as f64 / 1e3;
+        spread(amounts, since(from), since(until), kilobytes * (since(until) - since(from)));
+    }
 }
 
 /// The last second of a load is shown, whatever crossed in it.
@@ -109,7 +125,7 @@ fn average(all: &[Amounts], of: Flow) -> Vec<f64> {
             let amount = amounts.get(second).copied().unwrap_or(0.0);
             so_far += amount;
             *sum += match of {
-                Flow::Throughput | Flow::Requests => amount,
+                Flow::Throughput | Flow::Requests | Flow::InFlight => amount,
                 Flow::Completeness if whole > 0.0 => 100.0 * so_far / whole,
                 Flow::Completeness => 100.0,
             };
@@ -124,6 +140,7 @@ impl Flow {
             Flow::Throughput => "mean throughput of bodies (kbit/s)",
             Flow::Requests => "requests sent in the second, mean",
             Flow::Completeness => "objects that have arrived, mean (%)",
+            Flow::InFlight => "mean bytes in flight (kB)",
         }
     }
 
@@ -141,6 +158,7 @@ impl Flow {
             }
             Flow::Requests => spread(amounts, sent, sent, 1.0),
             Flow::Completeness => spread(amounts, last, last, 1.0),
+            Flow::InFlight => {}
         }
     }
 }

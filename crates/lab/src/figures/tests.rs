@@ -59,6 +59,8 @@ fn all_kinds() -> String {
         ("stacked", format!("{rtt}\nx = \"ms\"\n{two}")),
         ("seconds", format!("{rtt}\nof = \"throughput\"\n{two}")),
         ("timelines", format!("{rtt}\nat = [50]\nof = \"client\"\n{two}")),
+        ("windows", format!("{rtt}\nat = [50]\n{two}")),
+        ("packet-sizes", format!("{rtt}\nof = \"down\"\n{two}")),
     ];
     let figures = shows.map(|(kind, show)| figure(kind, &format!("kind = \"{kind}\"\n{show}")));
     format!(
@@ -121,8 +123,8 @@ fn a_page_has_every_figure_with_its_data() {
     let page = page(&all_kinds());
     assert!(page.contains("<h2>A &amp; B (2013)</h2>"), "the title, as text");
     assert!(page.contains("t &lt;boxes&gt;"));
-    assert_eq!(page.matches("class=\"charts\"></div>").count(), 8);
-    assert_eq!(page.matches("The data, as CSV").count(), 8);
+    assert_eq!(page.matches("class=\"charts\"></div>").count(), 10);
+    assert_eq!(page.matches("The data, as CSV").count(), 10);
     assert!(!page.contains("Not drawn"));
 
     let curves = rows(&page, "curves");
@@ -136,6 +138,15 @@ fn a_page_has_every_figure_with_its_data() {
     // Of 24 objects in 12 loads, 200 points are left.
     assert_eq!(rows(&page, "cumulative-objects").len(), 1 + 2 * 200);
     assert_eq!(rows(&page, "stacked").len(), 1 + 2 * 2);
+    let windows = rows(&page, "windows");
+    assert_eq!(windows[0], "panel,line,x,y,until,part,name");
+    let first = windows[1].strip_prefix("&quot;50, H1&quot;,congestion window,");
+    assert!(first.is_some_and(|rest| rest.ends_with(",10,,,")), "{windows:?}");
+    let threshold = "&quot;50, H2&quot;,slow start threshold,";
+    assert!(windows.iter().any(|row| row.starts_with(threshold)), "{windows:?}");
+    let sizes = rows(&page, "packet-sizes");
+    assert_eq!(sizes.len(), 1 + 2 * 19, "steps of 80 bytes up to 1,500");
+    assert_eq!(sizes[19], ",H1,1440,1520,100.0");
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! Single loads, object by object: when each was asked for, and where its time went, at the client or at the proxy.
-//!
-//! The load that is shown is the one whose load time lies closest to the median of those meant; the earliest of equals.
 
 use record::{EventKind, ObjectRecord, Proxied};
 use serde::Serialize;
 
 use super::drawn::{Drawn, Shape, Undrawn, row};
-use super::kind::{Arm, Scope, Side, Timelines};
+use super::kind::{Arm, Side, Timelines};
 use super::loads::Load;
-use super::sources::{Evidence, Which};
-use crate::judge::{Fact, Fault};
-use crate::statistics::Sample;
+use super::single::{Chosen, chosen};
+use super::sources::Evidence;
 
 /// A span of an object's time. Times are s since navigation start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,26 +42,18 @@ row!(Part, Request);
 /// # Errors
 /// A store that cannot be read.
 pub fn drawn(evidence: &Evidence<'_>, show: &Timelines) -> Result<Drawn, Undrawn> {
-    let mut shown = Vec::new();
-    for place in places(show) {
-        for grid in &show.scope.on {
-            for arm in &show.lines {
-                let load = median(evidence, &show.scope, grid, arm, place)?;
-                shown.push((panel(&show.scope, grid, place), arm, load));
-            }
-        }
-    }
+    let shown = chosen(evidence, &show.scope, &show.at, &show.lines)?;
     let mut drawn = match show.of {
         Side::Requests => {
             let mut rows = Vec::new();
-            for (panel, arm, load) in &shown {
+            for Chosen { panel, arm, load } in &shown {
                 rows.extend(requests(panel, arm, load, &evidence.loads.objects(load)?));
             }
             Drawn::new(Shape::Lines, "requests, in their order", "sent (s)", &rows)
         }
         Side::Client | Side::Proxy => {
             let mut rows = Vec::new();
-            for (panel, arm, load) in &shown {
+            for Chosen { panel, arm, load } in &shown {
                 rows.extend(match show.of {
                     Side::Proxy => at_proxy(panel, arm, load, &evidence.loads.events(load)?),
                     _ => at_client(panel, arm, load, &evidence.loads.objects(load)?),
@@ -73,53 +62,8 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Timelines) -> Result<Drawn, Undrawn
             Drawn::new(Shape::Timelines, "time since navigation start (s)", "", &rows)
         }
     };
-    drawn.remarks = shown.iter().map(|(panel, arm, load)| identity(panel, arm, load)).collect();
+    drawn.remarks = shown.iter().map(Chosen::identity).collect();
     Ok(drawn)
-}
-
-/// The values of the axis; none is all loads of the grid.
-fn places(show: &Timelines) -> Vec<Option<f64>> {
-    match show.at.is_empty() {
-        true => vec![None],
-        false => show.at.iter().copied().map(Some).collect(),
-    }
-}
-
-fn panel(scope: &Scope, grid: &str, place: Option<f64>) -> String {
-    let grid = (scope.on.len() > 1).then(|| scope.called(grid));
-    let place = place.map(|x| scope.called(&x.to_string()));
-    [grid, place].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn identity(panel: &str, arm: &Arm, load: &Load) -> String {
-    let key = load.visit.key;
-    let panel = if panel.is_empty() { String::new() } else { format!("{panel}, ") };
-    format!("{panel}{}: run {}, journey {}, visit {}", arm.name, key.run.0, key.journey, key.visit)
-}
-
-/// The load with the median load time.
-fn median<'a>(
-    evidence: &'a Evidence<'_>,
-    scope: &Scope,
-    grid: &str,
-    arm: &Arm,
-    place: Option<f64>,
-) -> Result<&'a Load, Fault> {
-    let which = Which { arm: &arm.arm, grid, narrowed: &scope.filter };
-    let axis = evidence.grid(which)?.x.clone().unwrap_or_default();
-    let stands = |facts: &crate::judge::Facts| match place {
-        Some(x) => facts.get(&axis) == Some(&Fact::Number(x)),
-        None => true,
-    };
-    let meant = || evidence.loads.all(|it| evidence.is_meant(it, which) && stands(it));
-    let loaded = || meant().filter_map(|load| Some((load, load.visit.plt_ns? as f64)));
-    let middle = Sample::new(loaded().map(|(_, plt)| plt)).map(|sample| sample.median());
-    let nearest = middle.and_then(|middle| {
-        let distance = |plt: f64| (plt - middle).abs();
-        loaded().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
-    });
-    let none = || Fault::NoLoads { arm: arm.arm.clone(), grid: grid.to_owned() };
-    nearest.map(|(load, _)| load).ok_or_else(none)
 }
 
 /// When the request left the client.

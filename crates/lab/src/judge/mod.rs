@@ -49,7 +49,7 @@ pub use hearing::{Elsewhere, Evidence, Hearing, HearingError, Shown, hear};
 pub use laboratories::Turn;
 pub use measured::{Cell, Measured};
 pub use page::markdown;
-pub use quantity::{Load, Quantity, spread};
+pub use quantity::{Load, Quantity, spread, stood};
 pub use series::{Place, Value};
 pub use statistic::Statistic;
 pub use tally::{Counted, Tally};

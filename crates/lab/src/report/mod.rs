@@ -15,7 +15,7 @@ pub(crate) mod escape;
 pub(crate) mod frame;
 mod html;
 mod keys;
-mod mechanism;
+pub(crate) mod mechanism;
 pub(crate) mod number;
 mod pages;
 mod punctuality;

@@ -150,6 +150,7 @@ pub(crate) struct Upstream {
     pub(crate) first_byte_timeout: Option<Span>,
     pub(crate) idle_timeout: Option<Span>,
     pub(crate) protocol: Option<UpstreamProtocol>,
+    pub(crate) parent: Option<Spanned<OriginUrl>>,
     pub(crate) trust: Option<PathBuf>,
 }
 

@@ -17,11 +17,12 @@ use super::settings::{
     Access, Forward, HostField, Listener, Log, LogFormat, LogPlace, PacFile, Reverse, Settings,
     Trust,
 };
-use super::values::{Address, HostPattern, Network, PortRange, Span};
+use super::values::{Address, HostPattern, Network, OriginUrl, PortRange, Span};
 use crate::access::{Clients, Destinations, Ports, Users};
 use crate::caching::{self, DiskSettings};
 use crate::fields::{Disclosure, Via};
 use crate::pac::{Pac, Rule, Spread};
+use crate::target::Scheme;
 use crate::upstream;
 
 /// Where a proxy listens that was not told where: Squid's port, on this machine only.
@@ -264,6 +265,15 @@ impl Resolver<'_> {
         }
         if typed.protocol == Some(file::UpstreamProtocol::H2) {
             settings.protocol = tls::Protocol::H2;
+        }
+        if let Some(parent) = &typed.parent {
+            let OriginUrl(destination) = parent.get_ref();
+            if destination.scheme != Scheme::Http {
+                let place = self.source.place(parent.span());
+                return Err(ConfigError::new(place, "a parent is asked in clear text")
+                    .remedy("parent = \"http://HOST:PORT\""));
+            }
+            settings.parent = Some(destination.clone());
         }
         Ok(settings)
     }

@@ -14,6 +14,7 @@ mod windows;
 use record::{ConnectionRecord, Event, ObjectRecord, Series};
 
 pub use self::arrival::spread;
+pub use self::windows::stood;
 
 use crate::scenario::choice;
 use crate::store::VisitRow;

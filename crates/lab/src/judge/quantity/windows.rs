@@ -18,12 +18,21 @@ fn span(load: Load<'_>) -> Option<(u64, u64)> {
 }
 
 /// A sample, and how long it stood within the load.
-fn stays(series: &Series, (start, end): (u64, u64)) -> impl Iterator<Item = (&WindowSample, u64)> {
+fn stays(series: &Series, span: (u64, u64)) -> impl Iterator<Item = (&WindowSample, u64)> {
+    stood(series, span).map(|(sample, from, until)| (sample, until - from))
+}
+
+/// A sample, and between which moments it stood, of those within the span.
+pub fn stood(
+    series: &Series,
+    (start, end): (u64, u64),
+) -> impl Iterator<Item = (&WindowSample, u64, u64)> {
     series.windows.iter().enumerate().map(move |(index, sample)| {
         let next = series.windows.get(index + 1);
         let next = next.filter(|next| next.connection == sample.connection);
         let until = next.map_or(end, |next| next.at_ns.min(end));
-        (sample, until.saturating_sub(sample.at_ns.max(start)))
+        let from = sample.at_ns.max(start);
+        (sample, from, until.max(from))
     })
 }
 

@@ -14,10 +14,10 @@ use record::VisitRecord;
 use serde::Serialize;
 
 pub use self::connections::Drawn;
-pub use self::radio::Stay;
+pub use self::radio::{Stay, level};
 pub use self::resent::Resent;
 pub use self::section::section;
-pub use self::windows::Row;
+pub use self::windows::{Row, thinned};
 use crate::tour::ObservedVisit;
 
 /// The most connections whose windows are drawn.

@@ -87,7 +87,7 @@ fn watts(radio: &RadioRecord, state: &str) -> f64 {
 }
 
 /// How well a state is connected.
-fn level(state: &str) -> &'static str {
+pub fn level(state: &str) -> &'static str {
     use RadioState::{
         Assigned, Awake, Continuous, Dch, Doze, Fach, FachToDch, Idle, IdleToConnected, IdleToDch,
         LongDrx, Requesting, ShortDrx, Unassigned,
