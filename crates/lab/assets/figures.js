@@ -12,6 +12,7 @@
   const WINDOWS = ["congestion window", "slow start threshold", "in the network"];
   const AGAIN = "sent again";
   const RADIO = { rest: "radio at rest", low: "low", full: "full", promotion: "promotion: packets wait" };
+  const BEFORE = -10; // seconds before navigation start that windows are drawn from; the data has more
   const LONG = 120; // seconds; beyond that each line has a plot of its own
   const base = { style: { background: "transparent", fontSize: "12px" } };
 
@@ -161,21 +162,21 @@
       ],
       plot: (figure, rows, size) => {
         const radio = rows.filter((row) => row.line === "radio");
-        const domain = [d3.min(rows, (row) => row.x), d3.max(rows, (row) => row.until ?? row.x)];
+        const domain = [Math.max(BEFORE, d3.min(rows, (row) => row.x)), d3.max(rows, (row) => row.until ?? row.x)];
         const top = Plot.plot({
           ...base, ...size, x: { ...axisX(figure), domain }, y: axisY(figure.y, { zero: true }),
           marks: [
             Plot.ruleY([0], { stroke: "var(--soft)" }),
             Plot.ruleX([0], { stroke: "var(--soft)", strokeDasharray: "3 2" }),
-            each(WINDOWS, rows, (own, i) => Plot.line(own, { x: "x", y: "y", curve: "step-after", stroke: colour(i), strokeWidth: 1.5, strokeDasharray: dash(i) })),
-            Plot.dot(rows.filter((row) => row.line === AGAIN), { x: "x", y: 0, symbol: "times", stroke: "var(--receive)", strokeWidth: 1.6, r: 3.6, title: (row) => `at ${short(row.x)} s: ${row.y} sent again` }),
-            Plot.tip(rows.filter((row) => WINDOWS.includes(row.line)), Plot.pointer({ x: "x", y: "y", title: (row) => `${row.line} from ${short(row.x)} s\n${row.y} segments` })),
+            each(WINDOWS, rows, (own, i) => Plot.line(own, { clip: true, x: "x", y: "y", curve: "step-after", stroke: colour(i), strokeWidth: 1.5, strokeDasharray: dash(i) })),
+            Plot.dot(rows.filter((row) => row.line === AGAIN && row.x >= domain[0]), { x: "x", y: 0, symbol: "times", stroke: "var(--receive)", strokeWidth: 1.6, r: 3.6, title: (row) => `at ${short(row.x)} s: ${row.y} sent again` }),
+            Plot.tip(rows.filter((row) => WINDOWS.includes(row.line) && row.x >= domain[0]), Plot.pointer({ x: "x", y: "y", title: (row) => `${row.line} from ${short(row.x)} s\n${row.y} segments` })),
           ],
         });
         if (!radio.length) return top;
         const below = Plot.plot({
           ...base, ...size, height: 46, marginTop: 2, marginBottom: 18, x: { axis: null, domain }, y: { axis: null },
-          marks: [Plot.rect(radio, { x1: "x", x2: "until", y1: 0, y2: 1, fill: (row) => LEVELS[row.part], stroke: "var(--paper)", tip: true, title: (row) => `${row.name}\n${short(row.x)} to ${short(row.until)} s` })],
+          marks: [Plot.rect(radio.filter((row) => row.until > domain[0]), { clip: true, x1: "x", x2: "until", y1: 0, y2: 1, fill: (row) => LEVELS[row.part], stroke: "var(--paper)", tip: true, title: (row) => `${row.name}\n${short(row.x)} to ${short(row.until)} s` })],
         });
         return html("div", {}, top, below);
       },
