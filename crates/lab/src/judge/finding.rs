@@ -56,6 +56,12 @@ impl Figure {
 }
 
 impl Finding {
+    /// The answer where no load, or too few curves, have that of which `what` is taken.
+    pub fn silent(what: &str) -> Finding {
+        let note = Some(format!("too few loads of which `{what}` can be taken"));
+        Finding { outcome: Outcome::Inconclusive, figures: Vec::new(), note }
+    }
+
     /// The answer over several curves, of each of which there is one: it must hold on `least` of them.
     pub fn over_cases(found: Vec<(String, Finding)>, least: usize) -> Finding {
         let count = |outcome| found.iter().filter(|(_, it)| it.outcome == outcome).count();

@@ -83,6 +83,16 @@ const EXPERIMENT: &str = "format = 1\nname = \"one\"\nrepetitions = 6\nseed = 1\
     [network]\nrtt = [\"50ms\", \"200ms\"]\ndown = \"10mbit\"\nup = \"5mbit\"\nqueue = \"100pkt\"\n\
     [stack]\nprotocol = [\"h1\", \"h2\"]\ntls = \"none\"\n";
 
+#[test]
+fn what_did_not_come_up_is_not_decided() {
+    let clauses = CLAUSES.replacen("at(50, plt(h1))", "median(from(1000, 2000, plt(h1)))", 1);
+    let hearing = heard(&clauses);
+    let slow = hearing.judged.iter().find(|it| it.id == "slow").unwrap();
+    assert_eq!(slow.verdict, Verdict::Inconclusive);
+    let finding = slow.findings[0].finding.to_string();
+    assert_eq!(finding, "inconclusive: too few loads of which `median` can be taken");
+}
+
 fn claim(id: &str, fact: &str, more: &str) -> String {
     format!(
         "[[claim]]\nid = \"{id}\"\nfact = \"{fact}\"\nsection = \"4\"\nkind = \"ratio\"\nstatement = \"a | b\"\n\

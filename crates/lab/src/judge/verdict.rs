@@ -38,7 +38,16 @@ pub struct Judged {
     pub reading: Option<String>,
 }
 
-/// Judges all claims of a study.
+/// What a clause comes to if no load has what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    /// All that it asks for was run: the case did not come up, so the runs do not say.
+    Undecided,
+    /// It may be in cells that were left out.
+    Missing,
+}
+
+/// Judges all claims of a study. A clause about a case that did not come up in any load is inconclusive.
 ///
 /// # Errors
 /// A clause that says what cannot be read: its claim, and why.
@@ -50,7 +59,7 @@ pub fn judge(
 ) -> Result<Vec<Judged>, (String, Fault)> {
     let sources = Sources { measured, terms: &clauses.terms, tables };
     let one = |claim: &Claim| {
-        judge_claim(claim, clauses.of(&claim.id), sources)
+        judge_claim(claim, clauses.of(&claim.id), sources, Silence::Undecided)
             .map_err(|fault| (claim.id.clone(), fault))
     };
     claims.iter().map(one).collect()
@@ -67,7 +76,7 @@ pub(super) fn judge_covered(
     let sources = Sources { measured, terms: &clauses.terms, tables };
     let one = |claim: &Claim| {
         let entry = clauses.of(&claim.id);
-        judge_claim(claim, entry, sources).unwrap_or_else(|fault| {
+        judge_claim(claim, entry, sources, Silence::Missing).unwrap_or_else(|fault| {
             let verdict = match claim.strength {
                 Strength::Untestable => Verdict::Untestable,
                 _ => Verdict::Open(vec![fault.to_string()]),
@@ -82,6 +91,7 @@ fn judge_claim(
     claim: &Claim,
     entry: Option<&ClaimClauses>,
     sources: Sources<'_>,
+    silence: Silence,
 ) -> Result<Judged, Fault> {
     let mut judged = Judged::unheard(claim, entry);
     let mut waits_for = match entry {
@@ -96,6 +106,10 @@ fn judge_claim(
                 judged.grounds.add(grounds);
             }
             Err(Fault::Clause(why)) => return Err(Fault::Clause(why)),
+            Err(Fault::Nothing(what)) if silence == Silence::Undecided => {
+                let finding = Finding::silent(&what);
+                judged.findings.push(Found { clause: clause.to_string(), finding });
+            }
             Err(missing) => waits_for.push(missing.to_string()),
         }
     }
