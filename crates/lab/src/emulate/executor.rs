@@ -134,7 +134,8 @@ impl Emulation {
         let why = late.expect("there was an attempt");
         Err(format!(
             "the emulation was not on time in {ATTEMPTS} attempts, so nothing was measured: {why}; run fewer loads \
-             side by side (-j), or stop what else keeps the processors busy"
+             side by side (-j), stop what else keeps the processors busy, or give a link that has no rate one (of a stretch \
+             behind a proxy: rate=200mbit), since bursts pass it in no time"
         ))
     }
 
