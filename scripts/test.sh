@@ -36,16 +36,16 @@ integration() { cargo test --workspace --locked --test '*' --exclude farlink-emu
 
 # The kernel's TCP in namespaces: in real time, so nothing else runs beside it.
 emu() {
-  real_time farlink-emu --nocapture
+  real_time emu --nocapture
   real_time farlink real_time
 }
 
-# real_time PACKAGE ARGUMENT...: its integration tests with these arguments, one after the other; if root runs this, once more by somebody who has
+# real_time CRATE ARGUMENT...: its integration tests with these arguments, one after the other; if root runs this, once more by somebody who has
 # no rights. Programs are copied to where that user may read them.
 real_time() {
-  local package=$1 built program
+  local crate=$1 built program
   shift
-  built=$(cargo test --workspace --locked --test '*' --no-run --quiet --message-format json | grep -F "#$package@" | grep -F '"kind":["test"]')
+  built=$(cargo test --workspace --locked --test '*' --no-run --quiet --message-format json | grep -F "/crates/$crate#" | grep -F '"kind":["test"]')
   mkdir -p "$ordinary/test" "$ordinary/bin"
   # shellcheck disable=SC2046 # paths of programs have no spaces
   cp $(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' <<<"$built") "$ordinary/test/"
