@@ -56,8 +56,8 @@ pub struct Which {
     #[arg(long, conflicts_with = "quick")]
     pub deep: bool,
 
-    /// N loads of each cell instead of as many as the study made; fewer than 5 are too few to judge by.
-    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "deep"])]
+    /// N loads of each cell instead of as many as the study made, or as `--deep` makes; fewer than 5 are too few to judge by.
+    #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub loads: Option<NonZeroU32>,
 
     /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.

@@ -134,10 +134,15 @@ fn counted(page: &str) -> Option<(f64, f64)> {
     Some((objects.parse().ok()?, bytes.parse().ok()?))
 }
 
+/// Which draw a page of a drawn site is of, or all pages of a list of them: `erman2013-sites#*/3`.
+pub(super) fn draw(page: &str) -> Option<u32> {
+    page.rsplit_once('#')?.1.split_once('/')?.1.parse().ok()
+}
+
 /// Site and draw of a drawn page: `erman2013-sites#7/3`.
 fn drawn(page: &str) -> Option<(f64, f64)> {
-    let (site, draw) = page.rsplit_once('#')?.1.split_once('/')?;
-    Some((site.parse().ok()?, draw.parse().ok()?))
+    let site = page.rsplit_once('#')?.1.split_once('/')?.0;
+    Some((site.parse().ok()?, f64::from(draw(page)?)))
 }
 
 /// Way, bytes and connections of a transfer: `download:16KiB/5`.
@@ -219,6 +224,7 @@ mod tests {
         assert_eq!(counted("erman2013-same-domain"), None);
         assert_eq!(drawn("erman2013-sites#7/3"), Some((7.0, 3.0)));
         assert_eq!(drawn("a.har#page_2"), None);
+        assert_eq!(draw("erman2013-sites#*/12"), Some(12));
         assert_eq!(transferred("upload:1KiB/5"), Some(("upload", 1024.0, 5.0)));
         assert_eq!(transferred("synthetic:10x1KB"), None);
     }

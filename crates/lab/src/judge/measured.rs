@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Facts, Load, Quantity};
+use super::{Fact, Facts, Load, Quantity, facts};
+use crate::plan::Plan;
 use crate::scenario::Scenario;
 use crate::store::{JourneyRow, RunId, RunState, Store, StoreError, VisitKey};
 
@@ -25,6 +26,41 @@ pub struct Cell {
     pub loads: u32,
     /// See `loads`.
     pub failed: u32,
+}
+
+/// How much of a longer run a shorter one is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portion {
+    /// Repetitions of each cell.
+    pub loads: u32,
+    /// The draws of drawn sites that it takes.
+    pub draws: BTreeSet<u32>,
+}
+
+impl Portion {
+    /// What `plan` makes.
+    pub fn of(plan: &Plan) -> Portion {
+        let draws = plan.cells().iter().filter_map(|cell| facts::draw(&cell.page.spec));
+        Portion { loads: plan.repetitions(), draws: draws.collect() }
+    }
+
+    /// The loads of a cell that are in the `index`-th portion; none of a draw that is not taken.
+    fn of_cell(&self, cell: &Cell, index: u32) -> Option<Cell> {
+        if let Some(Fact::Number(draw)) = cell.facts.get("draw")
+            && !self.draws.contains(&(*draw as u32))
+        {
+            return None;
+        }
+        let (begin, end) = (index * self.loads, (index + 1) * self.loads);
+        let mut fewer = cell.clone();
+        fewer.values.values_mut().for_each(|values| {
+            let taken = values.range(begin..end);
+            *values = taken.map(|(r, value)| (r - begin, *value)).collect();
+        });
+        fewer.loads = cell.loads.saturating_sub(begin).min(self.loads);
+        fewer.failed = cell.failed.min(fewer.loads);
+        Some(fewer)
+    }
 }
 
 /// Values by repetition.
@@ -94,17 +130,26 @@ impl Measured {
         self.cells.push(cell);
     }
 
-    /// The same with the first `loads` repetitions of each cell alone: what as many loads would have measured. How many of them failed
-    /// is not known any more.
+    /// What shorter runs would have measured, the `index`-th of them from 0: of each experiment that is named so much as its portion says, and
+    /// nothing of others. How many of those loads failed is not known any more.
     #[must_use]
-    pub fn first(&self, loads: u32) -> Measured {
-        let mut fewer = self.clone();
-        for cell in &mut fewer.cells {
-            cell.values.values_mut().for_each(|values| values.retain(|r, _| *r < loads));
-            cell.loads = cell.loads.min(loads);
-            cell.failed = cell.failed.min(loads);
+    pub fn portion(&self, portions: &BTreeMap<String, Portion>, index: u32) -> Measured {
+        let of_cell = |cell: &Cell| portions.get(&cell.experiment()?)?.of_cell(cell, index);
+        Measured {
+            cells: self.cells.iter().filter_map(of_cell).collect(),
+            runs: self
+                .runs
+                .iter()
+                .filter(|(id, _)| portions.contains_key(*id))
+                .map(|(id, run)| (id.clone(), *run))
+                .collect(),
         }
-        fewer
+    }
+
+    /// Adds all of `other`.
+    pub fn add_all(&mut self, other: Measured) {
+        self.cells.extend(other.cells);
+        self.runs.extend(other.runs);
     }
 
     /// The cells, to be changed.
@@ -161,6 +206,14 @@ impl Cell {
         Cell { facts, values: BTreeMap::new(), loads: 0, failed: 0 }
     }
 
+    /// The experiment that it is of.
+    fn experiment(&self) -> Option<String> {
+        match self.facts.get("experiment") {
+            Some(Fact::Text(id)) => Some(id.clone()),
+            _ => None,
+        }
+    }
+
     fn take(&mut self, repetition: u32, load: Load<'_>, quantities: &BTreeSet<Quantity>) {
         self.loads += 1;
         self.failed += u32::from(load.visit.plt_ns.is_none());
@@ -199,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_loads_are_those_of_a_shorter_run() {
+    fn portions_are_what_shorter_runs_measure() {
         let wanted = BTreeSet::from([Quantity::Plt]);
         let measured = |repetitions| {
             let filled = toy::filled_store(&toy::plan(repetitions));
@@ -208,7 +261,17 @@ mod tests {
             measured.gather(&filled.store, filled.run, "toy", &wanted, &cells).unwrap();
             measured
         };
-        assert_eq!(measured(5).first(2).cells(), measured(2).cells());
-        assert_eq!(measured(2).first(5), measured(2));
+        let portion = |index, loads| {
+            let portion = Portion { loads, draws: BTreeSet::new() };
+            measured(5).portion(&BTreeMap::from([("toy".to_owned(), portion)]), index)
+        };
+        assert_eq!(portion(0, 2).cells(), measured(2).cells());
+        assert_eq!(portion(0, 9), measured(5));
+        assert_eq!(measured(5).portion(&BTreeMap::new(), 0), Measured::new());
+        let (second, whole) = (portion(1, 2), measured(5));
+        let plt = |measured: &Measured| measured.cells()[0].values[&Quantity::Plt].clone();
+        let whole = plt(&whole);
+        assert_eq!(plt(&second), BTreeMap::from([(0, whole[&2]), (1, whole[&3])]));
+        assert_eq!(portion(2, 2).cells()[0].loads, 1);
     }
 }

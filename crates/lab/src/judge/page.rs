@@ -10,7 +10,10 @@ use crate::study::{Claim, DIGITS, Laboratory};
 pub fn markdown(hearings: &[Hearing], command: &str) -> String {
     let mut page = String::new();
     page.push_str(HEAD);
-    let _ = write!(page, "\n    {command}\n\n");
+    if hearings.iter().any(|hearing| !hearing.chances.is_empty()) {
+        page.push_str(DEEP);
+    }
+    let _ = write!(page, "\nMade by:\n\n    {command}\n\n");
     summary(&mut page, hearings);
     hearings.iter().for_each(|hearing| study(&mut page, hearing));
     page
@@ -35,8 +38,12 @@ loads of the study's own laboratory: fewer loads leave more inconclusive.
 The set-up's hash is of `study.toml`, `sites.toml` and the experiments, which were committed before any of their claims could be judged; what was changed later
 is listed with each study, with the verdicts that it moved. Why a strong claim is not confirmed is judged as well: each **cause** names what a run must show
 (`studies/*/causes.toml`), and it is shown if that holds.
+";
 
-Made by:
+const DEEP: &str = "
+Each cell was loaded far more often here than the study did, and every draw of its sites was taken: the verdicts are what is so, whatever chance did to
+the study. Beside each stands **how often the study's own number of loads** would have given which verdict: the loads are cut into portions of that
+size, twenty at most, and each is judged like the study's own run.
 ";
 
 fn summary(page: &mut String, hearings: &[Hearing]) {
@@ -82,9 +89,16 @@ fn study(page: &mut String, hearing: &Hearing) {
         hearing.study.name, setup.title, setup.year, setup.question
     );
     hearing.experiments.iter().for_each(|evidence| experiment(page, evidence));
-    page.push_str("\n| claim | published | ours | verdict | wrong laboratories that confirm it | loads |\n|---|---|---|---|---|--:|\n");
+    let is_deep = !hearing.chances.is_empty();
+    let (head, rule) =
+        if is_deep { (" by as many loads as the study's |", "---|") } else { ("", "") };
+    let _ = write!(
+        page,
+        "\n| claim | published | ours | verdict |{head} wrong laboratories that confirm it | loads |\n|---|---|---|---|{rule}---|--:|\n"
+    );
     for (index, (it, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
-        claim(page, it, judged, &wrongly(hearing, index));
+        let chance = hearing.chances.get(index).map(|chance| format!(" {chance} |"));
+        claim(page, it, judged, &chance.unwrap_or_default(), &wrongly(hearing, index));
     }
     reasons::sections(page, hearing);
     laboratories::section(page, hearing);
@@ -112,7 +126,7 @@ fn experiment(page: &mut String, Evidence { id, run, waits_for }: &Evidence) {
     };
 }
 
-fn claim(page: &mut String, claim: &Claim, judged: &Judged, wrongly: &str) {
+fn claim(page: &mut String, claim: &Claim, judged: &Judged, chance: &str, wrongly: &str) {
     let one = |found: &Found| {
         format!("`{}` {}", found.clause.replace('|', "\\|"), cell(&found.finding.to_string()))
     };
@@ -129,7 +143,7 @@ fn claim(page: &mut String, claim: &Claim, judged: &Judged, wrongly: &str) {
     };
     let _ = writeln!(
         page,
-        "| `{}` ({}{restated}) {} | {} | {} | {} | {wrongly} | {}{failed} |",
+        "| `{}` ({}{restated}) {} | {} | {} | {} |{chance} {wrongly} | {}{failed} |",
         claim.id,
         claim.strength,
         cell(&claim.statement),

@@ -308,6 +308,51 @@ fn other_laboratories_may_be_judged_by_fewer_loads() {
 }
 
 #[test]
+fn an_experiment_that_is_the_same_elsewhere_is_not_missed_there() {
+    let setup = SETUP
+        .replace("id = \"two\"", "id = \"two\"\nfile = \"two.toml\"")
+        .replace("[\"journeys\"]", "[]");
+    let by = |protocol: &str| EXPERIMENT.replace("[\"h1\", \"h2\"]", &format!("\"{protocol}\""));
+    let clauses = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { protocol = \"h1\" }\narm.h2 = { protocol = \"h2\" }\n\
+        grid.rtt = { experiments = [\"one\", \"two\"], x = \"rtt_ms\" }\n\
+        [[claim]]\nid = \"slow\"\nclause = [{ on = \"rtt\", test = \"sign\", less = [\"at(200, plt(h2))\"], more = [\"at(200, plt(h1))\"] }]\n";
+    let claims = format!("format = 1\n{}", claim("slow", "f", "strength = \"strong\""));
+    let files = [
+        ("study.toml", setup.as_str()),
+        ("claims.toml", &claims),
+        ("one.toml", &by("h1")),
+        ("two.toml", &by("h2")),
+        ("clauses.toml", clauses),
+    ];
+    let study = Study::read("s", &files).unwrap();
+    let plans: Vec<_> =
+        study.experiments().map(|(_, it)| resolve(&it, &Library::default()).unwrap()).collect();
+    let mut filled = crate::toy::filled_store(&plans[0]);
+    crate::toy::finish(&mut filled.store, &plans[1]);
+    crate::toy::finish(&mut filled.store, &Laboratory::TlsForHttp.plan(&plans[0]));
+    let heard = hear(study, &filled.store, USUAL, None, &Library::default()).unwrap();
+    let there = heard.in_laboratory(Laboratory::TlsForHttp).unwrap();
+    assert!(!matches!(there.verdicts[0], Verdict::Open(_)), "{:?}", there.verdicts);
+}
+
+#[test]
+fn a_deep_run_is_so_many_studies() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let (_, source) = study.experiments().next().unwrap();
+    let deep = Manner { depth: Depth::Deep(12.try_into().unwrap()), ..USUAL };
+    let (_, plan) = deep.plan(source, &Library::default()).unwrap();
+    let filled = crate::toy::filled_store(&plan);
+    let heard = hear(study.clone(), &filled.store, deep, None, &Library::default()).unwrap();
+    assert_eq!(heard.judged[0].grounds.loads, 24);
+    let told: Vec<String> = heard.chances.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
+    let page = markdown(&[heard], "c");
+    assert!(page.contains("| **refuted** | refuted 2 of 2 |  | 24 |"), "{page}");
+    let usual = hear(study, &filled.store, USUAL, None, &Library::default()).unwrap();
+    assert_eq!(usual.chances, []);
+}
+
+#[test]
 fn every_cause_can_be_read() {
     for name in NAMES {
         let study = shipped(name).unwrap();

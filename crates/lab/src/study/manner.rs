@@ -8,6 +8,9 @@ use crate::experiment::{Catalogue, ExperimentError, Source, resolve};
 use crate::plan::Plan;
 use crate::scenario::World;
 
+/// How often a deep run repeats each cell, if nothing else is said.
+pub const DEEP: NonZeroU32 = NonZeroU32::new(200).unwrap();
+
 /// How often each cell of a study is repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
@@ -18,8 +21,8 @@ pub enum Depth {
     Usual,
     /// So often: five are the fewest that anything is concluded from.
     Loads(NonZeroU32),
-    /// 200 times, and with all draws of the sites that are drawn: what is so, whatever the study's few repetitions say of it.
-    Deep,
+    /// So often, and with all draws of the sites that are drawn: what is so, whatever the study's few repetitions say of it.
+    Deep(NonZeroU32),
 }
 
 /// How much of a study is run, and where.
@@ -37,8 +40,7 @@ impl Depth {
         match self {
             Depth::Quick => Some(2),
             Depth::Usual => None,
-            Depth::Loads(loads) => Some(loads.get()),
-            Depth::Deep => Some(200),
+            Depth::Loads(loads) | Depth::Deep(loads) => Some(loads.get()),
         }
     }
 }
@@ -50,7 +52,8 @@ impl fmt::Display for Depth {
             Depth::Quick => f.write_str("--quick"),
             Depth::Usual => Ok(()),
             Depth::Loads(loads) => write!(f, "--loads {loads}"),
-            Depth::Deep => f.write_str("--deep"),
+            Depth::Deep(DEEP) => f.write_str("--deep"),
+            Depth::Deep(loads) => write!(f, "--deep --loads {loads}"),
         }
     }
 }
@@ -79,7 +82,7 @@ impl Manner {
         if let Some(repetitions) = self.depth.repetitions() {
             source.set(&format!("repetitions={repetitions}"))?;
         }
-        if self.depth == Depth::Deep {
+        if matches!(self.depth, Depth::Deep(_)) {
             draws::take_all(source)?;
         }
         if self.world != World::Sim {
@@ -103,7 +106,7 @@ mod tests {
         };
         assert_eq!(applied(Depth::Usual, World::Sim), text);
         assert_eq!(applied(Depth::Quick, World::Sim), text.replace('5', "2"));
-        assert_eq!(applied(Depth::Deep, World::Sim), text.replace('5', "200"));
+        assert_eq!(applied(Depth::Deep(DEEP), World::Sim), text.replace('5', "200"));
         let seven = Depth::Loads(NonZeroU32::new(7).unwrap());
         assert_eq!(applied(seven, World::Sim), text.replace('5', "7"));
         assert!(applied(Depth::Usual, World::Emu).contains("world = \"emu\""));

@@ -22,7 +22,7 @@ pub use check::{Band, Check, Direction};
 pub use claim::{Claim, Kind, Strength};
 pub use error::StudyError;
 pub use laboratory::{Laboratory, LaboratoryKind};
-pub use manner::{Depth, Manner};
+pub use manner::{DEEP, Depth, Manner};
 pub use reduced::{ReducedExperiment, ReducedGrid};
 pub(crate) use setup::CAUSES;
 pub use setup::{Assumption, Role, Setup, StudyExperiment};

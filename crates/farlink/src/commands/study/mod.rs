@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use lab::scenario::World;
 use lab::study::{
-    Claim, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
+    Claim, DEEP, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
 };
 
 use super::output;
@@ -50,7 +50,7 @@ impl Which {
     fn depth(&self) -> Depth {
         match (self.quick, self.deep, self.loads) {
             (true, _, _) => Depth::Quick,
-            (_, true, _) => Depth::Deep,
+            (_, true, loads) => Depth::Deep(loads.unwrap_or(DEEP)),
             (_, _, Some(loads)) => Depth::Loads(loads),
             _ => Depth::Usual,
         }
@@ -58,8 +58,13 @@ impl Which {
 
     /// The arguments that mean the same.
     fn typed(&self) -> String {
+        self.typed_at(self.depth())
+    }
+
+    /// Those that mean the same studies at another depth.
+    fn typed_at(&self, depth: Depth) -> String {
         let name = self.name.as_deref().unwrap_or("--all");
-        let depth = match self.depth() {
+        let depth = match depth {
             Depth::Usual => String::new(),
             other => format!(" {other}"),
         };

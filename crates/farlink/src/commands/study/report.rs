@@ -6,7 +6,7 @@ use lab::figures::{self, FiguresError};
 use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
 use lab::report;
 use lab::store::Store;
-use lab::study::Laboratory;
+use lab::study::{Depth, Laboratory};
 use lab::worlds::Worlds;
 
 use crate::args::StudyReport;
@@ -63,10 +63,11 @@ fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let elsewhere: String = elsewhere.map(|it| format!(" --laboratory {it}")).collect();
     let mut commands = vec![format!("farlink study run {typed}")];
     if !elsewhere.is_empty() {
-        let loads = args.laboratory_loads.map_or(String::new(), |n| format!(" --loads {n}"));
-        commands.push(format!("farlink study run {typed}{loads}{elsewhere}"));
+        let there = args.laboratory_loads.map_or(args.which.depth(), Depth::Loads);
+        commands.push(format!("farlink study run {}{elsewhere}", args.which.typed_at(there)));
     }
     if hearings.iter().flat_map(|hearing| &hearing.causes).any(|shown| !shown.findings.is_empty()) {
+        let typed = args.which.typed_at(Depth::Usual);
         commands.push(format!("farlink study run {typed} --causes"));
     }
     commands.push(shell::this_command());
@@ -79,7 +80,13 @@ fn tell(hearing: &Hearing) -> Result<(), Failure> {
             true => ", and so do all wrong laboratories confirm it: non-discriminating",
             false => "",
         };
-        output::line(format!("{} ({}): {}{blind}", claim.id, claim.strength, judged.verdict))?;
+        let chance = hearing
+            .chances
+            .get(index)
+            .map(|chance| format!("; by as many loads as the study's: {chance}"));
+        let chance = chance.unwrap_or_default();
+        let (id, strength, verdict) = (&claim.id, claim.strength, &judged.verdict);
+        output::line(format!("{id} ({strength}): {verdict}{blind}{chance}"))?;
         for found in &judged.findings {
             output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
         }
