@@ -119,9 +119,10 @@ pub fn hear(
     let judged = inquiry.judge(&measured)?;
     let elsewhere = inquiry.elsewhere(&measured, &judged, loads)?;
     let concluded = inquiry.conclude(&measured)?;
-    let causes: Result<_, HearingError> =
-        clauses.causes.iter().map(|cause| inquiry.shown(cause, &measured)).collect();
-    let causes = causes?;
+    let mut causes = Vec::new();
+    for cause in &clauses.causes {
+        causes.extend(inquiry.shown(cause, &measured)?);
+    }
     let chances = inquiry.chances(&measured)?;
     let conclusions = concluded;
     Ok(Hearing { study, experiments, judged, elsewhere, conclusions, causes, chances })

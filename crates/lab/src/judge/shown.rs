@@ -4,12 +4,17 @@ use super::frame::Sources;
 use super::hearing::{HearingError, Shown};
 use super::inquiry::Inquiry;
 use super::verdict::{judge_clause, of_findings};
-use super::{Cause, Fault, Finding, Found, Measured, Outcome, Verdict};
+use super::{Cause, Fault, Finding, Found, Judged, Measured, Outcome, Verdict};
 use crate::study::CAUSES;
 
 impl Inquiry<'_> {
-    /// Whether a run shows a cause; `published` is what the study's own laboratory measured.
-    pub(super) fn shown(&self, cause: &Cause, published: &Measured) -> Result<Shown, HearingError> {
+    /// Whether a run shows a cause; `published` is what the study's own laboratory measured. A cause that is shown by what its claims come to may
+    /// be that of some and not of others.
+    pub(super) fn shown(
+        &self,
+        cause: &Cause,
+        published: &Measured,
+    ) -> Result<Vec<Shown>, HearingError> {
         let there = match cause.is_elsewhere() {
             true => {
                 let mut plans = self.plans(cause.loads)?;
@@ -20,10 +25,14 @@ impl Inquiry<'_> {
             false => None,
         };
         let measured = there.as_ref().unwrap_or(published);
-        let (findings, waits_for) = match cause.clauses.is_empty() {
-            true => self.come_to(cause, measured)?,
-            false => self.findings(cause, measured)?,
-        };
+        match cause.clauses.is_empty() {
+            true => self.come_to(cause, measured),
+            false => Ok(vec![self.by_clauses(cause, measured)?]),
+        }
+    }
+
+    fn by_clauses(&self, cause: &Cause, measured: &Measured) -> Result<Shown, HearingError> {
+        let (findings, waits_for) = self.findings(cause, measured)?;
         let verdict = match waits_for.is_empty() {
             true => of_findings(&findings),
             false => Verdict::Open(waits_for),
@@ -52,27 +61,40 @@ impl Inquiry<'_> {
         Ok((findings, waits_for))
     }
 
-    /// What the claims of a cause come to where it shows, and what is missing for that.
-    fn come_to(
-        &self,
-        cause: &Cause,
-        measured: &Measured,
-    ) -> Result<(Vec<Found>, Vec<String>), HearingError> {
-        let (mut findings, mut waits_for) = (Vec::new(), Vec::new());
+    /// What the claims of a cause come to where it shows: those that come to what is expected, those that do not, and those that wait for something.
+    fn come_to(&self, cause: &Cause, measured: &Measured) -> Result<Vec<Shown>, HearingError> {
+        let mut groups: Vec<Shown> = Vec::new();
         for judged in self.judge(measured)?.iter().filter(|it| cause.of.contains(&it.id)) {
-            if let Verdict::Open(missing) = &judged.verdict {
-                waits_for.extend(missing.iter().map(|what| format!("{what}{}", cause.place())));
-                continue;
-            }
-            let name = judged.verdict.name();
-            let is_expected = cause.come_to.iter().any(|expected| expected == name);
-            let outcome = if is_expected { Outcome::Holds } else { Outcome::Fails };
-            let note = Some(format!("it is {name}"));
-            let clause = format!("{} there {}", judged.id, cause.come_to.join(" or "));
-            findings
-                .push(Found { clause, finding: Finding { outcome, figures: Vec::new(), note } });
+            let (verdict, found) = found(cause, judged);
+            let known = groups.iter_mut().find(|group| group.verdict == verdict);
+            let group = match known {
+                Some(group) => group,
+                None => {
+                    let cause = Cause { of: Vec::new(), ..cause.clone() };
+                    groups.push(Shown { cause, verdict, findings: Vec::new() });
+                    groups.last_mut().expect("it was just put there")
+                }
+            };
+            group.cause.of.push(judged.id.clone());
+            group.findings.extend(found);
         }
-        waits_for.dedup();
-        Ok((findings, waits_for))
+        Ok(groups)
     }
+}
+
+/// Whether a claim comes to what a cause of it lets expect, and what it comes to.
+fn found(cause: &Cause, judged: &Judged) -> (Verdict, Option<Found>) {
+    if let Verdict::Open(missing) = &judged.verdict {
+        let missing = missing.iter().map(|what| format!("{what}{}", cause.place()));
+        return (Verdict::Open(missing.collect()), None);
+    }
+    let name = judged.verdict.name();
+    let (verdict, outcome) = match cause.come_to.iter().any(|expected| expected == name) {
+        true => (Verdict::Confirmed, Outcome::Holds),
+        false => (Verdict::Refuted, Outcome::Fails),
+    };
+    let note = Some(format!("it is {name}"));
+    let clause = format!("{} there {}", judged.id, cause.come_to.join(" or "));
+    let finding = Finding { outcome, figures: Vec::new(), note };
+    (verdict, Some(Found { clause, finding }))
 }

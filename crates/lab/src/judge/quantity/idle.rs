@@ -98,20 +98,31 @@ pub(super) fn sent_again_after_short(load: Load<'_>) -> Option<f64> {
 /// Segments that were sent again needlessly in the 3 s from a promotion of the radio's on, by connections whose timeout was longer than the promotion and a round
 /// trip; none if there was no such connection at any promotion.
 pub(super) fn sent_again_despite_timeout(load: Load<'_>) -> Option<f64> {
-    let series = load.series?;
     let needless = sent_again::needless(load.events);
-    let (mut instances, mut again) = (0, 0);
+    let stood = at_promotions(load)?;
+    let outlast = stood.iter().filter(|(begins, ends, it)| it.rto_ns > ends - begins + it.srtt_ns);
+    let outlast: Vec<_> = outlast.collect();
+    let again = outlast.iter().map(|(begins, _, it)| soon_after(&needless, it.connection, *begins));
+    (!outlast.is_empty()).then(|| again.sum::<usize>() as f64)
+}
+
+/// The longest timeout that a connection had when the radio began to be promoted, in s; none without a connection or a promotion.
+pub(super) fn timeout_at_promotion(load: Load<'_>) -> Option<f64> {
+    let longest = at_promotions(load)?.into_iter().map(|(_, _, stood)| stood.rto_ns).max();
+    longest.map(|ns| ns as f64 / 1e9)
+}
+
+/// From when to when the radio was promoted, and how each connection stood when that began.
+fn at_promotions(load: Load<'_>) -> Option<Vec<(u64, u64, &WindowSample)>> {
+    let series = load.series?;
+    let mut all = Vec::new();
     for (begins, ends) in promotions(load.events) {
         for samples in series.windows.chunk_by(|one, next| one.connection == next.connection) {
             let before = samples.partition_point(|sample| sample.at_ns <= begins);
-            let Some(stood) = samples[..before].last() else { continue };
-            if stood.rto_ns > ends - begins + stood.srtt_ns {
-                instances += 1;
-                again += soon_after(&needless, stood.connection, begins);
-            }
+            all.extend(samples[..before].last().map(|stood| (begins, ends, stood)));
         }
     }
-    (instances > 0).then_some(again as f64)
+    Some(all)
 }
 
 /// From when to when the radio was promoted.

@@ -4,7 +4,7 @@ use super::Quantity::{self, *};
 use super::{Load, idle, packets, timers, windows};
 
 /// All of them.
-pub(super) const ALL: [Quantity; 28] = [
+pub(super) const ALL: [Quantity; 29] = [
     Quantity::InFlight,
     Quantity::HalfOfInFlight,
     Quantity::WindowFilled,
@@ -15,6 +15,7 @@ pub(super) const ALL: [Quantity; 28] = [
     Quantity::WindowAfterShortIdle,
     Quantity::SentAgainAfterShortIdle,
     Quantity::SentAgainDespiteTimeout,
+    Quantity::TimeoutAtPromotion,
     Quantity::Second1,
     Quantity::Second2,
     Quantity::Second3,
@@ -48,6 +49,7 @@ pub(super) fn of(quantity: Quantity, load: Load<'_>) -> Option<f64> {
         WindowAfterShortIdle => idle::window_after_short(load),
         SentAgainAfterShortIdle => idle::sent_again_after_short(load),
         SentAgainDespiteTimeout => idle::sent_again_despite_timeout(load),
+        TimeoutAtPromotion => idle::timeout_at_promotion(load),
         Second1 => packets::second(load, 1),
         Second2 => packets::second(load, 2),
         Second3 => packets::second(load, 3),
@@ -184,6 +186,7 @@ mod tests {
         near(WindowAfterShortIdle, 10.0);
         near(SentAgainAfterShortIdle, 1.0);
         near(SentAgainDespiteTimeout, 1.0);
+        near(TimeoutAtPromotion, 3.0);
         near(Second1, 0.0);
         near(Second3, 24.0);
         near(Second10, 0.0);
