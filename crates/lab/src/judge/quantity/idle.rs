@@ -87,6 +87,12 @@ pub(super) fn window_after_short(load: Load<'_>) -> Option<f64> {
     mean_window(&after(load, Idle::is_short))
 }
 
+/// How many such times there were.
+pub(super) fn short_idles(load: Load<'_>) -> Option<f64> {
+    load.series?;
+    Some(after(load, Idle::is_short).len() as f64)
+}
+
 /// Segments that were sent again needlessly soon after such times.
 pub(super) fn sent_again_after_short(load: Load<'_>) -> Option<f64> {
     let idles = after(load, |idle| idle.is_short() && idle.after.at_ns >= load.visit.started_at_ns);
@@ -99,27 +105,26 @@ pub(super) fn sent_again_after_short(load: Load<'_>) -> Option<f64> {
 /// trip; none if there was no such connection at any promotion.
 pub(super) fn sent_again_despite_timeout(load: Load<'_>) -> Option<f64> {
     let needless = sent_again::needless(load.events);
-    let stood = at_promotions(load)?;
-    let outlast = stood.iter().filter(|(begins, ends, it)| it.rto_ns > ends - begins + it.srtt_ns);
-    let outlast: Vec<_> = outlast.collect();
-    let again = outlast.iter().map(|(begins, _, it)| soon_after(&needless, it.connection, *begins));
+    let outlast = outlasting(load)?;
+    let again = outlast.iter().map(|(begins, it)| soon_after(&needless, it.connection, *begins));
     (!outlast.is_empty()).then(|| again.sum::<usize>() as f64)
 }
 
-/// The longest timeout that a connection had when the radio began to be promoted, in s; none without a connection or a promotion.
-pub(super) fn timeout_at_promotion(load: Load<'_>) -> Option<f64> {
-    let longest = at_promotions(load)?.into_iter().map(|(_, _, stood)| stood.rto_ns).max();
-    longest.map(|ns| ns as f64 / 1e9)
+/// How many connections had such a timeout at a promotion.
+pub(super) fn long_timeouts(load: Load<'_>) -> Option<f64> {
+    Some(outlasting(load)?.len() as f64)
 }
 
-/// From when to when the radio was promoted, and how each connection stood when that began.
-fn at_promotions(load: Load<'_>) -> Option<Vec<(u64, u64, &WindowSample)>> {
+/// When a promotion began, and how a connection stood then whose timeout was longer than the promotion and a round trip.
+fn outlasting(load: Load<'_>) -> Option<Vec<(u64, &WindowSample)>> {
     let series = load.series?;
     let mut all = Vec::new();
     for (begins, ends) in promotions(load.events) {
         for samples in series.windows.chunk_by(|one, next| one.connection == next.connection) {
             let before = samples.partition_point(|sample| sample.at_ns <= begins);
-            all.extend(samples[..before].last().map(|stood| (begins, ends, stood)));
+            let stood = samples[..before].last();
+            let outlasts = |it: &&WindowSample| it.rto_ns > ends - begins + it.srtt_ns;
+            all.extend(stood.filter(outlasts).map(|stood| (begins, stood)));
         }
     }
     Some(all)

@@ -164,8 +164,10 @@ choice! {
         SentAgainAfterShortIdle = "sent_again_after_short_idle",
         /// Segments sent again needlessly within 3 s from a promotion on, by connections whose timeout was longer than that and a round trip.
         SentAgainDespiteTimeout = "sent_again_despite_timeout",
-        /// The longest timeout of a connection at the beginning of a promotion, s.
-        TimeoutAtPromotion = "timeout_at_promotion",
+        /// Connections with such a timeout at a promotion.
+        LongTimeouts = "long_timeouts",
+        /// Idle times longer than the timeout and shorter than 5 s.
+        ShortIdles = "short_idles",
         /// What the client got in the first second of the load, in kbit/s.
         Second1 = "second_1",
         /// What the client got in the second second of the load, in kbit/s.

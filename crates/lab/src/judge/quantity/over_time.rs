@@ -4,7 +4,7 @@ use super::Quantity::{self, *};
 use super::{Load, idle, packets, timers, windows};
 
 /// All of them.
-pub(super) const ALL: [Quantity; 29] = [
+pub(super) const ALL: [Quantity; 30] = [
     Quantity::InFlight,
     Quantity::HalfOfInFlight,
     Quantity::WindowFilled,
@@ -15,7 +15,8 @@ pub(super) const ALL: [Quantity; 29] = [
     Quantity::WindowAfterShortIdle,
     Quantity::SentAgainAfterShortIdle,
     Quantity::SentAgainDespiteTimeout,
-    Quantity::TimeoutAtPromotion,
+    Quantity::LongTimeouts,
+    Quantity::ShortIdles,
     Quantity::Second1,
     Quantity::Second2,
     Quantity::Second3,
@@ -49,7 +50,8 @@ pub(super) fn of(quantity: Quantity, load: Load<'_>) -> Option<f64> {
         WindowAfterShortIdle => idle::window_after_short(load),
         SentAgainAfterShortIdle => idle::sent_again_after_short(load),
         SentAgainDespiteTimeout => idle::sent_again_despite_timeout(load),
-        TimeoutAtPromotion => idle::timeout_at_promotion(load),
+        LongTimeouts => idle::long_timeouts(load),
+        ShortIdles => idle::short_idles(load),
         Second1 => packets::second(load, 1),
         Second2 => packets::second(load, 2),
         Second3 => packets::second(load, 3),
@@ -186,7 +188,8 @@ mod tests {
         near(WindowAfterShortIdle, 10.0);
         near(SentAgainAfterShortIdle, 1.0);
         near(SentAgainDespiteTimeout, 1.0);
-        near(TimeoutAtPromotion, 3.0);
+        near(LongTimeouts, 1.0);
+        near(ShortIdles, 1.0);
         near(Second1, 0.0);
         near(Second3, 24.0);
         near(Second10, 0.0);
