@@ -69,7 +69,7 @@ fn an_emulated_study_is_a_grid_of_its_own() {
     assert_eq!(told.code, 0, "{}", told.err);
     let page = desk.read("v.md");
     assert!(page.contains("| [bth2013](#bth2013) | 0 | 0 | 0 | 0 (0) | 0 | 0 | - | - |"), "{page}");
-    assert!(page.contains("| rtt-http | 10 | 10 | not run in both worlds | | 0 |"), "{page}");
+    assert!(page.contains("| rtt-http | 10 | 20 | not run in both worlds | | 0 |"), "{page}");
     assert!(page.contains("farlink study run bth2013 --world emu --store s.sqlite"), "{page}");
     let refused = desk.farlink("study report bth2013 --world emu --store s.sqlite -o reports");
     assert_eq!(refused.code, 2);
