@@ -5,7 +5,7 @@ use super::hearing::{HearingError, Shown};
 use super::inquiry::Inquiry;
 use super::verdict::{judge_clause, of_findings};
 use super::{Cause, Fault, Finding, Found, Judged, Measured, Outcome, Verdict};
-use crate::study::CAUSES;
+use crate::study::{CAUSES, Depth};
 
 impl Inquiry<'_> {
     /// Whether a run shows a cause; `published` is what the study's own laboratory measured. A cause that is shown by what its claims come to may
@@ -17,7 +17,9 @@ impl Inquiry<'_> {
     ) -> Result<Vec<Shown>, HearingError> {
         let there = match cause.is_elsewhere() {
             true => {
-                let mut plans = self.plans(cause.loads)?;
+                // Causes are run as the study was (`study run --causes`), however its claims are judged.
+                let depth = cause.loads.map_or(Depth::Usual, Depth::Loads);
+                let mut plans = self.plans_at(depth)?;
                 let wanted = self.clauses.experiments_of(cause);
                 plans.retain(|(id, _)| wanted.contains(id));
                 Some(self.measured(cause.laboratory, &plans, published)?)
