@@ -46,14 +46,18 @@ impl fmt::Display for Chance {
 }
 
 impl Inquiry<'_> {
-    /// The chances of all claims, of a deep run; none of another.
+    /// The chances of all claims, of a deep run; none of another, or of one with fewer loads than the study's.
     pub(super) fn chances(&self, measured: &Measured) -> Result<Vec<Chance>, HearingError> {
         let Depth::Deep(loads) = self.manner.depth else { return Ok(Vec::new()) };
         let mut own = portions(&self.plans_at(Depth::Usual)?);
         own.retain(|id, _| measured.run(id).is_some() && !self.clauses.quantities(id).is_empty());
         let whole = own.values().map(|portion| loads.get() / portion.loads.max(1)).min();
+        let whole = whole.unwrap_or(0).min(MOST);
+        if whole == 0 {
+            return Ok(Vec::new());
+        }
         let mut chances = vec![Chance::default(); self.study.claims.len()];
-        for index in 0..whole.unwrap_or(0).min(MOST) {
+        for index in 0..whole {
             let judged = self.judge(&measured.portion(&own, index))?;
             for (chance, judged) in chances.iter_mut().zip(judged) {
                 chance.verdicts.push(judged.verdict);

@@ -348,8 +348,12 @@ fn a_deep_run_is_so_many_studies() {
     assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
     let page = markdown(&[heard], "c");
     assert!(page.contains("| **refuted** | refuted 2 of 2 |  | 24 |"), "{page}");
-    let usual = hear(study, &filled.store, USUAL, None, &Library::default()).unwrap();
-    assert_eq!(usual.chances, []);
+    let chances = |manner| {
+        hear(study.clone(), &filled.store, manner, None, &Library::default()).unwrap().chances
+    };
+    assert_eq!(chances(USUAL), []);
+    let too_few = Depth::Deep(5.try_into().unwrap());
+    assert_eq!(chances(Manner { depth: too_few, ..USUAL }), []);
 }
 
 #[test]
