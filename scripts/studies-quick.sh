@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All five studies with two loads of each cell: whether everything runs and is judged, and comes to the same bits twice.
+# All five studies with two loads of each cell and one draw of drawn sites: whether everything runs and is judged, and comes to the same bits twice.
 # scripts/studies-quick.sh [--program FILE]: the program is the release build unless another is named.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"

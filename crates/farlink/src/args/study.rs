@@ -47,7 +47,7 @@ pub struct Which {
     #[arg(long)]
     pub all: bool,
 
-    /// Two repetitions of each cell: whether everything runs. That is too few to judge by.
+    /// Two repetitions of each cell, and one draw of sites that are drawn: whether everything runs. That is too few to judge by.
     #[arg(long)]
     pub quick: bool,
 

@@ -14,14 +14,14 @@ pub const DEEP: NonZeroU32 = NonZeroU32::new(200).unwrap();
 /// How often each cell of a study is repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// Twice: whether everything runs; too few to judge by.
+    /// Twice, and with one draw of the sites that are drawn: whether everything runs; too few to judge by.
     Quick,
     /// As often as the study did.
     #[default]
     Usual,
     /// So often: five are the fewest that anything is concluded from.
     Loads(NonZeroU32),
-    /// So often, and with all draws of the sites that are drawn: what is so, whatever the study's few repetitions say of it.
+    /// So often, and with all draws of those sites: what is so, whatever the study's few repetitions say of it.
     Deep(NonZeroU32),
 }
 
@@ -41,6 +41,15 @@ impl Depth {
             Depth::Quick => Some(2),
             Depth::Usual => None,
             Depth::Loads(loads) | Depth::Deep(loads) => Some(loads.get()),
+        }
+    }
+
+    /// The draws of drawn sites, if they are not those that set-ups name.
+    fn draws(self) -> Option<u32> {
+        match self {
+            Depth::Quick => Some(1),
+            Depth::Usual | Depth::Loads(_) => None,
+            Depth::Deep(_) => Some(draws::ALL),
         }
     }
 }
@@ -82,8 +91,8 @@ impl Manner {
         if let Some(repetitions) = self.depth.repetitions() {
             source.set(&format!("repetitions={repetitions}"))?;
         }
-        if matches!(self.depth, Depth::Deep(_)) {
-            draws::take_all(source)?;
+        if let Some(draws) = self.depth.draws() {
+            draws::take(source, draws)?;
         }
         if self.world != World::Sim {
             source.set(&format!("world={}", self.world))?;
