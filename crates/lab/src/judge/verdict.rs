@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rayon::prelude::*;
+
 use super::clauses::{ClaimClauses, Clause};
 use super::frame::{Grounds, Sources};
 use super::{Clauses, Fault, Finding, Found, Frame, Measured, Outcome};
@@ -62,7 +64,9 @@ pub fn judge(
         judge_claim(claim, clauses.of(&claim.id), sources, Silence::Undecided)
             .map_err(|fault| (claim.id.clone(), fault))
     };
-    claims.iter().map(one).collect()
+    // All first, so that of several faults it is always the same one.
+    let all: Vec<_> = claims.par_iter().map(one).collect();
+    all.into_iter().collect()
 }
 
 /// Judges what `measured` has the cells for: a claim that asks for others is open. The clauses themselves are beyond doubt, as whole grids
@@ -84,7 +88,7 @@ pub(super) fn judge_covered(
             Judged { verdict, ..Judged::unheard(claim, entry) }
         })
     };
-    claims.iter().map(one).collect()
+    claims.par_iter().map(one).collect()
 }
 
 fn judge_claim(
