@@ -6,7 +6,7 @@
 use units::Time;
 
 use super::state;
-use super::tcp_socket::Id;
+use super::tcp_table::Id;
 use crate::report::Held;
 
 impl Held {

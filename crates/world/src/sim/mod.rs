@@ -18,6 +18,7 @@ mod movement;
 mod plan;
 pub(crate) mod state;
 mod tcp_socket;
+mod tcp_table;
 mod topology;
 mod trace;
 mod udp_socket;

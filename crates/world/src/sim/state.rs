@@ -12,7 +12,7 @@ use super::demux::Demux;
 use super::event::{Agenda, Event};
 use super::executor;
 use super::plan::NodeId;
-use super::tcp_socket::TcpSockets;
+use super::tcp_table::TcpSockets;
 use super::topology::{Body, Packet, Topology};
 use super::trace::Trace;
 use super::udp_socket::UdpSockets;

@@ -6,7 +6,7 @@ use units::Time;
 use super::capture::Capture;
 use super::movement::Arrivals;
 use super::state;
-use super::tcp_socket::Socket;
+use super::tcp_table::Socket;
 use crate::ambient;
 use crate::report::{Drop, Endpoint, Report};
 

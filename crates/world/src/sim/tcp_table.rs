@@ -1,0 +1,172 @@
+//! The simulated world's table of TCP sockets: the endpoints and listeners of all nodes, by slot.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::task::Waker;
+
+use units::Time;
+
+use super::held;
+use super::plan::NodeId;
+use super::topology::{Port, Topology};
+use crate::report::Endpoint;
+
+/// A socket: its slot, and the how many-th of that slot it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Id {
+    pub(super) slot: u32,
+    pub(super) generation: u32,
+}
+
+/// One end of a connection.
+pub(super) struct Socket {
+    /// Where it is: on its port's node, or on one that took the connection over.
+    pub(super) host: NodeId,
+    pub(super) here: Port,
+    pub(super) there: Port,
+    pub(super) route: u32,
+    pub(super) connection: tcp::Connection,
+    /// What lies above it, if somebody wants to know.
+    pub(super) held: Option<Box<held::Series>>,
+    pub(super) active: bool,
+    pub(super) opened_at: Time,
+    /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
+    pub(super) armed: Time,
+    /// The listener that waits for the handshake of a passive connection.
+    pub(super) listener: Option<u32>,
+    /// Whether a handle exists (or will, once accepted).
+    pub(super) owned: bool,
+    pub(super) reader: Option<Waker>,
+    pub(super) writer: Option<Waker>,
+}
+
+/// A port that connections may come to.
+pub(super) struct Listener {
+    pub(super) host: NodeId,
+    pub(super) here: Port,
+    pub(super) backlog: VecDeque<Id>,
+    pub(super) acceptor: Option<Waker>,
+}
+
+/// All of them, those in use and those to be used again.
+#[derive(Default)]
+pub(super) struct TcpSockets {
+    pub(super) slots: Vec<(u32, Option<Socket>)>,
+    pub(super) free: Vec<u32>,
+    pub(super) listeners: Vec<Option<Listener>>,
+}
+
+impl TcpSockets {
+    pub(super) fn get(&mut self, id: Id) -> &mut Socket {
+        let (generation, socket) = &mut self.slots[id.slot as usize];
+        assert!(*generation == id.generation, "a TCP socket lives as long as its handle");
+        socket.as_mut().expect("a TCP socket lives as long as its handle")
+    }
+
+    /// The socket, if it still lives.
+    pub(super) fn find(&mut self, id: Id) -> Option<&mut Socket> {
+        let (generation, socket) = self.slots.get_mut(id.slot as usize)?;
+        if *generation == id.generation { socket.as_mut() } else { None }
+    }
+
+    pub(super) fn listener(&mut self, slot: u32) -> &mut Listener {
+        self.listeners[slot as usize].as_mut().expect("a listener lives as long as its handle")
+    }
+
+    pub(super) fn insert(&mut self, socket: Socket) -> Id {
+        match self.free.pop() {
+            Some(slot) => {
+                let entry = &mut self.slots[slot as usize];
+                entry.1 = Some(socket);
+                Id { slot, generation: entry.0 }
+            }
+            None => {
+                self.slots.push((0, Some(socket)));
+                Id { slot: (self.slots.len() - 1) as u32, generation: 0 }
+            }
+        }
+    }
+
+    /// The live sockets' accounts, in slot order; with their series, if they are to be told.
+    pub(super) fn endpoints(&self, topology: &Topology, tells_series: bool) -> Vec<Endpoint> {
+        let told = |socket: &Socket| match tells_series {
+            true => Endpoint { series: socket.series().to_vec(), ..socket.account(topology) },
+            false => socket.account(topology),
+        };
+        self.live().map(told).collect()
+    }
+
+    /// The live sockets, in slot order.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Socket> {
+        self.slots.iter().filter_map(|(_, socket)| socket.as_ref())
+    }
+}
+
+impl Socket {
+    pub(super) fn new(
+        host: NodeId,
+        [here, there]: [Port; 2],
+        route: u32,
+        connection: tcp::Connection,
+        now: Time,
+    ) -> Socket {
+        Socket {
+            host,
+            here,
+            there,
+            route,
+            connection,
+            held: None,
+            active: false,
+            opened_at: now,
+            armed: Time::NEVER,
+            listener: None,
+            owned: true,
+            reader: None,
+            writer: None,
+        }
+    }
+
+    /// Its account without its series.
+    pub(super) fn account(&self, topology: &Topology) -> Endpoint {
+        let [local, peer] = self.ends(topology);
+        Endpoint {
+            local,
+            peer,
+            cookie: None,
+            active: self.active,
+            opened_at: self.opened_at,
+            closed_at: None,
+            stats: Some(self.connection.stats()),
+            retransmits: self.connection.retransmits().to_vec(),
+            series: Vec::new(),
+            held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
+            qlog: String::new(),
+        }
+    }
+
+    /// Its address and its peer's.
+    pub(super) fn ends(&self, topology: &Topology) -> [SocketAddr; 2] {
+        [self.here, self.there].map(|port| topology.address(port))
+    }
+
+    /// Whether it sent the first SYN.
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    pub(super) fn series(&self) -> &[tcp::Sample] {
+        self.connection.series()
+    }
+
+    /// Whoever waits for what is possible now: reader, writer.
+    pub(super) fn able(&mut self) -> [Option<Waker>; 2] {
+        let failed = self.connection.error().is_some();
+        let readable = failed || self.connection.is_readable();
+        let writable = failed || self.connection.is_writable();
+        [
+            if readable { self.reader.take() } else { None },
+            if writable { self.writer.take() } else { None },
+        ]
+    }
+}
