@@ -10,6 +10,7 @@
 use chance::{Source, Stream};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+use super::{Fault, Place};
 use crate::statistics::{Interval, LEVEL};
 
 /// How often repetitions are drawn anew.
@@ -35,9 +36,9 @@ impl Draw {
     }
 
     /// Drawn anew from so many repetitions at each place.
-    pub fn again(sizes: &[u32], stream: &mut Stream, case: Option<usize>) -> Draw {
+    fn again(sizes: &[u32], stream: &mut Stream) -> Draw {
         let one = |size: &u32| (0..*size).map(|_| stream.below(u64::from(*size)) as u32).collect();
-        Draw { chosen: Some(sizes.iter().map(one).collect()), case }
+        Draw { chosen: Some(sizes.iter().map(one).collect()), case: None }
     }
 
     /// The same, looking at one curve.
@@ -52,8 +53,56 @@ impl Draw {
     }
 }
 
+/// Something as it was measured, and in each of [`DRAWS`] draws.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InDraws<T> {
+    /// As it was measured.
+    pub measured: T,
+    /// In the draws.
+    pub again: Vec<T>,
+}
+
+/// Numbers at places, so.
+pub type Points = InDraws<Vec<(Place, f64)>>;
+
+impl Points {
+    /// The interval of the number at the `index`-th place.
+    pub fn interval(&self, index: usize, tail: f64) -> Option<Interval> {
+        let drawn = self.again.iter().filter_map(|points| points.get(index));
+        interval(drawn.map(|(_, number)| *number).collect(), tail)
+    }
+}
+
+/// Reads something case by case in the same draws of so many repetitions at each place; `name` names their stream.
+/// A case of which `read` makes nothing has its fault.
+pub fn in_draws<T>(
+    sizes: &[u32],
+    cases: &[Option<usize>],
+    name: &str,
+    read: impl Fn(&Draw) -> Result<T, Fault>,
+) -> Vec<Result<InDraws<T>, Fault>> {
+    let measured = |case: &Option<usize>| {
+        let measured = read(&Draw::as_measured(*case))?;
+        Ok(InDraws { measured, again: Vec::with_capacity(DRAWS) })
+    };
+    let mut all: Vec<Result<InDraws<T>, Fault>> = cases.iter().map(measured).collect();
+    let mut stream = stream(name);
+    for _ in 0..DRAWS {
+        let mut draw = Draw::again(sizes, &mut stream);
+        for (case, so_far) in cases.iter().zip(&mut all) {
+            let Ok(found) = so_far else { continue };
+            draw.case = *case;
+            match read(&draw) {
+                Ok(value) => found.again.push(value),
+                Err(fault) => *so_far = Err(fault),
+            }
+        }
+    }
+    all
+}
+
 /// The stream of a clause's draws.
-pub fn stream(clause: &str) -> Stream {
+fn stream(clause: &str) -> Stream {
     Source::new(1, 0).stream(&format!("judge/{clause}"))
 }
 
@@ -110,7 +159,7 @@ mod tests {
         let covers = |stream: &mut Stream| {
             let sample: Vec<f64> = (0..5).map(|_| stream.normal()).collect();
             let means = (0..1000).map(|_| {
-                Draw::again(&[5], stream, None)
+                Draw::again(&[5], stream)
                     .at(0)
                     .unwrap()
                     .iter()

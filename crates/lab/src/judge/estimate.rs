@@ -1,6 +1,6 @@
 //! Expressions for people to look at: each number with the interval that chance leaves it.
 
-use super::draw::{self, DRAWS, Draw};
+use super::draw::{self, Draw};
 use super::{Expression, Fault, Frame, Place, evaluate};
 use crate::statistics::Interval;
 
@@ -28,7 +28,7 @@ pub fn estimates(
     let least = frame.sizes().iter().min().copied().unwrap_or(0);
     let drawn = match draw::tail(least, least.saturating_sub(1)) {
         None => Vec::new(),
-        Some(tail) => intervals(expression, frame, name, &measured, tail)?,
+        Some(tail) => intervals(expression, frame, name, tail)?,
     };
     let of_place = |(index, (place, value)): (usize, (Place, f64))| {
         let interval: Option<Interval> = drawn.get(index).copied().flatten();
@@ -43,19 +43,11 @@ fn intervals(
     expression: &Expression,
     frame: &Frame,
     name: &str,
-    measured: &[(Place, f64)],
     tail: f64,
 ) -> Result<Vec<Option<Interval>>, Fault> {
-    let mut again = vec![Vec::with_capacity(DRAWS); measured.len()];
-    let mut stream = draw::stream(name);
-    for _ in 0..DRAWS {
-        let drawn = Draw::again(frame.sizes(), &mut stream, None);
-        let points = evaluate::value(expression, frame, &drawn)?.points();
-        for (values, (_, value)) in again.iter_mut().zip(points) {
-            values.push(value);
-        }
-    }
-    Ok(again.into_iter().map(|values| draw::interval(values, tail)).collect())
+    let points = |draw: &Draw| Ok(evaluate::value(expression, frame, draw)?.points());
+    let points = draw::in_draws(frame.sizes(), &[None], name, points).remove(0)?;
+    Ok((0..points.measured.len()).map(|index| points.interval(index, tail)).collect())
 }
 
 #[cfg(test)]

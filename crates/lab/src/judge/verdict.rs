@@ -139,9 +139,11 @@ pub(super) fn judge_clause(
         Some(cases) => {
             let labels = frame.cases().to_vec();
             let least = cases.least(labels.len());
+            let each: Vec<_> = (0..labels.len()).map(Some).collect();
+            let findings = clause.test.judge_cases(&frame, &each, name);
             let (mut found, mut nothing) = (Vec::new(), None);
-            for (case, label) in labels.into_iter().enumerate() {
-                match clause.test.judge(&frame, Some(case), name) {
+            for (label, finding) in labels.into_iter().zip(findings) {
+                match finding {
                     Ok(finding) => found.push((label, finding)),
                     Err(fault @ Fault::Nothing(_)) => nothing = Some(fault),
                     Err(fault) => return Err(fault),

@@ -10,11 +10,12 @@ mod rank;
 mod sign;
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 
 use self::places::At;
-use super::draw::{self, DRAWS, Draw};
+use super::draw::{self, DRAWS, Draw, InDraws};
 use super::{Expression, Fault, Figure, Finding, Frame, Leaf, Outcome, evaluate};
 use crate::study::Direction;
 
@@ -149,50 +150,62 @@ impl Test {
         case: Option<usize>,
         clause: &str,
     ) -> Result<Finding, Fault> {
+        self.judge_cases(frame, &[case], clause).remove(0)
+    }
+
+    /// Its answers case by case, in the same draws: to draw takes longer than to look at one curve.
+    pub fn judge_cases(
+        &self,
+        frame: &Frame,
+        cases: &[Option<usize>],
+        clause: &str,
+    ) -> Vec<Result<Finding, Fault>> {
         match self {
-            Test::Any { of } => several(of, frame, case, clause, any),
-            Test::All { of } => several(of, frame, case, clause, all),
+            Test::Any { of } => several(of, frame, cases, clause, any),
+            Test::All { of } => several(of, frame, cases, clause, all),
             Test::Sign { less, more, min_share_pct, min_gap_pct, or_equal } => {
                 let rule = sign::Rule { least_gap_percent: *min_gap_pct, or_equal: *or_equal };
-                let places = sign::places(less, more, rule, frame, case, clause)?;
-                Ok(sign::at_share(&places, min_share_pct.unwrap_or(100.0)))
+                let least = min_share_pct.unwrap_or(100.0);
+                let places = sign::places(less, more, rule, frame, cases, clause);
+                places.into_iter().map(|it| Ok(sign::at_share(&it?, least))).collect()
             }
-            Test::Exists { less, more } => Ok(sign::exists(&sign::places(
-                less,
-                more,
-                sign::Rule::default(),
-                frame,
-                case,
-                clause,
-            )?)),
+            Test::Exists { less, more } => {
+                let rule = sign::Rule::default();
+                let places = sign::places(less, more, rule, frame, cases, clause);
+                places.into_iter().map(|it| Ok(sign::exists(&it?))).collect()
+            }
             Test::Crossover { tight_low: Some(low), tight_high: Some(high), .. } => {
-                let mut finding = self.in_draws(frame, case, clause)?;
-                let is_tight =
-                    finding.figures.iter().all(|figure| (*low..=*high).contains(&figure.value));
-                let side = if is_tight { "within" } else { "not within" };
-                finding.note = Some(format!("{side} {low} to {high}"));
-                Ok(finding)
+                let findings = self.in_draws(frame, cases, clause).into_iter();
+                findings.map(|it| Ok(tightly(it?, *low..=*high))).collect()
             }
-            _ => self.in_draws(frame, case, clause),
+            _ => self.in_draws(frame, cases, clause),
         }
     }
 
-    fn in_draws(&self, frame: &Frame, case: Option<usize>, clause: &str) -> Result<Finding, Fault> {
-        let measured = self.read(&At { frame, draw: &Draw::as_measured(case) })?;
-        let mut again: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); measured.numbers.len()];
-        let mut same = 0;
-        let mut stream = draw::stream(clause);
+    fn in_draws(
+        &self,
+        frame: &Frame,
+        cases: &[Option<usize>],
+        clause: &str,
+    ) -> Vec<Result<Finding, Fault>> {
+        let read = |draw: &Draw| self.read(&At { frame, draw });
         let tail = tail(frame);
-        for _ in 0..DRAWS {
-            let draw = Draw::again(frame.sizes(), &mut stream, case);
-            let reading = self.read(&At { frame, draw: &draw })?;
-            same += usize::from(reading.holds == measured.holds);
-            again.iter_mut().zip(reading.numbers).for_each(|(all, (_, number))| all.push(number));
-        }
-        let figures = measured.numbers.iter().zip(again).map(|((what, value), values)| Figure {
+        let drawn = draw::in_draws(frame.sizes(), cases, clause, read).into_iter();
+        drawn.map(|readings| Ok(self.finding(readings?, tail))).collect()
+    }
+
+    fn finding(&self, readings: InDraws<Reading>, tail: Option<f64>) -> Finding {
+        let InDraws { measured, again } = readings;
+        let same = again.iter().filter(|reading| reading.holds == measured.holds).count();
+        let interval = |index: usize| {
+            let numbers = again.iter().filter_map(|reading| reading.numbers.get(index));
+            draw::interval(numbers.map(|(_, number)| *number).collect(), tail?)
+        };
+        let figures = measured.numbers.iter().enumerate();
+        let figures = figures.map(|(index, &(what, value))| Figure {
             what,
-            value: *value,
-            interval: tail.and_then(|tail| draw::interval(values, tail)),
+            value,
+            interval: interval(index),
         });
         let is_sure = tail.is_some_and(|tail| same as f64 >= (1.0 - tail) * DRAWS as f64);
         let outcome = match (self, is_sure, measured.holds) {
@@ -201,7 +214,7 @@ impl Test {
             (_, true, true) => Outcome::Holds,
             (_, true, false) => Outcome::Fails,
         };
-        Ok(Finding { outcome, figures: figures.collect(), note: None })
+        Finding { outcome, figures: figures.collect(), note: None }
     }
 
     fn read(&self, at: &At<'_>) -> Result<Reading, Fault> {
@@ -254,21 +267,33 @@ fn tail(frame: &Frame) -> Option<f64> {
     draw::tail(*sizes.iter().min()?, freedom)
 }
 
-/// The best of several.
+/// Whether its figures lie in the tight band, too.
+fn tightly(mut finding: Finding, band: RangeInclusive<f64>) -> Finding {
+    let is_tight = finding.figures.iter().all(|figure| band.contains(&figure.value));
+    let side = if is_tight { "within" } else { "not within" };
+    finding.note = Some(format!("{side} {} to {}", band.start(), band.end()));
+    finding
+}
+
 /// Several tests, and what comes of their outcomes.
 fn several(
     of: &[Test],
     frame: &Frame,
-    case: Option<usize>,
+    cases: &[Option<usize>],
     clause: &str,
     together: fn(&[Outcome]) -> Outcome,
-) -> Result<Finding, Fault> {
-    let findings: Result<Vec<Finding>, Fault> =
-        of.iter().map(|test| test.judge(frame, case, clause)).collect();
-    let findings = findings?;
-    let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();
-    let figures = findings.into_iter().flat_map(|finding| finding.figures).collect();
-    Ok(Finding { outcome: together(&outcomes), figures, note: None })
+) -> Vec<Result<Finding, Fault>> {
+    let mut each: Vec<_> =
+        of.iter().map(|test| test.judge_cases(frame, cases, clause).into_iter()).collect();
+    let of_case = |_| -> Result<Finding, Fault> {
+        // One from each, whatever came of those before it.
+        let findings: Vec<_> = each.iter_mut().filter_map(Iterator::next).collect();
+        let findings = findings.into_iter().collect::<Result<Vec<Finding>, Fault>>()?;
+        let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();
+        let figures = findings.into_iter().flat_map(|finding| finding.figures).collect();
+        Ok(Finding { outcome: together(&outcomes), figures, note: None })
+    };
+    cases.iter().map(of_case).collect()
 }
 
 fn any(outcomes: &[Outcome]) -> Outcome {

@@ -3,7 +3,7 @@
 //! One is less for certain where the interval of the gap excludes 0 **and** the gap is 2 % at least: a lead that is
 //! sure and of no consequence is none. Where neither is less for certain the place is open.
 
-use crate::judge::draw::{self, DRAWS, Draw};
+use crate::judge::draw::{self, Draw, Points};
 use crate::judge::series::{Place, percent};
 use crate::judge::{Expression, Fault, Figure, Finding, Frame, Outcome, evaluate};
 
@@ -33,53 +33,63 @@ pub enum Side {
 /// The places, with what is so there and the gap in per cent of the larger one.
 pub type Places = Vec<(Place, Side, f64)>;
 
-/// How each of `less` is to its partner of `more`, place by place, one pair after the other.
+/// How each of `less` is to its partner of `more`, place by place, one pair after the other; case by case.
 pub fn places(
     less: &[Expression],
     more: &[Expression],
     rule: Rule,
     frame: &Frame,
-    case: Option<usize>,
+    cases: &[Option<usize>],
     clause: &str,
-) -> Result<Places, Fault> {
-    let mut all = Places::new();
+) -> Vec<Result<Places, Fault>> {
+    let mut all = vec![Ok(Places::new()); cases.len()];
     for (index, partner) in more.iter().enumerate() {
         let one = less.get(index).unwrap_or(&less[0]);
-        all.extend(pair(one, partner, rule, frame, case, clause)?);
+        let found = pair([one, partner], rule, frame, cases, clause);
+        for (places, found) in all.iter_mut().zip(found) {
+            match (places.as_mut(), found) {
+                (Ok(places), Ok(found)) => places.extend(found),
+                (Ok(_), Err(fault)) => *places = Err(fault),
+                (Err(_), _) => {}
+            }
+        }
     }
-    Ok(all)
+    all
 }
 
 fn pair(
-    less: &Expression,
-    more: &Expression,
+    [less, more]: [&Expression; 2],
     rule: Rule,
     frame: &Frame,
-    case: Option<usize>,
+    cases: &[Option<usize>],
     clause: &str,
-) -> Result<Places, Fault> {
+) -> Vec<Result<Places, Fault>> {
     let gaps = |draw: &Draw| {
         let less = evaluate::value(less, frame, draw)?;
         Ok(less.zip(evaluate::value(more, frame, draw)?, gap).points())
     };
-    let measured = gaps(&Draw::as_measured(case))?;
-    if measured.is_empty() {
-        return Err(Fault::Clause(format!("`{less}` and `{more}` have no place in common")));
-    }
-    let mut again = vec![Vec::with_capacity(DRAWS); measured.len()];
-    let mut stream = draw::stream(clause);
-    for _ in 0..DRAWS {
-        let drawn = gaps(&Draw::again(frame.sizes(), &mut stream, case))?;
-        again.iter_mut().zip(drawn).for_each(|(all, (_, gap)): (&mut Vec<f64>, _)| all.push(gap));
-    }
     let least = frame.sizes().iter().min().copied().unwrap_or(0);
     let tail = draw::tail(least, least.saturating_sub(1));
-    let judged = measured.into_iter().zip(again).map(|((place, gap), drawn)| {
-        let interval = tail.and_then(|tail| draw::interval(drawn, tail));
-        let side = interval.map_or(Side::Open, |found| rule.side(gap, found.low, found.high));
-        (place, side, gap)
-    });
-    Ok(judged.collect())
+    let of_case = |gaps: Result<Points, Fault>| {
+        let gaps = gaps?;
+        if gaps.measured.is_empty() {
+            return Err(Fault::Clause(format!("`{less}` and `{more}` have no place in common")));
+        }
+        Ok(sides(&gaps, rule, tail))
+    };
+    draw::in_draws(frame.sizes(), cases, clause, gaps).into_iter().map(of_case).collect()
+}
+
+/// How it is at each place with such gaps.
+fn sides(gaps: &Points, rule: Rule, tail: Option<f64>) -> Places {
+    let side = |index: usize, gap: f64| {
+        let interval = gaps.interval(index, tail?)?;
+        Some(rule.side(gap, interval.low, interval.high))
+    };
+    let measured = gaps.measured.iter().enumerate();
+    measured
+        .map(|(index, &(place, gap))| (place, side(index, gap).unwrap_or(Side::Open), gap))
+        .collect()
 }
 
 /// By how many per cent of the larger one `less` lies below `more`.
