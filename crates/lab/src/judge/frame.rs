@@ -62,7 +62,8 @@ struct Point {
     place: Place,
     /// Where its repetitions are drawn; none for what is published.
     drawn: Option<usize>,
-    sample: Repeated,
+    /// By repetition; one that failed has none.
+    sample: Vec<Option<f64>>,
     statistic: Statistic,
 }
 
@@ -138,7 +139,7 @@ impl Frame {
     ) -> Option<Vec<(Place, f64)>> {
         let Tree::Leaf(leaf @ Leaf::Measured { .. }) = expression.tree() else { return None };
         let value = |point: &Point| {
-            let sample = Sample::new(point.sample.values().copied())?;
+            let sample = Sample::new(point.sample.iter().flatten().copied())?;
             Some((point.place, statistic.of(&sample)?))
         };
         Some(self.series.get(leaf)?.iter().filter_map(value).collect())
@@ -182,8 +183,9 @@ impl Frame {
             self.grounds.loads += cell.loads;
             self.grounds.failed += cell.failed;
             let Some(sample) = cell.values.get(&quantity) else { continue };
-            let drawn = Some(self.drawn_with(grid_name, place, sample));
-            points.push(Point { place, drawn, sample: sample.clone(), statistic });
+            let sample = by_repetition(sample);
+            let drawn = Some(self.drawn_with(grid_name, place, sample.len() as u32));
+            points.push(Point { place, drawn, sample, statistic });
         }
         points.sort_by(|a, b| {
             (a.place.case, a.place.x)
@@ -229,11 +231,10 @@ impl Frame {
         Ok(Place { case, x })
     }
 
-    /// Where a place's repetitions are drawn, which has at least those of `sample`.
-    fn drawn_with(&mut self, grid: &str, place: Place, sample: &Repeated) -> usize {
+    /// Where a place's repetitions are drawn, which has at least so many.
+    fn drawn_with(&mut self, grid: &str, place: Place, size: u32) -> usize {
         let at = index(&mut self.places, (grid.to_owned(), place));
         self.sizes.resize(self.places.len(), 0);
-        let size = sample.keys().next_back().map_or(0, |last| last + 1);
         self.sizes[at] = self.sizes[at].max(size);
         at
     }
@@ -244,11 +245,18 @@ impl Point {
     fn value(&self, draw: &Draw) -> Option<f64> {
         let drawn = self.drawn.and_then(|place| draw.at(place));
         let chosen = drawn.and_then(|repetitions| {
-            Sample::new(repetitions.iter().filter_map(|r| self.sample.get(r)).copied())
+            let value = |repetition: &u32| *self.sample.get(*repetition as usize)?;
+            Sample::new(repetitions.iter().filter_map(value))
         });
-        let sample = chosen.or_else(|| Sample::new(self.sample.values().copied()))?;
+        let sample = chosen.or_else(|| Sample::new(self.sample.iter().flatten().copied()))?;
         self.statistic.of(&sample)
     }
+}
+
+/// Values by their repetitions: they are looked up in each of thousands of draws.
+fn by_repetition(sample: &Repeated) -> Vec<Option<f64>> {
+    let size = sample.keys().next_back().map_or(0, |last| last + 1);
+    (0..size).map(|repetition| sample.get(&repetition).copied()).collect()
 }
 
 fn experiment(cell: &Cell) -> Option<String> {
@@ -285,7 +293,7 @@ fn published(sources: Sources<'_>, table: &str) -> Result<Vec<Point>, Fault> {
         };
         let x = if counts_rows { index as f64 + 1.0 } else { number(x)? };
         let place = Place { case: 0, x };
-        let sample = Repeated::from([(0, number(y)?)]);
+        let sample = vec![Some(number(y)?)];
         points.push(Point { place, drawn: None, sample, statistic: Statistic::Mean });
     }
     Ok(points)
