@@ -6,6 +6,7 @@ mod idle;
 mod means;
 mod over_time;
 mod packets;
+mod phases;
 mod requests;
 mod sent_again;
 mod timers;
@@ -291,16 +292,18 @@ impl Quantity {
             Quantity::ObjectRate => Some(arrived(objects).count() as f64 / plt?),
             Quantity::SetUp => set_up(connections),
             Quantity::ObjectTime => mean(arrived(objects).map(|o| o.phases.total_ns())),
-            Quantity::Init => middle(objects, 0.5, before_request),
-            Quantity::Wait => middle(objects, 0.5, |o| o.phases.wait_ns),
-            Quantity::Receive => middle(objects, 0.5, |o| o.phases.receive_ns),
-            Quantity::InitAndWait => middle(objects, 0.5, |o| before_request(o) + o.phases.wait_ns),
-            Quantity::SendShare => arrived(objects).map(send_share).reduce(f64::max),
-            Quantity::Blocked75 => middle(objects, 0.75, |o| o.phases.blocked_ns),
-            Quantity::BlockedBriefly => blocked_briefly(objects),
-            Quantity::Concurrency => concurrency(objects),
-            Quantity::RequestedAfterDocument => requested_after_document(objects),
-            Quantity::HalfOfObjects => half_of_objects(objects, visit.started_at_ns),
+            Quantity::Init => phases::middle(objects, 0.5, before_request),
+            Quantity::Wait => phases::middle(objects, 0.5, |o| o.phases.wait_ns),
+            Quantity::Receive => phases::middle(objects, 0.5, |o| o.phases.receive_ns),
+            Quantity::InitAndWait => {
+                phases::middle(objects, 0.5, |o| before_request(o) + o.phases.wait_ns)
+            }
+            Quantity::SendShare => phases::send_share(objects),
+            Quantity::Blocked75 => phases::middle(objects, 0.75, |o| o.phases.blocked_ns),
+            Quantity::BlockedBriefly => phases::blocked_briefly(objects),
+            Quantity::Concurrency => phases::concurrency(objects),
+            Quantity::RequestedAfterDocument => phases::requested_after_document(objects),
+            Quantity::HalfOfObjects => phases::half_of_objects(objects, visit.started_at_ns),
             Quantity::Within8s => Some(hundred(plt.is_some_and(|plt| plt < 8.0))),
             Quantity::Over60s => Some(hundred(plt.is_none_or(|plt| plt > 60.0))),
             Quantity::Hosts => Some(requests::hosts(objects)),
@@ -348,8 +351,6 @@ impl Quantity {
     }
 }
 
-const BRIEFLY_NS: u64 = 50_000_000;
-
 /// A yes or no whose mean is a share in per cent.
 fn hundred(yes: bool) -> f64 {
     if yes { 100.0 } else { 0.0 }
@@ -383,104 +384,23 @@ fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
     (count > 0).then(|| seconds(sum) / count as f64)
 }
 
-/// A percentile over the objects that arrived, type 7.
-fn middle(objects: &[ObjectRecord], q: f64, of: impl Fn(&ObjectRecord) -> u64) -> Option<f64> {
-    let values = arrived(objects).map(|object| seconds(of(object)));
-    crate::statistics::Sample::new(values).map(|sample| sample.quantile(q))
-}
-
-fn send_share(object: &ObjectRecord) -> f64 {
-    100.0 * object.phases.send_ns as f64 / (object.phases.total_ns() as f64).max(1.0)
-}
-
-fn blocked_briefly(objects: &[ObjectRecord]) -> Option<f64> {
-    let all = arrived(objects).count();
-    let briefly = arrived(objects).filter(|object| object.phases.blocked_ns < BRIEFLY_NS).count();
-    (all > 0).then(|| 100.0 * briefly as f64 / all as f64)
-}
-
 fn set_up(connections: &[ConnectionRecord]) -> Option<f64> {
     let first = connections.iter().min_by_key(|connection| connection.opened_at_ns)?;
     let ready = first.secured_at_ns.or(first.connected_at_ns)?;
     Some(seconds(ready.saturating_sub(first.opened_at_ns)))
 }
 
-/// The most requests between whose leaving and last byte one moment lies; at one moment ends come first.
-fn concurrency(objects: &[ObjectRecord]) -> Option<f64> {
-    let mut changes: Vec<(u64, i32)> =
-        arrived(objects).map(span).flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
-    changes.sort_unstable();
-    let mut under_way = 0;
-    let counts = changes.into_iter().map(|(_, change)| {
-        under_way += change;
-        under_way
-    });
-    counts.max().map(f64::from)
-}
-
-fn requested_after_document(objects: &[ObjectRecord]) -> Option<f64> {
-    let (document, others) = objects.split_first()?;
-    let end = span(document).1;
-    let sent = arrived(others).map(|object| seconds(span(object).0.saturating_sub(end)));
-    crate::statistics::Sample::new(sent).map(|sample| sample.quantile(0.9))
-}
-
-fn half_of_objects(objects: &[ObjectRecord], started_at_ns: u64) -> Option<f64> {
-    let ends = arrived(objects).map(|object| seconds(span(object).1.saturating_sub(started_at_ns)));
-    crate::statistics::Sample::new(ends).map(|sample| sample.median())
-}
-
 #[cfg(test)]
 mod tests {
-    use record::Phases;
-
     use super::*;
     use crate::toy;
 
     /// A load and an object of it.
-    fn any() -> (VisitRow, ObjectRecord) {
+    pub(super) fn any() -> (VisitRow, ObjectRecord) {
         let filled = toy::filled_store(&toy::plan(1));
         let visit = filled.store.visits(filled.run).unwrap().remove(0);
         let object = filled.store.objects(visit.key).unwrap().remove(0);
         (visit, object)
-    }
-
-    fn object(discovered_ms: u64, blocked_ms: u64, wait_ms: u64, receive_ms: u64) -> ObjectRecord {
-        let ms = |n: u64| n * 1_000_000;
-        let (_, mut object) = any();
-        object.discovered_at_ns = ms(discovered_ms);
-        object.phases = Phases {
-            blocked_ns: ms(blocked_ms),
-            wait_ns: ms(wait_ms),
-            receive_ns: ms(receive_ms),
-            ..Phases::default()
-        };
-        object
-    }
-
-    fn of(quantity: Quantity, objects: &[ObjectRecord]) -> f64 {
-        let (visit, _) = any();
-        quantity
-            .of(Load { visit: &visit, objects, connections: &[], events: &[], series: None })
-            .unwrap()
-    }
-
-    #[test]
-    fn objects_by_hand() {
-        // A document from 0 to 100 ms, then two requests, at 100 and at 160 ms, that overlap.
-        let objects = [object(0, 0, 80, 20), object(100, 0, 50, 100), object(100, 60, 40, 10)];
-        let near = |quantity, expected: f64| {
-            let value = of(quantity, &objects);
-            assert!((value - expected).abs() < 1e-9, "{quantity}: {value}");
-        };
-        near(Quantity::Wait, 0.05);
-        near(Quantity::Receive, 0.02);
-        near(Quantity::InitAndWait, 0.08);
-        near(Quantity::ObjectTime, 0.36 / 3.0);
-        near(Quantity::Concurrency, 2.0);
-        near(Quantity::BlockedBriefly, 200.0 / 3.0);
-        near(Quantity::RequestedAfterDocument, 0.054);
-        near(Quantity::HalfOfObjects, 0.21);
     }
 
     #[test]
