@@ -92,8 +92,8 @@ pub enum HearingError {
     },
 }
 
-/// Judges `study` by the complete runs that `store` holds of its experiments, run in this manner; and in every other laboratory by so
-/// many `loads` of each cell, if that is said.
+/// Judges `study` by the complete runs that `store` holds of its experiments, run in this manner; and in every other laboratory that was
+/// not run whole in this manner by so many `loads` of each cell, if that is said.
 ///
 /// # Errors
 /// A folder or a store that cannot be read.
@@ -117,7 +117,7 @@ pub fn hear(
     let plans = inquiry.plans(None)?;
     let (measured, experiments) = inquiry.published(&plans)?;
     let judged = inquiry.judge(&measured)?;
-    let elsewhere = inquiry.elsewhere(&measured, &judged, loads)?;
+    let elsewhere = inquiry.elsewhere(&measured, &plans, &judged, loads)?;
     let concluded = inquiry.conclude(&measured)?;
     let mut causes = Vec::new();
     for cause in &clauses.causes {

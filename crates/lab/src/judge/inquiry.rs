@@ -58,43 +58,41 @@ impl Inquiry<'_> {
         Ok((measured, experiments))
     }
 
-    /// The verdicts of all other laboratories in which something was run, or nothing can be otherwise.
+    /// The verdicts of all other laboratories in which something was run, or nothing can be otherwise. Those that were not run whole as
+    /// often as the study's own are judged by so many `loads`, if that is said.
     pub(super) fn elsewhere(
         &self,
         published: &Measured,
+        own: &Plans,
         judged: &[Judged],
         loads: Option<NonZeroU32>,
     ) -> Result<Vec<Elsewhere>, HearingError> {
-        let plans = self.plans(loads)?;
+        let fewer = self.plans(loads)?;
         let here = verdicts(judged);
-        let beside = match loads {
-            Some(_) => verdicts(&self.judge(&published.portion(&portions(&plans), 0))?),
+        let by_fewer = match loads {
+            Some(_) => verdicts(&self.judge(&published.portion(&portions(&fewer), 0))?),
             None => here.clone(),
         };
         let mut all = Vec::new();
         let others = Laboratory::ALL.iter().filter(|it| **it != Laboratory::AsPublished);
         for laboratory in others.copied() {
-            let by_all = |is_same, verdicts| Elsewhere {
-                laboratory,
-                is_same,
-                loads: None,
-                verdicts,
-                beside: here.clone(),
+            let (plans, loads, beside) = match self.known(laboratory, own)? {
+                Known::NoRun | Known::RunInPart => (&fewer, loads, &by_fewer),
+                Known::TheSame | Known::Relabelled | Known::Run => (own, None, &here),
             };
-            all.push(match self.known(laboratory, &plans)? {
-                Known::TheSame => by_all(true, here.clone()),
+            let known = self.known(laboratory, plans)?;
+            let verdicts = match known {
                 Known::NoRun => continue,
+                Known::TheSame => here.clone(),
                 Known::Relabelled => {
-                    let swapped = published.clone().with_labels_swapped();
-                    by_all(false, verdicts(&self.judge(&swapped)?))
+                    verdicts(&self.judge(&published.clone().with_labels_swapped())?)
                 }
-                Known::Run => {
-                    let measured = self.measured(laboratory, &plans, published)?;
-                    let verdicts = verdicts(&self.judge(&measured)?);
-                    let beside = beside.clone();
-                    Elsewhere { laboratory, is_same: false, loads, verdicts, beside }
+                Known::Run | Known::RunInPart => {
+                    verdicts(&self.judge(&self.measured(laboratory, plans, published)?)?)
                 }
-            });
+            };
+            let is_same = known == Known::TheSame;
+            all.push(Elsewhere { laboratory, is_same, loads, verdicts, beside: beside.clone() });
         }
         Ok(all)
     }
@@ -104,17 +102,26 @@ impl Inquiry<'_> {
         if laboratory.swaps_labels() {
             return Ok(Known::Relabelled);
         }
-        let plans = plans.iter().map(|(_, published)| (laboratory.plan(published), published));
+        let goes = |id: &str| {
+            self.study.setup.experiments.iter().any(|it| it.id == id && it.is_run_elsewhere())
+        };
         let others: Vec<Plan> = plans
+            .iter()
+            .filter(|(id, _)| goes(id))
+            .map(|(_, published)| (laboratory.plan(published), published))
             .filter(|(plan, published)| plan.cells() != published.cells())
             .map(|(plan, _)| plan)
             .collect();
+        let mut run = 0;
         for plan in &others {
-            if complete_run(self.store, &plan.digest())?.is_some() {
-                return Ok(Known::Run);
-            }
+            run += usize::from(complete_run(self.store, &plan.digest())?.is_some());
         }
-        Ok(if others.is_empty() { Known::TheSame } else { Known::NoRun })
+        Ok(match run {
+            _ if others.is_empty() => Known::TheSame,
+            0 => Known::NoRun,
+            _ if run < others.len() => Known::RunInPart,
+            _ => Known::Run,
+        })
     }
 
     /// What a laboratory measured; where an experiment is the study's own there and was not run again, what the study's own measured by as
@@ -187,13 +194,16 @@ fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
 }
 
 /// What there is of a laboratory.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// Nothing in the study can be otherwise.
     TheSame,
     /// What the study's own measured, by other names.
     Relabelled,
-    /// A run of an experiment that is another one there.
+    /// Every experiment that is another one there was run.
     Run,
-    /// No such run.
+    /// Some of them were.
+    RunInPart,
+    /// None was.
     NoRun,
 }

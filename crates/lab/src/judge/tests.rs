@@ -298,13 +298,18 @@ fn other_laboratories_may_be_judged_by_fewer_loads() {
     let (_, shorter) = fewer.plan(source, &Library::default()).unwrap();
     let slower = Laboratory::ClientSlower;
     crate::toy::finish(&mut filled.store, &slower.plan(&shorter));
-    let hear =
-        |loads| hear(study.clone(), &filled.store, USUAL, loads, &Library::default()).unwrap();
-    assert_eq!(hear(None).in_laboratory(slower), None);
-    let heard = hear(five);
+    let hear = |store: &crate::store::Store, loads| {
+        hear(study.clone(), store, USUAL, loads, &Library::default()).unwrap()
+    };
+    assert_eq!(hear(&filled.store, None).in_laboratory(slower), None);
+    let heard = hear(&filled.store, five);
     let there = heard.in_laboratory(slower).unwrap();
     assert_eq!((there.loads, &there.verdicts), (five, &there.beside));
     assert!(markdown(&[heard], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
+    crate::toy::finish(&mut filled.store, &slower.plan(&plan));
+    let by_all = hear(&filled.store, five);
+    assert_eq!(by_all.elsewhere, hear(&filled.store, None).elsewhere);
+    assert_eq!(by_all.in_laboratory(slower).unwrap().loads, None);
 }
 
 #[test]

@@ -60,6 +60,13 @@ pub struct StudyExperiment {
     pub waits_for: Vec<String>,
 }
 
+impl StudyExperiment {
+    /// Whether other laboratories run it: they are for claims, and no claim is about what came after the study.
+    pub fn is_run_elsewhere(&self) -> bool {
+        self.role != Role::Afterwards
+    }
+}
+
 /// A value that the study does not state.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

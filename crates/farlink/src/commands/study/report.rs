@@ -1,5 +1,6 @@
 //! `farlink study report`: verdicts, and the reports of the experiments behind them.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use lab::figures::{self, FiguresError};
@@ -55,16 +56,22 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
 /// What makes the page anew, from nothing.
 fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let typed = args.which.typed();
-    let was_run = |laboratory: &&Laboratory| {
-        let there = hearings.iter().filter_map(|hearing| hearing.in_laboratory(**laboratory));
-        !laboratory.swaps_labels() && there.into_iter().any(|there| !there.is_same)
+    let elsewhere = |loads: Option<NonZeroU32>| -> String {
+        let was_run = |laboratory: &&Laboratory| {
+            let there = hearings.iter().filter_map(|hearing| hearing.in_laboratory(**laboratory));
+            !laboratory.swaps_labels()
+                && there.into_iter().any(|there| !there.is_same && there.loads == loads)
+        };
+        Laboratory::ALL.iter().filter(was_run).map(|it| format!(" --laboratory {it}")).collect()
     };
-    let elsewhere = Laboratory::ALL.iter().filter(was_run);
-    let elsewhere: String = elsewhere.map(|it| format!(" --laboratory {it}")).collect();
     let mut commands = vec![format!("farlink study run {typed}")];
-    if !elsewhere.is_empty() {
-        let there = args.laboratory_loads.map_or(args.which.depth(), Depth::Loads);
-        commands.push(format!("farlink study run {}{elsewhere}", args.which.typed_at(there)));
+    for loads in std::iter::once(None).chain(args.laboratory_loads.map(Some)) {
+        let depth = loads.map_or(args.which.depth(), Depth::Loads);
+        let laboratories = elsewhere(loads);
+        if !laboratories.is_empty() {
+            commands
+                .push(format!("farlink study run {}{laboratories}", args.which.typed_at(depth)));
+        }
     }
     if hearings.iter().flat_map(|hearing| &hearing.causes).any(|shown| !shown.findings.is_empty()) {
         let typed = args.which.typed_at(Depth::Usual);

@@ -9,7 +9,7 @@ use lab::judge::{Run, runs_for_causes};
 use lab::runner::Ended;
 use lab::scenario::World;
 use lab::store::Store;
-use lab::study::{Depth, Laboratory, Manner, Role, Study, StudyExperiment};
+use lab::study::{Depth, Laboratory, Manner, Study, StudyExperiment};
 use lab::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -92,9 +92,8 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Other laboratories are for claims, and no claim is about what came after the study.
     fn is_of_interest(&self) -> bool {
-        self.laboratory == Laboratory::AsPublished || self.experiment.role != Role::Afterwards
+        self.laboratory == Laboratory::AsPublished || self.experiment.is_run_elsewhere()
     }
 }
 
