@@ -68,6 +68,7 @@ impl Inquiry<'_> {
         loads: Option<NonZeroU32>,
     ) -> Result<Vec<Elsewhere>, HearingError> {
         let fewer = self.plans(loads)?;
+        let are_fewer = digests(&fewer) != digests(own);
         let here = verdicts(judged);
         let by_fewer = match loads {
             Some(_) => verdicts(&self.judge(&published.portion(&portions(&fewer), 0))?),
@@ -77,8 +78,9 @@ impl Inquiry<'_> {
         let others = Laboratory::ALL.iter().filter(|it| **it != Laboratory::AsPublished);
         for laboratory in others.copied() {
             let (plans, loads, beside) = match self.known(laboratory, own)? {
-                Known::NoRun | Known::RunInPart => (&fewer, loads, &by_fewer),
-                Known::TheSame | Known::Relabelled | Known::Run => (own, None, &here),
+                Known::TheSame | Known::Relabelled => (own, None, &here),
+                Known::Run if are_fewer => (own, None, &here),
+                Known::Run | Known::RunInPart | Known::NoRun => (&fewer, loads, &by_fewer),
             };
             let known = self.known(laboratory, plans)?;
             let verdicts = match known {
@@ -187,6 +189,10 @@ impl Inquiry<'_> {
 /// How much of a longer run each of these plans would have been.
 pub(super) fn portions(plans: &Plans) -> BTreeMap<String, Portion> {
     plans.iter().map(|(id, plan)| (id.clone(), Portion::of(plan))).collect()
+}
+
+fn digests(plans: &Plans) -> Vec<String> {
+    plans.iter().map(|(_, plan)| plan.digest()).collect()
 }
 
 fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
