@@ -68,7 +68,7 @@ impl Inquiry<'_> {
         loads: Option<NonZeroU32>,
     ) -> Result<Vec<Elsewhere>, HearingError> {
         let fewer = self.plans(loads)?;
-        let are_fewer = digests(&fewer) != digests(own);
+        let are_fewer = self.digests(&fewer) != self.digests(own);
         let here = verdicts(judged);
         let by_fewer = match loads {
             Some(_) => verdicts(&self.judge(&published.portion(&portions(&fewer), 0))?),
@@ -104,12 +104,9 @@ impl Inquiry<'_> {
         if laboratory.swaps_labels() {
             return Ok(Known::Relabelled);
         }
-        let goes = |id: &str| {
-            self.study.setup.experiments.iter().any(|it| it.id == id && it.is_run_elsewhere())
-        };
         let others: Vec<Plan> = plans
             .iter()
-            .filter(|(id, _)| goes(id))
+            .filter(|(id, _)| self.is_run_elsewhere(id))
             .map(|(_, published)| (laboratory.plan(published), published))
             .filter(|(plan, published)| plan.cells() != published.cells())
             .map(|(plan, _)| plan)
@@ -124,6 +121,17 @@ impl Inquiry<'_> {
             _ if run < others.len() => Known::RunInPart,
             _ => Known::Run,
         })
+    }
+
+    /// Whether other laboratories run the experiment of this name.
+    fn is_run_elsewhere(&self, id: &str) -> bool {
+        self.study.setup.experiments.iter().any(|it| it.id == id && it.is_run_elsewhere())
+    }
+
+    /// What identifies the plans that other laboratories run.
+    fn digests(&self, plans: &Plans) -> Vec<String> {
+        let run = plans.iter().filter(|(id, _)| self.is_run_elsewhere(id));
+        run.map(|(_, plan)| plan.digest()).collect()
     }
 
     /// What a laboratory measured; where an experiment is the study's own there and was not run again, what the study's own measured by as
@@ -189,10 +197,6 @@ impl Inquiry<'_> {
 /// How much of a longer run each of these plans would have been.
 pub(super) fn portions(plans: &Plans) -> BTreeMap<String, Portion> {
     plans.iter().map(|(id, plan)| (id.clone(), Portion::of(plan))).collect()
-}
-
-fn digests(plans: &Plans) -> Vec<String> {
-    plans.iter().map(|(_, plan)| plan.digest()).collect()
 }
 
 fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
