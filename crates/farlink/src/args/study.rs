@@ -97,8 +97,8 @@ pub struct StudyReport {
     #[command(flatten)]
     pub which: Which,
 
-    /// Judge in other laboratories by N loads of each cell (`study run --loads N --laboratory ...`), beside as many of the study's own, where
-    /// they were not run as often as that.
+    /// Judge other laboratories that were not run as often as the study's own by N loads of each cell (`study run --loads N --laboratory ...`),
+    /// beside as many of the study's own.
     #[arg(long, value_name = "N")]
     pub laboratory_loads: Option<NonZeroU32>,
 

@@ -341,6 +341,37 @@ fn an_experiment_that_is_the_same_elsewhere_is_not_missed_there() {
 }
 
 #[test]
+fn what_came_after_is_of_no_matter_to_other_laboratories() {
+    let (before, after) = SETUP.split_once("id = \"two\"").unwrap();
+    let after = after.replace("variant", "afterwards").replace("[\"journeys\"]", "[]");
+    let setup = format!("{before}id = \"two\"\nfile = \"two.toml\"{after}");
+    let one = EXPERIMENT.replace("[\"h1\", \"h2\"]", "\"h2\"");
+    let two = EXPERIMENT.replace("[\"h1\", \"h2\"]", "\"h1\"").replace("= 6", "= 9");
+    let clauses = "format = 1\n[terms]\nstatistic = \"median\"\narm.h2 = { protocol = \"h2\" }\n\
+        grid.rtt = { experiments = [\"one\"], x = \"rtt_ms\" }\n\
+        [[claim]]\nid = \"slow\"\nclause = [{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h2))\", low = 0 }]\n";
+    let claims = format!("format = 1\n{}", claim("slow", "f", "strength = \"strong\""));
+    let files = [
+        ("study.toml", setup.as_str()),
+        ("claims.toml", &claims),
+        ("one.toml", &one),
+        ("two.toml", &two),
+        ("clauses.toml", clauses),
+    ];
+    let study = Study::read("s", &files).unwrap();
+    let (_, source) = study.experiments().next().unwrap();
+    let plan = resolve(&source, &Library::default()).unwrap();
+    let mut filled = crate::toy::filled_store(&plan);
+    crate::toy::finish(&mut filled.store, &Laboratory::ClientSlower.plan(&plan));
+    // As many loads as the study's own of what its claims are about.
+    let own = std::num::NonZeroU32::new(6);
+    let heard = hear(study, &filled.store, USUAL, own, &Library::default()).unwrap();
+    // HTTP/1.1 over TLS is something else in `two` alone.
+    assert!(heard.in_laboratory(Laboratory::TlsForHttp).unwrap().is_same);
+    assert_eq!(heard.in_laboratory(Laboratory::ClientSlower).unwrap().loads, own);
+}
+
+#[test]
 fn a_deep_run_is_so_many_studies() {
     let study = hearing_study("format = 1\ncause = []\n");
     let (_, source) = study.experiments().next().unwrap();
