@@ -60,19 +60,29 @@ real_time() {
   rm -rf "${ordinary:?}"/*
 }
 
-# Runs a program of tests. What fails is run again later, up to three times: a shared machine may stand still for a while, which no
-# measurement in real time survives. What fails four times has failed.
+# Runs a program of tests. A failed test is run again, twice at most: a shared machine may stand still for a while, which no
+# measurement in real time survives. Every repeat is recorded in $repeats, and printed at the end.
 patiently() {
-  local failed='' pause log="$ordinary/log"
-  for pause in 0 15 60 180; do
+  local failed='' pause name log="$ordinary/log"
+  for pause in 0 15 90; do
     sleep "$pause"
     # shellcheck disable=SC2086 # names of tests have no spaces
     "$@" ${failed:+--exact $failed} 2>&1 | tee "$log" && return
     failed=$(sed -n '/^failures:$/,/^test result/s/^    \([a-z0-9_:]*\)$/\1/p' "$log" | sort -u)
     [ -n "$failed" ] || return 1
+    for name in $failed; do
+      printf '%s\t%s\t%s\n' "$build" "$([ "$1" = setpriv ] && echo user || id -un)" "$name" >>"$repeats"
+    done
     printf '== failed in real time: %s\n' "$failed"
   done
   return 1
+}
+
+# Failures of real-time tests in this build, a line a test: how often it failed, as whom. Two failures are repeats, three are a failed test.
+print_repeats() {
+  printf '\n== failed and repeated in real time (earlier builds: %s)\n' "$repeats"
+  grep -F "$build" "$repeats" 2>/dev/null | cut -f 2- | sort | uniq -c || true
+  grep -qF "$build" "$repeats" 2>/dev/null || echo "none"
 }
 
 # The simulation against the emulation, and the loader against Chromium where there is one.
@@ -84,8 +94,11 @@ validation() {
 }
 
 ordinary=$(mktemp -d)
-trap 'rm -rf "$ordinary"' EXIT
-
+repeats="${CARGO_TARGET_DIR:-target}/real-time-repeats.tsv"
+case $repeats in /*) ;; *) repeats="$PWD/$repeats" ;; esac
+build="$(date -u +%FT%TZ) $(git rev-parse --short HEAD 2>/dev/null || echo unversioned)"
+mkdir -p "$(dirname "$repeats")"
+trap 'print_repeats; rm -rf "$ordinary"' EXIT
 
 stage "tools" tools
 stage "fmt" cargo fmt --check
