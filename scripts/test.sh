@@ -27,6 +27,7 @@ deny() {
     cargo install --locked --quiet cargo-deny@0.20.2
   fi
   cargo deny --log-level error check licenses bans sources
+  scripts/advisories/check.sh
 }
 
 # Everything is built for the whole workspace, here and in the scripts: a crate alone has other features, and is built anew with all below it.
