@@ -15,10 +15,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use farlink_lab::scenario::{NetworkSpec, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
-use farlink_lab::{Execute, Order, Plan};
 use rustix::time::{ClockId, clock_gettime};
+use scenario::{Execute, Order, Plan};
+use scenario::{NetworkSpec, Protocol, Scenario, Tls};
 
 /// What `farlink` itself allocates with.
 #[global_allocator]

@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::journey::{Execute, JourneyPlan, JourneyResult};
-use crate::plan::Plan;
 use crate::runner::execute_guarded;
+use scenario::Plan;
+use scenario::{Execute, JourneyPlan, JourneyResult};
 
 /// The results of every journey of `plan`, in the plan's order, worked out on `workers` threads;
 /// fewer if `cancel` was raised.

@@ -12,10 +12,10 @@ use browser::Device;
 use browser::calibrate::{Sample, calibrate};
 use record::Outcome;
 
-use crate::journey::{JourneyPlan, JourneyResult};
-use crate::plan::{Order, Plan};
-use crate::scenario::{NetworkSpec, Nuisance, Program, Protocol, Scenario, World};
 use crate::tour::Library;
+use scenario::{JourneyPlan, JourneyResult};
+use scenario::{NetworkSpec, Nuisance, Program, Protocol, Scenario, World};
+use scenario::{Order, Plan};
 
 /// A profile without delay, without limits.
 const NETWORK: &str = "loopback";

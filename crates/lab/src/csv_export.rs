@@ -6,8 +6,8 @@ use record::WindowSample;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::scenario::{Push, Scheduler};
 use crate::store::{JourneyRow, RunId, Store, StoreError, VisitKey, VisitRow};
+use scenario::{Push, Scheduler};
 
 /// Failed to write the table.
 #[derive(Debug, Error)]

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use crate::journey::{Execute, JourneyPlan, JourneyResult};
-use crate::plan::Plan;
 use crate::store::{RunId, Store, StoreError};
+use scenario::Plan;
+use scenario::{Execute, JourneyPlan, JourneyResult};
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,9 +145,9 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::plan::Order;
     use crate::store::RunState;
     use crate::toy::{self, Toy, facts};
+    use scenario::Order;
 
     struct Bench {
         _directory: tempfile::TempDir,

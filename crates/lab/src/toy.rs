@@ -7,11 +7,11 @@ use record::{
     ConnectionRecord, Event, EventKind, LinkRecord, ObjectRecord, Outcome, Phases, VisitRecord,
 };
 
-use crate::journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::plan::{Order, Plan};
 use crate::runner;
-use crate::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls, View};
 use crate::store::{RunFacts, RunId, Store};
+use scenario::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit};
+use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls, View};
+use scenario::{Order, Plan};
 
 const MS: u64 = 1_000_000;
 const BODY_BYTES: u64 = 10_000;

@@ -7,11 +7,11 @@ use browser::chromium::Chromium;
 use emu::Wire;
 
 use crate::emulate::Emulation;
-use crate::experiment::Refusal;
-use crate::journey::{Execute, JourneyPlan, JourneyResult};
-use crate::scenario::{Scenario, World};
 use crate::simulate::Simulator;
 use crate::tour::{Library, Observed};
+use scenario::experiment::Refusal;
+use scenario::{Execute, JourneyPlan, JourneyResult};
+use scenario::{Scenario, World};
 
 /// All worlds over one library.
 pub struct Worlds {

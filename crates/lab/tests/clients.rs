@@ -3,10 +3,10 @@
 mod common;
 
 use common::{bare, check_floor, journey};
-use farlink_lab::scenario::{Beside, Clients, Protocol, Scenario, Spacing, Tls, View};
 use farlink_lab::simulate::Simulator;
-use farlink_lab::{Execute, MeasuredVisit};
 use record::EventKind;
+use scenario::{Beside, Clients, Protocol, Scenario, Spacing, Tls, View};
+use scenario::{Execute, MeasuredVisit};
 
 const PAGE: &str = "synthetic:20x10KB";
 const CELL: &str = "rtt=150ms,down=1600kbit,up=768kbit,queue=100pkt";

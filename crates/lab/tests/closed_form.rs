@@ -3,8 +3,8 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Protocol, Tls};
 use farlink_lab::simulate::Simulator;
+use scenario::{Protocol, Tls};
 
 fn ttfb_ms(network: &str, protocol: Protocol, tls: Tls) -> f64 {
     let visit = visit(&Simulator::default(), bare("synthetic:1x1KB", network, protocol, tls), 1);

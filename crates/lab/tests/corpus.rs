@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use common::{bare, check_floor};
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use page::Page;
+use scenario::{Protocol, Scenario, Tls};
 
 /// The corpus lies beside the checkout; it is other people's data and not in it.
 fn corpus() -> Option<Vec<PathBuf>> {

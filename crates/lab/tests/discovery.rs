@@ -3,10 +3,10 @@
 mod common;
 
 use common::bare;
-use farlink_lab::scenario::{Discovery, H3Discovery, Protocol, Tls, Udp, View};
 use farlink_lab::simulate::Simulator;
-use farlink_lab::{Execute, MeasuredVisit};
 use page::{After, ObjectId};
+use scenario::{Discovery, H3Discovery, Protocol, Tls, Udp, View};
+use scenario::{Execute, MeasuredVisit};
 use tempfile::TempDir;
 
 const NETWORK: &str = "rtt=80ms,down=8mbit,up=2mbit,queue=100pkt";
@@ -135,7 +135,7 @@ fn discovery_is_a_part_of_the_text_where_it_is_not_usual() {
     scenario.discovery = FOUND_IN_VAIN;
     let text = scenario.canonical();
     assert!(text.contains(r#""discovery":{"h3":"alt-svc","udp":"blocked"}"#), "{text}");
-    assert_eq!(farlink_lab::scenario::Scenario::from_canonical(&text).unwrap(), scenario);
+    assert_eq!(scenario::Scenario::from_canonical(&text).unwrap(), scenario);
     scenario.stack.protocol = Protocol::H2;
     assert!(scenario.contradiction().unwrap().contains("no HTTP/3 to be found"));
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use farlink_lab::experiment::{Catalogue, Refusal, Source, resolve};
-use farlink_lab::scenario::{NetworkSpec, PageRef};
 use farlink_lab::store::Store;
 use rusqlite::functions::FunctionFlags;
+use scenario::experiment::{Catalogue, Refusal, Source, resolve};
+use scenario::{NetworkSpec, PageRef};
 
 fn document(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
@@ -56,7 +56,7 @@ fn every_key_of_an_experiment_is_documented() {
             table => format!("format = 1\npage.name = \"p\"\n[{table}]\nnonsense = 1"),
         };
         let error = resolve(&Source::new("e", wrong), &Anything).unwrap_err();
-        let farlink_lab::experiment::Problem::UnknownKey { known, .. } = error.problem() else {
+        let scenario::experiment::Problem::UnknownKey { known, .. } = error.problem() else {
             panic!("{error}");
         };
         for key in known {

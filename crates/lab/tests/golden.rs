@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use common::{bare, check_floor, visit};
 use farlink_lab::runner::{self, Ended};
-use farlink_lab::scenario::{NetworkSpec, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use farlink_lab::store::{RunFacts, Store};
-use farlink_lab::{Order, Plan};
+use scenario::{NetworkSpec, Protocol, Scenario, Tls};
+use scenario::{Order, Plan};
 
 const LOSSY: &str = "rtt=80ms,down=8mbit,up=2mbit,loss=1%,queue=50pkt";
 
@@ -80,7 +80,7 @@ fn nuisances_spread_what_is_otherwise_the_same() {
         let still =
             visit(&simulator, bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13), seed);
         let mut scenario = bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13);
-        scenario.nuisance = farlink_lab::scenario::Nuisance::On;
+        scenario.nuisance = scenario::Nuisance::On;
         let varied = visit(&simulator, scenario, seed);
         check_floor(&varied);
         plt.push((still.record.plt_ns().unwrap(), varied.record.plt_ns().unwrap()));

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use record::{ObjectRecord, VisitRecord, waited_behind};
+use scenario::{Protocol, Scenario, Tls};
 
 fn load(scenario: Scenario) -> VisitRecord {
     let record = visit(&Simulator::default(), scenario, 1).record;

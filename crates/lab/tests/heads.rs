@@ -5,10 +5,10 @@ mod common;
 use std::path::Path;
 
 use common::bare;
-use farlink_lab::Execute;
-use farlink_lab::scenario::{Protocol, RequestHeads, Tls};
 use farlink_lab::simulate::Simulator;
 use page::{HostId, Page};
+use scenario::Execute;
+use scenario::{Protocol, RequestHeads, Tls};
 use tempfile::TempDir;
 
 /// Bytes of all requests' and of all responses' heads.

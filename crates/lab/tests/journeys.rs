@@ -9,12 +9,12 @@ use std::time::Duration;
 use common::{bare, check_floor, journey};
 use farlink_lab as lab;
 use lab::runner::{self, Ended, Progress};
-use lab::scenario::{NetworkSpec, Protocol, Scenario, Tls};
 use lab::simulate::Simulator;
 use lab::store::{RunFacts, Store};
 use lab::tour::page_ref;
-use lab::{Execute, MeasuredVisit, Order, Plan};
 use record::{ConnectionRecord, Outcome};
+use scenario::{Execute, MeasuredVisit, Order, Plan};
+use scenario::{NetworkSpec, Protocol, Scenario, Tls};
 
 const FAST: &str = "rtt=100ms,down=100mbit,up=100mbit,queue=1000pkt";
 

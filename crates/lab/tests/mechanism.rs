@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{bare, journey, visit};
-use farlink_lab::Plan;
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use farlink_lab::store::{RunFacts, RunId, Store};
 use farlink_lab::tour::Observed;
-use farlink_lab::{Order, report, runner};
+use farlink_lab::{report, runner};
 use record::{EventKind, SentAgain, VisitRecord};
+use scenario::Order;
+use scenario::Plan;
+use scenario::{Protocol, Scenario, Tls};
 
 const NETWORK: &str = "rtt=100ms,down=6mbit,up=1mbit,queue=500pkt,radio=umts";
 const PAGE: &str = "synthetic:40x16KB+10s";

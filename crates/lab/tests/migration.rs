@@ -3,9 +3,9 @@
 mod common;
 
 use common::{bare, journey};
-use farlink_lab::scenario::{Protocol, Tls};
 use farlink_lab::simulate::Simulator;
-use farlink_lab::{Execute, JourneyResult};
+use scenario::{Execute, JourneyResult};
+use scenario::{Protocol, Tls};
 
 fn load(protocol: Protocol, quic: &str) -> JourneyResult {
     let network = "rtt=80ms,down=8mbit,up=2mbit,queue=100pkt";

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{H3Discovery, Hosting, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
 use record::{EventKind, RadioChange, VisitRecord, waited_behind};
+use scenario::{H3Discovery, Hosting, Protocol, Scenario, Tls};
 
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=5mbit,queue=500pkt";
 

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{bare, journey};
-use farlink_lab::scenario::{Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
-use farlink_lab::{Execute, MeasuredVisit};
 use record::{EventKind, Proxied, Series, VisitRecord};
+use scenario::{Execute, MeasuredVisit};
+use scenario::{Protocol, Scenario, Tls};
 
 const LINK: &str = "rtt=100ms,down=4mbit,up=1mbit,queue=100pkt";
 const ALL: &str = "windows,throughput,packets,radio,departures";

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{H3Discovery, Protocol, Scenario, Tls};
 use farlink_lab::simulate::Simulator;
+use scenario::{H3Discovery, Protocol, Scenario, Tls};
 
 /// Nothing but round trips takes time on it, to a thousandth of one.
 const NETWORK: &str = "rtt=1s,down=unlimited,up=unlimited";

@@ -5,10 +5,10 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{bare, journey, visit};
-use farlink_lab::Execute;
-use farlink_lab::scenario::{Clients, NetworkSpec, Protocol, Scenario, Spacing, Tls};
 use farlink_lab::simulate::Simulator;
 use record::{Carried, EventKind, Proxied, VisitRecord};
+use scenario::Execute;
+use scenario::{Clients, NetworkSpec, Protocol, Scenario, Spacing, Tls};
 
 /// Nothing but round trips takes time on it.
 const FAR: &str = "rtt=1s,down=unlimited,up=unlimited";

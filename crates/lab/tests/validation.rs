@@ -4,15 +4,16 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use farlink_lab::experiment::Source;
-use farlink_lab::scenario::{Scenario, World};
+use farlink_lab::runner;
 use farlink_lab::simulate::Simulator;
 use farlink_lab::store::{RunFacts, Store};
 use farlink_lab::tour::Library;
 use farlink_lab::validate::report::{Facts, html};
 use farlink_lab::validate::{Figure, Gauge, Outcome, Suite, Way, estimate, gather, judge};
-use farlink_lab::{Execute, JourneyPlan, JourneyResult, runner};
 use record::Outcome as Loaded;
+use scenario::experiment::Source;
+use scenario::{Execute, JourneyPlan, JourneyResult};
+use scenario::{Scenario, World};
 use std::sync::Arc;
 
 const SUITE: &str = r#"

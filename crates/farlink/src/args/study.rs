@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueHint};
-use lab::scenario::ChoiceError;
 use lab::study::{Laboratory, LaboratoryKind};
+use scenario::ChoiceError;
 
 use super::{DEFAULT_STORE, Export, Import};
 
@@ -62,7 +62,7 @@ pub struct Which {
 
     /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.
     #[arg(long, default_value = "sim")]
-    pub world: lab::scenario::World,
+    pub world: scenario::World,
 
     /// The store.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]

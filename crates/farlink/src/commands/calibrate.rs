@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use lab::batch::collect;
 use lab::calibration::{self, CalibrationError};
 use lab::statistics::Sample;
-use lab::{JourneyPlan, JourneyResult};
+use scenario::{JourneyPlan, JourneyResult};
 
 use super::{files, interrupt, output, refused, workers};
 use crate::args::Calibrate;

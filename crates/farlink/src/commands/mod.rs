@@ -30,11 +30,11 @@ use std::process;
 
 use browser::chromium::{Chromium, ChromiumError};
 use emu::Wire;
-use lab::Plan;
-use lab::experiment::Refusal;
 use lab::har_export::HarVisit;
-use lab::scenario::Program;
 use lab::worlds::Worlds;
+use scenario::Plan;
+use scenario::Program;
+use scenario::experiment::Refusal;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::Plan;
-use lab::experiment::{ExperimentError, Source, resolve};
 use lab::runner::{self, Ended};
 use lab::store::{RunFacts, RunId, RunState, Store};
 use lab::worlds::Worlds;
+use scenario::Plan;
+use scenario::experiment::{ExperimentError, Source, resolve};
 
 use super::{interrupt, output, runs, shell, stores, workers};
 use crate::args::Run;

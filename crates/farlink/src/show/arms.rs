@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lab::early::EarlyMetrics;
-use lab::scenario::{Scenario, View};
 use lab::statistics::Sample;
-use lab::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use record::{EmulationRecord, Outcome};
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
+use scenario::{Scenario, View};
 
 use super::table::Table;
 use super::units::{bytes, span_f64};

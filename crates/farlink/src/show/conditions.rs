@@ -3,11 +3,11 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lab::scenario::{
+use net::{Handover, Network, QueueLimit, Scheduler};
+use scenario::{
     Beside, H3Discovery, Itinerary, Nuisance, Origins, Program, Release, RequestHeads, Scenario,
     Spacing, Udp, View,
 };
-use net::{Handover, Network, QueueLimit, Scheduler};
 
 use super::arms::Arm;
 use super::units::{bytes, span};
@@ -59,10 +59,10 @@ pub fn others(arms: &[Arm], tells_tls: bool) -> String {
     let mut parts = Vec::new();
     if tells_tls {
         parts.push(match scenario.stack.tls {
-            lab::scenario::Tls::None => "no TLS".to_owned(),
-            lab::scenario::Tls::Tls10 => "TLS 1.0 (modelled)".to_owned(),
-            lab::scenario::Tls::Tls12 => "TLS 1.2".to_owned(),
-            lab::scenario::Tls::Tls13 => "TLS 1.3".to_owned(),
+            scenario::Tls::None => "no TLS".to_owned(),
+            scenario::Tls::Tls10 => "TLS 1.0 (modelled)".to_owned(),
+            scenario::Tls::Tls12 => "TLS 1.2".to_owned(),
+            scenario::Tls::Tls13 => "TLS 1.3".to_owned(),
         });
     }
     if client.view != View::Both {

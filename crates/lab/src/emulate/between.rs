@@ -9,8 +9,8 @@ use units::Time;
 use world::report::Endpoint;
 
 use super::messages::ServerReport;
-use crate::scenario::Scenario;
 use crate::tour::{self, PepPlace};
+use scenario::Scenario;
 
 /// Whoever stands there.
 pub(super) enum Between {

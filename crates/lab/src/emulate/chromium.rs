@@ -28,11 +28,11 @@ use super::between::Between;
 use super::channel::Channel;
 use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
-use crate::scenario::{Hosting, Scenario, View};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
     VISIT_LIMIT, Visitor, Witness,
 };
+use scenario::{Hosting, Scenario, View};
 
 /// Makes the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {

@@ -16,10 +16,10 @@ use super::Role;
 use super::channel::Channel;
 use super::messages::{Answer, Emulated, Order};
 use super::trace::Trace;
-use crate::experiment::Refusal;
-use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::scenario::{Program, Scenario};
 use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
+use scenario::experiment::Refusal;
+use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
+use scenario::{Program, Scenario};
 
 /// How often a journey is emulated until the emulator was on time for all of it.
 const ATTEMPTS: u32 = 8;

@@ -11,8 +11,8 @@ use world::report::Endpoint;
 
 use super::capture::Frame;
 use super::packets::SentAgain;
-use crate::scenario::Scenario;
 use crate::tour::{ArrivedBody, Detail, Shown};
+use scenario::Scenario;
 
 /// What every process is told first: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]

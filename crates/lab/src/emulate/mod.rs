@@ -46,8 +46,8 @@ use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
 pub use self::executor::Emulation;
 use self::messages::{Begin, FromClient, Prepared};
-use crate::scenario::{ResolverPlace, RouteKind, Scenario};
 use crate::tour::{self, Detail, Ready, Resolver};
+use scenario::{ResolverPlace, RouteKind, Scenario};
 
 /// What a process of an emulated journey is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

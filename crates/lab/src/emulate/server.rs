@@ -8,8 +8,8 @@ use world::real;
 use super::channel::Channel;
 use super::messages::{Begin, Listening, Order};
 use super::{NodeError, reporting};
-use crate::scenario::Beside;
 use crate::tour::{self, Detail, Library, Ready, beside};
+use scenario::Beside;
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {

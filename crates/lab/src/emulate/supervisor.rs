@@ -23,8 +23,8 @@ use super::messages::{
 };
 use super::packets::SharedPassages;
 use super::{EmulationError, Role};
-use crate::scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};
 use crate::tour::{self, Course, Library};
+use scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};
 
 /// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
 pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::judge::{Expression, Filter, Quantity};
-use crate::scenario::choice;
+use scenario::choice;
 
 /// What a figure shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -12,10 +12,10 @@ use super::{
     stacked, timelines, windows,
 };
 use crate::judge::{Fault, Hearing};
-use crate::plan::VERSION;
 use crate::report::escape::{html as escaped, script_json};
 use crate::report::frame::{Frame, frame};
 use crate::store::Store;
+use scenario::VERSION;
 
 const SCRIPT: &str = include_str!("../../assets/figures.js");
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{Figures, html};
-use crate::experiment::resolve;
 use crate::judge::{Clauses, Hearing, hear};
-use crate::scenario::World;
 use crate::study::{Depth, Manner, NAMES, Study, shipped};
 use crate::tour::Library;
 use crate::toy;
+use scenario::World;
+use scenario::experiment::resolve;
 
 const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
 

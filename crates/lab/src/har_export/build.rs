@@ -9,9 +9,9 @@ use super::format::{
     Cache, Content, Creator, Entry, Har, Log, Page as HarPage, PageTimings, Pair, Request,
     Response, Timings,
 };
-use crate::plan::VERSION;
-use crate::scenario::Scenario;
 use crate::store::{Store, StoreError, VisitKey};
+use scenario::Scenario;
+use scenario::VERSION;
 
 /// When every plan starts: 2026-01-01T00:00:00Z, in seconds since 1970. Virtual time is added to it.
 const PLAN_START_S: u64 = 1_767_225_600;

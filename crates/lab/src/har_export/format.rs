@@ -37,7 +37,7 @@ pub(super) struct Page {
     pub title: String,
     pub page_timings: PageTimings,
     #[serde(rename = "_scenario")]
-    pub scenario: Option<crate::scenario::Scenario>,
+    pub scenario: Option<scenario::Scenario>,
     /// As text: JavaScript's numbers have 53 bits.
     #[serde(rename = "_seed")]
     pub seed: String,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::toy::{self, Toy};
-use crate::{Execute, JourneyPlan};
+use scenario::{Execute, JourneyPlan};
 
 fn toy_har(journey: &JourneyPlan) -> Har {
     let result = Toy.execute(journey);

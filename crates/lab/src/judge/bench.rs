@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Cell, Draw, Expression, Frame, Measured, Quantity, Sources, Terms, Test, Value};
 use crate::judge::{Fault, Filter, Finding};
-use crate::scenario::{NetworkSpec, Protocol, Scenario};
+use scenario::{NetworkSpec, Protocol, Scenario};
 
 /// Curves of two arms over the round trip, of one experiment; pages tell curves apart.
 pub struct Bench {

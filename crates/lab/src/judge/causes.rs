@@ -9,8 +9,8 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::{Clause, Clauses, Filter, Grid, Terms, Verdict};
-use crate::scenario::choice;
 use crate::study::{CAUSES, Laboratory, Study, StudyError, StudyExperiment, known_format, typed};
+use scenario::choice;
 
 choice! {
     /// Where a cause lies.

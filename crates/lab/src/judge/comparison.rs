@@ -10,11 +10,11 @@ use std::ops::AddAssign;
 use super::measured::complete_run;
 use super::verdict::judge_covered;
 use super::{Clauses, HearingError, Judged, Measured, Verdict};
-use crate::experiment::Catalogue;
 use crate::report::Punctuality;
-use crate::scenario::World;
 use crate::store::{RunId, RunRow, Store, StoreError};
 use crate::study::{Depth, Manner, ReducedExperiment, ReducedGrid, Study};
+use scenario::World;
+use scenario::experiment::Catalogue;
 
 /// A study in both worlds.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::frame::Sources;
 use super::{Expression, Fault, Figure, Filter, Frame, Leaf, Measured, Quantity, Terms, Test};
-use crate::scenario::choice;
 use crate::study::{Study, StudyError, known_format, typed};
+use scenario::choice;
 
 /// The name of the file.
 pub const FILE: &str = "conclusions.toml";

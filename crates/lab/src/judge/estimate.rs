@@ -54,7 +54,7 @@ fn intervals(
 mod tests {
     use super::*;
     use crate::judge::bench::Bench;
-    use crate::scenario::Protocol;
+    use scenario::Protocol;
 
     #[test]
     fn a_number_lies_within_its_interval() {

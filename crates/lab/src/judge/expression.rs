@@ -14,7 +14,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::{Quantity, Statistic};
-use crate::scenario::choice;
+use scenario::choice;
 
 choice! {
     /// What is done with one or more expressions. A series has a number at each place of a grid.

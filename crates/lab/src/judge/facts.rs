@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::scenario::Scenario;
+use scenario::Scenario;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -203,7 +203,7 @@ impl fmt::Display for Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{NetworkSpec, Scenario};
+    use scenario::{NetworkSpec, Scenario};
 
     fn facts() -> Facts {
         let network = NetworkSpec::parse("rtt=50ms,down=1500kbit,loss=1.5%").unwrap();

@@ -6,9 +6,9 @@ use thiserror::Error;
 
 use super::inquiry::Inquiry;
 use super::{Cause, Chance, Clauses, Concluded, Conclusions, Fault, Found, Judged, Verdict};
-use crate::experiment::{Catalogue, ExperimentError};
 use crate::store::{RunRow, Store, StoreError};
 use crate::study::{Laboratory, LaboratoryKind, Manner, Study, StudyError};
+use scenario::experiment::{Catalogue, ExperimentError};
 
 /// A study with its verdicts.
 #[derive(Clone, Debug, PartialEq)]

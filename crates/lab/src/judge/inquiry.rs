@@ -7,10 +7,10 @@ use super::hearing::{Elsewhere, Evidence, HearingError};
 use super::measured::{Portion, complete_run};
 use super::{Clauses, Concluded, Conclusions, Fault, Judged, Measured, Verdict, judge};
 use super::{clauses, conclusions};
-use crate::experiment::Catalogue;
-use crate::plan::Plan;
 use crate::store::{RunId, Store};
 use crate::study::{Depth, Laboratory, Manner, Study};
+use scenario::Plan;
+use scenario::experiment::Catalogue;
 
 /// A study, and where its experiments have been run.
 pub(super) struct Inquiry<'a> {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Fact, Facts, Load, Quantity, facts};
-use crate::plan::Plan;
-use crate::scenario::Scenario;
 use crate::store::{JourneyRow, RunId, RunState, Store, StoreError, VisitKey};
+use scenario::Plan;
+use scenario::Scenario;
 
 /// All cells of the experiments that were run.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! What a cell's repetitions come to in one number.
 
-use crate::scenario::choice;
 use crate::statistics::{Sample, relative_interval_percent};
+use scenario::choice;
 
 choice! {
     /// A number of a sample.

@@ -1,7 +1,7 @@
 //! Labels swapped: what HTTP/1.1 did is called what SPDY or HTTP/2 did, and the other way round.
 
 use super::{Cell, Fact, Measured};
-use crate::scenario::Protocol;
+use scenario::Protocol;
 
 /// Facts in which the two ways of a comparison may differ; all others must be the same. They are exchanged with the one that differs least.
 const OF_THE_WAY: [&str; 6] = ["experiment", "protocol", "tls", "tcp", "route", "browser"];
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
     use crate::judge::Quantity;
-    use crate::scenario::{NetworkSpec, Scenario, Tls};
+    use scenario::{NetworkSpec, Scenario, Tls};
 
     fn cell(page: &str, protocol: Protocol, tls: Tls, plt: f64) -> Cell {
         let mut scenario = Scenario::new(page, NetworkSpec::default());

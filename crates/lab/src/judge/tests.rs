@@ -5,10 +5,10 @@ use super::{
     Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic,
     Tally, Verdict, facts, hear, judge, markdown, runs_for_causes,
 };
-use crate::experiment::resolve;
-use crate::scenario::World;
 use crate::study::{Depth, Laboratory, Manner, NAMES, Study, shipped};
 use crate::tour::Library;
+use scenario::World;
+use scenario::experiment::resolve;
 
 const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
 

@@ -1,9 +1,9 @@
 //! The visits of a run, gathered by cell and described.
 
 use super::energy::Radios;
-use crate::scenario::{Program, Scenario, View};
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
+use scenario::{Program, Scenario, View};
 
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]

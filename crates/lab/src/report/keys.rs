@@ -1,6 +1,6 @@
 //! A scenario as named properties: what is fixed, what varies, and what is being compared.
 
-use crate::scenario::{Push, Scenario, Scheduler, Tls, View};
+use scenario::{Push, Scenario, Scheduler, Tls, View};
 
 use super::number::plain;
 
@@ -247,7 +247,7 @@ const PROFILE: &str = "as the profile";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{NetworkSpec, Protocol};
+    use scenario::{NetworkSpec, Protocol};
 
     /// The value of a property for a protocol with everything turned that it has.
     fn text(protocol: Protocol, name: &str) -> String {

@@ -115,8 +115,8 @@ fn without_page(keys: &[Key]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Order, Plan};
     use crate::toy;
+    use scenario::{Order, Plan};
 
     fn summary(pages: &[&str]) -> Summary {
         let mut cells = toy::cells(&["sites.toml"], &[50, 200]);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::scenario::World;
 use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
+use scenario::World;
 
 use super::ReportError;
 use super::cells::{Cell, Load};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::plan::{Order, Plan};
-use crate::scenario::{Nuisance, Scenario};
 use crate::tour::Observed;
 use crate::toy;
+use scenario::{Nuisance, Scenario};
+use scenario::{Order, Plan};
 
 fn report_of(plan: &Plan) -> String {
     let filled = toy::filled_store(plan);

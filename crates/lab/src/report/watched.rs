@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use record::VisitRecord;
 
-use crate::scenario::{Scenario, World};
 use crate::store::JourneyRow;
 use crate::tour::{Observed, ObservedVisit};
+use scenario::{Scenario, World};
 
 /// Shows the journey of a scenario and seed with everything that crossed its wires; or says why that cannot be had.
 pub type Observe<'a> = dyn Fn(&Scenario, u64) -> Result<Arc<Observed>, String> + 'a;

@@ -22,12 +22,12 @@ use world::sim;
 use self::memories::Memories;
 use self::stage::Stage;
 pub(crate) use self::stage::{links, radio};
-use crate::journey::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::scenario::{Scenario, World};
 use crate::tour::{
     self, ArrivedBody, Detail, Kept, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
     Traffic, Visitor, Witness,
 };
+use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
+use scenario::{Scenario, World};
 
 /// Executes journeys in virtual time.
 #[derive(Default)]

@@ -15,11 +15,11 @@ use tokio::sync::oneshot;
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 
-use crate::scenario::{Nuisance, ResolverPlace, Scenario};
 use crate::tour::{
     self, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
     TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names, origin_address,
 };
+use scenario::{Nuisance, ResolverPlace, Scenario};
 
 /// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
 /// between a packet's delivery and the answer of farlink's own programs.

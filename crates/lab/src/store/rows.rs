@@ -4,8 +4,8 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::StoreError;
-use crate::journey::Floors;
-use crate::scenario::Scenario;
+use scenario::Floors;
+use scenario::Scenario;
 
 /// Identifies a run within its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -5,9 +5,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::*;
-use crate::plan::Plan;
 use crate::toy;
-use crate::{Execute, JourneyResult};
+use scenario::{Execute, JourneyResult, Plan};
 
 fn fill(store: &mut Store, plan: &Plan, order: impl Iterator<Item = u64>) -> RunId {
     let run = store.begin_run(plan, &toy::facts()).unwrap();
@@ -110,7 +109,7 @@ fn a_visit_has_its_page() {
     let list = |pages: [&str; 2]| {
         let mut cells = toy::cells(&["sites.toml"], &[50]);
         cells.iter_mut().for_each(|cell| cell.page.pages = pages.map(str::to_owned).to_vec());
-        Plan::new("toy", 1, 1, crate::Order::Blocked, cells)
+        Plan::new("toy", 1, 1, scenario::Order::Blocked, cells)
     };
     let plan = list(["a", "b"]);
     let run = fill(&mut store, &plan, 0..plan.journey_count());

@@ -7,8 +7,8 @@ use super::{
     RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, proxied,
     radio, series, timings,
 };
-use crate::journey::{JourneyPlan, JourneyResult, MeasuredVisit};
-use crate::plan::{Plan, VERSION};
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
+use scenario::{Plan, VERSION};
 
 impl Store {
     /// Begins a run of `plan`.

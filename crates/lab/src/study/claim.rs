@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Check, StudyError};
-use crate::scenario::choice;
+use scenario::choice;
 
 choice! {
     /// How far the source supports a claim.

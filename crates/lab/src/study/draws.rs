@@ -3,7 +3,7 @@
 //! Set-ups name the first draws, for time; a deep run takes all that the priors fix (`draws` in `sites.toml`), a quick
 //! one the first.
 
-use crate::experiment::{ExperimentError, Source};
+use scenario::experiment::{ExperimentError, Source};
 
 /// As many as every `sites.toml` has.
 pub(super) const ALL: u32 = 20;

@@ -7,8 +7,8 @@
 
 use net::Network;
 
-use crate::plan::Plan;
-use crate::scenario::{NetworkSpec, Protocol, Queue, Scenario, Tcp, Tls, choice};
+use scenario::Plan;
+use scenario::{NetworkSpec, Protocol, Queue, Scenario, Tcp, Tls, choice};
 
 choice! {
     /// Where a study's experiments are run.
@@ -236,9 +236,9 @@ fn spdy(scenario: &mut Scenario, version: Protocol) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::resolve;
     use crate::study::{NAMES, shipped};
     use crate::tour::Library;
+    use scenario::experiment::resolve;
 
     fn plans(study: &str) -> Vec<Plan> {
         let study = shipped(study).unwrap();

@@ -4,9 +4,9 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use super::draws;
-use crate::experiment::{Catalogue, ExperimentError, Source, resolve};
-use crate::plan::Plan;
-use crate::scenario::World;
+use scenario::Plan;
+use scenario::World;
+use scenario::experiment::{Catalogue, ExperimentError, Source, resolve};
 
 /// How often a deep run repeats each cell, if nothing else is said.
 pub const DEEP: NonZeroU32 = NonZeroU32::new(200).unwrap();

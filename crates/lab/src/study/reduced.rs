@@ -9,9 +9,9 @@
 use serde::Deserialize;
 
 use super::{Laboratory, Manner, Study, StudyError, whole};
-use crate::experiment::{Catalogue, ExperimentError, Source};
-use crate::plan::Plan;
-use crate::scenario::{Recording, Scenario};
+use scenario::Plan;
+use scenario::experiment::{Catalogue, ExperimentError, Source};
+use scenario::{Recording, Scenario};
 
 /// The name of the file.
 const FILE: &str = "emulated.toml";
@@ -120,9 +120,9 @@ fn unrecorded(scenario: &Scenario) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::World;
     use crate::study::{Depth, NAMES, shipped};
     use crate::tour::Library;
+    use scenario::World;
 
     const EMULATED: Manner = Manner { depth: Depth::Usual, world: World::Emu };
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::StudyError;
-use crate::scenario::choice;
+use scenario::choice;
 
 choice! {
     /// What an experiment is to its study.

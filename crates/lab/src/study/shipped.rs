@@ -1,7 +1,7 @@
 //! The studies that come with farlink.
 
 use super::{Study, StudyError};
-use crate::scenario::nearest;
+use scenario::nearest;
 
 /// A folder: its name, and its files with their texts.
 type Folder = (&'static str, &'static [(&'static str, &'static str)]);
@@ -82,9 +82,9 @@ pub fn shipped(name: &str) -> Result<Study, StudyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::resolve;
     use crate::study::Strength;
     use crate::tour::Library;
+    use scenario::experiment::resolve;
 
     #[test]
     fn all_claims_are_read() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 
 use super::{Changes, Claim, Role, Setup, Strength, StudyError, StudyExperiment, claim, setup};
-use crate::experiment::Source;
+use scenario::experiment::Source;
 
 /// The format of a study's files that this version reads.
 const FORMAT: u32 = 1;

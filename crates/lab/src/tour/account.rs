@@ -16,7 +16,7 @@ use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::recorded::{Kept, Recorder};
 use super::{DOWN, UP, Visitor, nanos, proof};
-use crate::scenario::{Recording, View};
+use scenario::{Recording, View};
 
 /// Whoever can tell what the network and both ends of every connection did.
 pub(crate) trait Witness {

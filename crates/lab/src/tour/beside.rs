@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
 
 use super::origin_address;
-use crate::scenario::Beside;
+use scenario::Beside;
 
 const PORT: u16 = 9;
 

@@ -6,8 +6,8 @@ use browser::{Device, Policy, Priorities};
 use net::Network;
 
 use super::Library;
-use crate::experiment::{Catalogue, Refusal};
-use crate::scenario::{NetworkSpec, PageRef, nearest};
+use scenario::experiment::{Catalogue, Refusal};
+use scenario::{NetworkSpec, PageRef, nearest};
 
 impl Catalogue for Library {
     fn page(&self, spec: &str) -> Result<PageRef, Refusal> {

@@ -7,7 +7,7 @@ use chance::{Source, Stream};
 use units::Time;
 
 use super::{BETWEEN_VISITS, Visitor};
-use crate::scenario::{Itinerary, Keeps, Pace, PageOrder, Scenario, View, World};
+use scenario::{Itinerary, Keeps, Pace, PageOrder, Scenario, View, World};
 
 /// What a client does.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +136,7 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::NetworkSpec;
+    use scenario::NetworkSpec;
 
     fn course(order: &str, keeps: &str, seed: u64) -> Vec<(usize, View)> {
         let mut scenario = Scenario::new("sites.toml", NetworkSpec::default());

@@ -14,7 +14,7 @@ use net::Network;
 use page::{Object, Page};
 
 use super::route;
-use crate::scenario::{CacheState, Scenario, Tier};
+use scenario::{CacheState, Scenario, Tier};
 
 /// A request that was made before.
 pub(super) struct Earlier {

@@ -20,7 +20,7 @@ use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::Ready;
 use super::{multiplexing, quic, resolution, route, security, serving};
-use crate::scenario::{
+use scenario::{
     self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
 };
 

@@ -6,8 +6,8 @@ use net::Network;
 
 use super::networks::Networks;
 use super::ready::{Contents, Pages, Ready};
-use crate::experiment::{Catalogue, Refusal};
-use crate::scenario::{NetworkSpec, Scenario};
+use scenario::experiment::{Catalogue, Refusal};
+use scenario::{NetworkSpec, Scenario};
 
 /// What scenarios name. What is prepared of their pages and networks is kept from journey to journey; nothing else is.
 #[derive(Default)]

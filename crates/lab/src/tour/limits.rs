@@ -15,8 +15,8 @@ use super::ready::{Member, Ready, reads_pages};
 use super::route::Nearest;
 use super::{Visitor, route};
 use crate::floor::{self, Bottlenecks, PageLoad, Path};
-use crate::journey::Floors;
-use crate::scenario::{Origins, Program, Scenario, View};
+use scenario::Floors;
+use scenario::{Origins, Program, Scenario, View};
 
 /// What the floors of a client's visits are worked out from.
 pub(crate) struct Limits {

@@ -70,7 +70,7 @@ pub(crate) use self::route::{
 pub(crate) use self::security::client_tls;
 pub(crate) use self::steps::StepLog;
 pub(crate) use self::visitor::{Visitor, radio_name};
-use crate::scenario::{Hosting, Scenario, Tcp, View};
+use scenario::{Hosting, Scenario, Tcp, View};
 
 /// How long a page may take before its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);

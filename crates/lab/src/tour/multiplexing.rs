@@ -2,7 +2,7 @@
 
 use http_stack::{h2, spdy};
 
-use crate::scenario::Multiplexing;
+use scenario::Multiplexing;
 
 /// The client's end of HTTP/2.
 pub(super) fn h2_client(knobs: &Multiplexing) -> h2::settings::Client {

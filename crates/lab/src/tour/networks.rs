@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use net::{Network, SpecError};
 
-use crate::scenario::NetworkSpec;
+use scenario::NetworkSpec;
 
 /// Networks by what scenarios say of them.
 #[derive(Default)]

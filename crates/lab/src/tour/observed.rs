@@ -22,8 +22,8 @@ use world::sim::Sighting;
 
 use super::visitor;
 use crate::emulate::Frame;
-use crate::journey::JourneyResult;
-use crate::scenario::Scenario;
+use scenario::JourneyResult;
+use scenario::Scenario;
 
 /// How much of a journey is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

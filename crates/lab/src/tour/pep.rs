@@ -30,7 +30,7 @@ use world::TcpListener;
 use world::report::Endpoint;
 
 use super::visitor;
-use crate::scenario::{Nuisance, Prefetch, Scenario, Sight};
+use scenario::{Nuisance, Prefetch, Scenario, Sight};
 
 /// The links between clients and the near end, by the names that key their random streams.
 pub(crate) const NEAR_LINK: [&str; 2] = ["near/up", "near/down"];

@@ -31,7 +31,7 @@ use super::ready::Ready;
 use super::steps::StepLog;
 use super::threads::Threads;
 use super::{VISIT_LIMIT, route};
-use crate::scenario::{Protocol, ProxySettings, RouteKind, Scenario};
+use scenario::{Protocol, ProxySettings, RouteKind, Scenario};
 
 /// What it is called in `Via`; one behind another has its number behind that, or it would take the other's requests for its own.
 const PSEUDONYM: &str = "farlink";

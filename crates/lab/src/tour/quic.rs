@@ -8,7 +8,7 @@ use tcp::Config;
 use units::Time;
 
 use super::serving;
-use crate::scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
+use scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), which initial windows count.
 const PACKET_BYTES: u64 = 1_200;
@@ -59,7 +59,7 @@ fn transport(scenario: &Scenario, tcp: &Config) -> Transport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::NetworkSpec;
+    use scenario::NetworkSpec;
 
     fn scenario(protocol: Protocol, quic: &str) -> Scenario {
         let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());

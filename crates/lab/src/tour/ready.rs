@@ -11,7 +11,7 @@ use page::{Host, List, Page, Union};
 use proxy::Site;
 
 use super::{route, security};
-use crate::scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Sight};
+use scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Sight};
 
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;

@@ -9,7 +9,7 @@ use units::Time;
 use world::report::RadioReport;
 use world::sim::{Arrival, Movement};
 
-use crate::scenario::Recording;
+use scenario::Recording;
 
 /// Windows are kept as they stood at the end of each such step in which something happened to them: a fraction of any mobile round trip.
 const STEP_NS: u64 = 20_000_000;

@@ -7,7 +7,7 @@ use browser::{Naming, Prefetch};
 use http_stack::dns::{PORT, Questions, Recursive, Retry, Service, Settings};
 use page::Page;
 
-use crate::scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};
+use scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};
 
 /// Where the resolver is. No page has so many hosts that one of them would have this address.
 const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53));

@@ -11,7 +11,7 @@ use page::{ObjectId, Page};
 use units::BitsPerSec;
 
 use super::visitor;
-use crate::scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
+use scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
 
 /// Squid's usual port (`http_port 3128`), and the first where there are several.
 pub(super) const PROXY_PORT: u16 = 3128;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_stack::tls::model::{Modelled, Start, Version};
 use http_stack::tls::{Chain, Identity, Records, Resumption, Security, Settings};
 
-use crate::scenario::{CertificateKey, RecordSize, Resume, Scenario, Tls};
+use scenario::{CertificateKey, RecordSize, Resume, Scenario, Tls};
 
 /// What lies between the earlier visit, of which the client has its sessions, and the first that is measured: longer than any of the timers by which
 /// radios come to rest (UMTS: 5 s and 12 s), and connections are closed.

@@ -4,7 +4,7 @@ use browser::{Priorities, Pushes};
 use http_stack::server::Acceptor;
 use proxy::PushPolicy;
 
-use crate::scenario::{Push, Scenario, Scheduler, Serving, Unsent};
+use scenario::{Push, Scenario, Scheduler, Serving, Unsent};
 
 /// The client's mapping of resource types to priorities, if it has one.
 pub(super) fn priorities(scenario: &Scenario) -> Result<Option<Priorities>, String> {

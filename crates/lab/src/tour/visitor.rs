@@ -7,7 +7,7 @@ use chance::Source;
 use units::Time;
 
 use super::{RADIO, start_phase};
-use crate::scenario::{Beside, Nuisance, Scenario, Spacing};
+use scenario::{Beside, Nuisance, Scenario, Spacing};
 
 /// The client's address where there is one.
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -119,7 +119,7 @@ pub(crate) fn address(number: u32) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Clients, NetworkSpec};
+    use scenario::{Clients, NetworkSpec};
 
     fn begins(clients: Clients, nuisance: Nuisance) -> Vec<Duration> {
         let mut scenario = Scenario::new("a", NetworkSpec::default());

@@ -16,9 +16,9 @@ use wire::{Encoder, Sighting as Seen};
 use world::sim::{Content, Crossing, Sighting};
 
 use crate::emulate::Frame;
-use crate::plan::VERSION;
-use crate::scenario::World;
 use crate::tour::{ObservedVisit, Packets};
+use scenario::VERSION;
+use scenario::World;
 
 /// Where packets are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use http_stack::tls::PLAN_START;
 use serde_json::{Value, json};
 use world::report::Endpoint;
 
-use crate::plan;
 use crate::tour::ObservedVisit;
 
 /// Begins a text of a sequence (RFC 7464 section 2.2).
@@ -69,7 +68,7 @@ fn heading(
         visit.host(client.peer),
         client.peer,
         visit.seed(),
-        plan::VERSION
+        scenario::VERSION
     );
     json!({
         "qlog_version": "0.3",

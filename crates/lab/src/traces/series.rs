@@ -6,9 +6,8 @@ use tcp::{Retransmit, Sample, Trigger};
 use units::Time;
 use world::report::{Endpoint, Held};
 
-use crate::plan;
-use crate::scenario::Scenario;
 use crate::tour::ObservedVisit;
+use scenario::Scenario;
 
 /// What the first line calls the format.
 pub const FORMAT: &str = "farlink tcp trace";
@@ -91,7 +90,7 @@ pub fn tcp_lines(visit: &ObservedVisit<'_>) -> String {
     let heading = Heading {
         format: FORMAT,
         version: VERSION,
-        farlink_version: plan::VERSION,
+        farlink_version: scenario::VERSION,
         view: &visit.record.view,
         seed: visit.seed(),
         started_at_ns: visit.record.started_at_ns,

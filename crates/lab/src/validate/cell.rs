@@ -9,10 +9,10 @@ use net::Network;
 use super::suite::{PartPlan, Suite};
 use super::toy_model;
 use super::way::Way;
-use crate::scenario::{Route, Scenario};
 use crate::statistics::Sample;
 use crate::store::{Store, StoreError};
 use crate::tour::Library;
+use scenario::{Route, Scenario};
 
 /// One scenario, measured in several ways. Times are milliseconds.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The figures by which a model is measured, and their names in suites and reports.
 
-use crate::scenario::choice;
+use scenario::choice;
 
 choice! {
     /// A statistic over the cells of a suite: how far one set of page load times lies from another.

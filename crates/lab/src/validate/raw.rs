@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::experiment::{
+use scenario::experiment::{
     RawClient, RawGrid, RawJourney, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Scalar,
     Varied,
 };

@@ -10,7 +10,7 @@ use super::figure::Figure;
 use super::raw::{Limits, RawNeeds, RawPart, RawSuite, Typed};
 use super::suite::{Loads, Needs, Part, Suite};
 use super::target::{Gauge, Target};
-use crate::experiment::{
+use scenario::experiment::{
     Catalogue, ExperimentError, Problem, Scalar, Source, cells, check_format, integer, missing,
     once, text, untyped, value,
 };

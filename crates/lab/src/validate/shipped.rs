@@ -1,7 +1,7 @@
 //! The suites that come with farlink.
 
-use crate::experiment::Source;
-use crate::scenario::choice;
+use scenario::choice;
+use scenario::experiment::Source;
 
 choice! {
     /// A suite of farlink's own.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::target::Target;
 use super::way::Way;
-use crate::plan::{Order, Plan};
-use crate::scenario::Scenario;
+use scenario::Scenario;
+use scenario::{Order, Plan};
 
 /// A suite.
 #[derive(Clone, Debug)]

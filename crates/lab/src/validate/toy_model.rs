@@ -18,7 +18,7 @@ use std::time::Duration;
 use net::Network;
 use page::{Host, HostId, Page};
 
-use crate::scenario::{Protocol, Stack, Tls};
+use scenario::{Protocol, Stack, Tls};
 
 /// The page load time that the toy model has for `page`, loaded with at most `connections` of HTTP/1.1 to a host.
 pub fn page_load_time(

@@ -1,6 +1,6 @@
 //! The ways in which a cell of a suite is measured.
 
-use crate::scenario::{Program, Release, Scenario, World};
+use scenario::{Program, Release, Scenario, World};
 
 /// A clock, a network and a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

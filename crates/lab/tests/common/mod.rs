@@ -3,9 +3,9 @@
 #![allow(dead_code)]
 
 use farlink_lab as lab;
-use lab::scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
 use lab::simulate::Simulator;
-use lab::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
+use scenario::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
+use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
 
 /// A scenario with the nuisance model off and a client that computes in no time, so that the network
 /// is all there is.

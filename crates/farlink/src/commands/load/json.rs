@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lab::early::EarlyMetrics;
 use lab::worlds::Worlds;
-use lab::{JourneyPlan, JourneyResult, MeasuredVisit};
 use record::Outcome;
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use serde_json::{Map, Value, json};
 
 use crate::commands::output;
@@ -53,7 +53,7 @@ fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<
         "repetition": journey.repetition,
         "seed": journey.seed,
         "scenario": scenario,
-        "farlink_version": lab::VERSION,
+        "farlink_version": scenario::VERSION,
         "notes": result.notes,
     });
     match about {

@@ -11,9 +11,9 @@ mod traces;
 
 use std::sync::atomic::Ordering;
 
-use lab::Plan;
-use lab::scenario::nearest;
 use lab::worlds::Worlds;
+use scenario::Plan;
+use scenario::nearest;
 
 use self::report::Kept;
 use self::traces::Traces;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use lab::experiment::Catalogue;
-use lab::scenario::{
+use scenario::experiment::Catalogue;
+use scenario::{
     BackgroundTraffic, ChoiceError, Clients, Discovery, Itinerary, KeepAlive, KnobError,
     Multiplexing, NetworkSpec, Nuisance, PrioritiesRef, Protocol, Push, Quic, Scenario, Security,
     Serving, Spacing, Tls, TrafficError, Transport, Udp, Unsent,
 };
-use lab::{Order, Plan};
+use scenario::{Order, Plan};
 
 use lab::worlds::Worlds;
 use tcp::SpecError;

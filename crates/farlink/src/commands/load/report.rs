@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::report;
 use lab::store::{RunFacts, RunId, Store, VisitKey};
-use lab::{JourneyPlan, JourneyResult, Plan};
+use scenario::{JourneyPlan, JourneyResult, Plan};
 
 use crate::commands::report::not_made;
 use crate::commands::watched::Watched;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::Plan;
-use lab::scenario::{Queue, Scenario};
 use lab::worlds::Worlds;
+use scenario::Plan;
+use scenario::{Queue, Scenario};
 
 use super::json;
 use crate::args::Load;

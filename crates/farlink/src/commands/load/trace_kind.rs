@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use lab::scenario::nearest;
 use lab::tour::ObservedVisit;
 use lab::traces::{body_table, qlogs, tcp_lines};
+use scenario::nearest;
 
 use crate::failure::Failure;
 

@@ -3,10 +3,10 @@
 use lab::judge::{
     Agreement, Agreements, Both, Comparison, Judged, compare, comparison_markdown, percentage,
 };
-use lab::scenario::World;
 use lab::store::Store;
 use lab::study::{Manner, ReducedGrid, Study};
 use lab::worlds::Worlds;
+use scenario::World;
 
 use super::run::carry;
 use crate::args::{StudyReport, StudyRun};

@@ -8,10 +8,10 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use lab::scenario::World;
 use lab::study::{
     Claim, DEEP, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
 };
+use scenario::World;
 
 use super::output;
 use crate::args::{Study, Which};

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::Instant;
 
-use lab::Plan;
-use lab::experiment::Source;
 use lab::judge::{Run, runs_for_causes};
 use lab::runner::Ended;
-use lab::scenario::World;
 use lab::store::Store;
 use lab::study::{Depth, Laboratory, Manner, Study, StudyExperiment};
 use lab::worlds::Worlds;
+use scenario::Plan;
+use scenario::World;
+use scenario::experiment::Source;
 
 use crate::args::StudyRun;
 use crate::commands::run::{How, carry_out, experiment_failure, tell_interrupted};

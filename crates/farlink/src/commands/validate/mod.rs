@@ -5,12 +5,12 @@ mod text;
 
 use std::path::Path;
 
-use lab::experiment::{Catalogue, Source};
 use lab::runner::Ended;
 use lab::store::Store;
 use lab::validate::report::{self, Facts};
 use lab::validate::{Calibrated, Gauge, Outcome, Shipped, Suite, gather, judge};
 use lab::worlds::Worlds;
+use scenario::experiment::{Catalogue, Source};
 
 use self::measure::Measurement;
 use super::run::experiment_failure;

@@ -17,8 +17,8 @@ use record::{ConnectionRecord, Event, ObjectRecord, Series};
 pub use self::arrival::spread;
 pub use self::windows::stood;
 
-use crate::scenario::choice;
 use crate::store::VisitRow;
+use scenario::choice;
 
 choice! {
     /// A number that a load has. Times are in seconds, sizes in bytes.

@@ -2,7 +2,7 @@
 
 use crate::judge::bench::Bench;
 use crate::judge::{Fault, Outcome, Value};
-use crate::scenario::Protocol::{H1, H2};
+use scenario::Protocol::{H1, H2};
 
 const RISING: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 

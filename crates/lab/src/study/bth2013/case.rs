@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::terms::{RUN_TIMES, Read, URL, loss, number};
 use super::{Conditions, FileError, Place, Uplink};
-use crate::scenario::{ChoiceError, nearest};
+use scenario::{ChoiceError, nearest};
 
 /// Variables that `newrun.sh` reads, or sets itself.
 const KNOWN: [&str; 11] = [

@@ -7,8 +7,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::{NetType, Protocol};
-use crate::scenario::{self, Route, Scenario, Tls, View};
 use crate::store::{JourneyRow, RunId, RunRow, Store, StoreError, VisitRow};
+use scenario::{self, Route, Scenario, Tls, View};
 
 /// Failed to write the documents.
 #[derive(Debug, Error)]

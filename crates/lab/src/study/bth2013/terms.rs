@@ -1,7 +1,7 @@
 //! The terms of bth2013's programs: what a case file, options of `run.py` and a result document say alike.
 
 use super::FileError;
-use crate::scenario::choice;
+use scenario::choice;
 
 choice! {
     /// What a page is carried by: `run.py`'s choices.

@@ -18,7 +18,7 @@ use http_stack::tls::{self, ClientSessions};
 use units::Time;
 use world::{TcpListener, UdpSocket};
 
-use crate::scenario::{BackgroundTraffic, Flow, FlowKind, Nuisance, Scenario};
+use scenario::{BackgroundTraffic, Flow, FlowKind, Nuisance, Scenario};
 
 /// Where it goes. No page has so many hosts that one of them would have this address.
 pub(crate) const TRAFFIC_SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 1));
@@ -28,10 +28,6 @@ pub(crate) const TRAFFIC_HOST: &str = "traffic.test";
 
 /// The echo service's port (RFC 862).
 const ECHO_PORT: u16 = 7;
-
-/// How long it goes on before the first visit, so that it is as if it had always been going on: longer than any of the timers by which
-/// radios come to rest (UMTS: 5 s and 12 s).
-const LEAD: Duration = Duration::from_secs(20);
 
 /// A journey's background traffic.
 pub(crate) struct Background {
@@ -90,24 +86,6 @@ impl Background {
     fn opening(&self, sessions: &ClientSessions) -> Opening {
         let address = SocketAddr::new(TRAFFIC_SERVER, self.arm.port);
         Opening::new(address, TRAFFIC_HOST, self.arm.security, self.arm.protocol).sessions(sessions)
-    }
-}
-
-impl BackgroundTraffic {
-    /// How long it goes on before the first visit.
-    pub(crate) fn lead(&self) -> Duration {
-        if self.is_none() { Duration::ZERO } else { LEAD }
-    }
-
-    /// What a reader of results must know of it.
-    pub(crate) fn note(&self) -> Option<String> {
-        (!self.is_none()).then(|| {
-            format!(
-                "beside the page: {self}, from {} s before the first visit on; its bytes and what the radio spends on it during a \
-                 visit are counted with the visit's",
-                LEAD.as_secs()
-            )
-        })
     }
 }
 

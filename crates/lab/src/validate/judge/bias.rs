@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::comparison::Comparison;
 use super::halves::MEDIAN;
-use crate::scenario::Scenario;
 use crate::statistics::Sample;
+use scenario::Scenario;
 
 /// The signed error of a group of cells.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::scenario::{NetworkSpec, Protocol, Scenario};
 use crate::validate::cell::Measured;
 use crate::validate::target::Outcome;
+use scenario::{NetworkSpec, Protocol, Scenario};
 
 const NEEDS: Needs = Needs { cells: 2, emu_lossless: 3, sim_lossy: 4, emu_lossy: 4, chromium: 2 };
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::charts::Charts;
 use super::tables;
-use crate::VERSION;
 use crate::report::escape::{html as escaped, script_json};
 use crate::report::frame::{Frame, frame};
 use crate::validate::cell::{Cell, Measured};
@@ -13,6 +12,7 @@ use crate::validate::judge::{Judgement, NETWORK_RULES, SPLITS, coalesced_differe
 use crate::validate::suite::Suite;
 use crate::validate::target::Outcome;
 use crate::validate::way::Way;
+use scenario::VERSION;
 
 const SCRIPT: &str = include_str!("../../../assets/validate.js");
 

@@ -1,6 +1,6 @@
 //! What fills requests' heads.
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// What requests say of themselves.

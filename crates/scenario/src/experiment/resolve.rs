@@ -17,7 +17,7 @@ use super::raw::{
 };
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::plan::{Order, Plan};
-use crate::scenario::{
+use crate::{
     BackgroundTraffic, ChoiceError, Clients, Itinerary, Keeps, KnobError, NetworkSpec, Pace,
     PageOrder, PageRef, PrioritiesRef, Recording, Resolution, Route, Scenario, Security, Serving,
     Spacing, Stretch, Tcp, Transport, Unsent,
@@ -62,7 +62,7 @@ impl Header {
 }
 
 /// A key that is no axis.
-pub(crate) fn once<T>(
+pub fn once<T>(
     source: &Source,
     typed: &Option<Spanned<Scalar>>,
     read: impl Fn(&Scalar) -> Result<T, Problem>,
@@ -73,7 +73,7 @@ pub(crate) fn once<T>(
 }
 
 /// The grid. Stack and transport come last, so that the arms of one comparison lie side by side.
-pub(crate) fn cells(
+pub fn cells(
     source: &Source,
     raw: &RawGrid,
     catalogue: &dyn Catalogue,
@@ -449,7 +449,7 @@ fn check_networks(
 }
 
 /// The format is read from the untyped table: a later format may hold keys that mean nothing here.
-pub(crate) fn check_format(source: &Source) -> Result<(), ExperimentError> {
+pub fn check_format(source: &Source) -> Result<(), ExperimentError> {
     let table = DeTable::parse(source.text()).map_err(|error| untyped(source, &error))?;
     let Some(format) = table.get_ref().get("format") else {
         return Err(missing(source, "format", "write format = 1 on the first line"));
@@ -471,7 +471,7 @@ pub(crate) fn check_format(source: &Source) -> Result<(), ExperimentError> {
 }
 
 /// An error of the TOML reader, with unknown keys told apart.
-pub(crate) fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
+pub fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
     let message = error.message();
     let problem = unknown_key(message).unwrap_or_else(|| Problem::Syntax(message.to_owned()));
     ExperimentError::at(source, error.span().unwrap_or_default(), problem)
@@ -484,29 +484,26 @@ fn unknown_key(message: &str) -> Option<Problem> {
     Some(Problem::UnknownKey { key: quoted.next()?, known: quoted.collect() })
 }
 
-pub(crate) fn missing(
-    source: &Source,
-    key: &'static str,
-    example: &'static str,
-) -> ExperimentError {
+/// The error that a key is not there.
+pub fn missing(source: &Source, key: &'static str, example: &'static str) -> ExperimentError {
     ExperimentError::at(source, 0..0, Problem::Missing { key, example })
 }
 
-pub(crate) fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
+/// The problem that a value is not what was expected.
+pub fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
     Problem::Value { key: key.to_owned(), found: found.to_string(), expected: expected.to_string() }
 }
 
-pub(crate) fn text(key: &str) -> impl Fn(&Scalar) -> Result<String, Problem> {
+/// Reader of text in quotes.
+pub fn text(key: &str) -> impl Fn(&Scalar) -> Result<String, Problem> {
     move |scalar| match scalar {
         Scalar::Text(text) if !text.is_empty() => Ok(text.clone()),
         other => Err(value(key, other, "text in quotes")),
     }
 }
 
-pub(crate) fn integer(
-    key: &str,
-    range: RangeInclusive<i64>,
-) -> impl Fn(&Scalar) -> Result<i64, Problem> {
+/// Reader of a whole number within `range`.
+pub fn integer(key: &str, range: RangeInclusive<i64>) -> impl Fn(&Scalar) -> Result<i64, Problem> {
     move |scalar| match scalar {
         Scalar::Integer(number) if range.contains(number) => Ok(*number),
         other => {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::choice;
 use super::{
     BackgroundTraffic, Client, Clients, Discovery, Hosting, Itinerary, KeepAlive, Multiplexing,
     NetworkSpec, PrioritiesRef, Quic, Recording, RequestHeads, Resolution, Route, Security, Server,
     Serving, Stack, Transport, View,
 };
+use crate::choice;
 
 choice! {
     /// Which clock and network a journey runs on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// Which response sends next on a connection that several share.

@@ -6,7 +6,7 @@ use super::axis::{Axis, Scalar};
 use super::raw::Varied;
 use super::resolve::MOST_CELLS;
 use super::{ExperimentError, Problem, Source};
-use crate::scenario::{NetworkSpec, Scenario};
+use crate::{NetworkSpec, Scenario};
 
 /// Scenarios that grow with each key that is read.
 pub struct Grid<'a> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::{Refusal, Source};
-use crate::scenario::{ChoiceError, NetworkError, TrafficError};
+use crate::{ChoiceError, NetworkError, TrafficError};
 
 /// Failed to read an experiment. The message shows the file, line and column with the line itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ struct Place {
 
 impl ExperimentError {
     /// `problem` at the bytes `span` of `source`.
-    pub(crate) fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
+    pub fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
         ExperimentError { problem: Box::new(problem), place: Box::new(Place::of(source, span)) }
     }
 
@@ -158,7 +158,7 @@ impl ExperimentError {
     pub fn hint(&self) -> Option<String> {
         match &*self.problem {
             Problem::UnknownKey { key, known } => {
-                crate::scenario::nearest(key, known.iter().map(String::as_str))
+                crate::nearest(key, known.iter().map(String::as_str))
                     .map(|name| format!("did you mean `{name}`?"))
             }
             Problem::Choice { source, .. } => source.hint(),

@@ -49,7 +49,7 @@ impl Recording {
     }
 
     /// What a reader of results must know of it.
-    pub(crate) fn note(self, world: World) -> Option<String> {
+    pub fn note(self, world: World) -> Option<String> {
         (!self.is_nothing() && world == World::Emu)
             .then(|| format!("nothing of {self} is recorded: the simulated world alone does that"))
     }

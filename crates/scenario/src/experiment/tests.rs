@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::{Order, Plan};
-use crate::scenario::{NetworkSpec, PageRef, Protocol, Tls, View, nearest};
+use crate::{NetworkSpec, PageRef, Protocol, Tls, View, nearest};
 
 /// Knows three names and nothing else.
 struct Names;
@@ -271,7 +271,7 @@ fn an_uplink_follows_the_axis_of_the_downlink() {
          down = [\"150kbit\", \"650kbit\"]\n",
     )
     .unwrap();
-    let rates = |cell: &crate::scenario::Scenario| {
+    let rates = |cell: &crate::Scenario| {
         (cell.network.down_bit_per_s.unwrap(), cell.network.up_bit_per_s.unwrap())
     };
     let rates: Vec<(u64, u64)> = plan.cells().iter().map(|cell| rates(cell)).collect();

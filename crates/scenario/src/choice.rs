@@ -56,6 +56,7 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// Declares an enum whose variants have one name each, everywhere. Names under `also` are understood and written as what they mean.
+#[macro_export]
 macro_rules! choice {
     (
         $(#[$meta:meta])*
@@ -89,7 +90,7 @@ macro_rules! choice {
         }
 
         impl std::str::FromStr for $type {
-            type Err = $crate::scenario::ChoiceError;
+            type Err = $crate::ChoiceError;
 
             fn from_str(text: &str) -> Result<$type, Self::Err> {
                 if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
@@ -100,31 +101,29 @@ macro_rules! choice {
                 } )* )?
                 const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
                 if let Some((_, reason)) = NOT_YET.iter().find(|(name, _)| *name == text) {
-                    return Err($crate::scenario::ChoiceError::NotYet {
+                    return Err($crate::ChoiceError::NotYet {
                         what: $what,
                         text: text.to_owned(),
                         reason,
                     });
                 }
                 let names = || $type::ALL.iter().map(|c| c.name());
-                Err($crate::scenario::ChoiceError::Unknown {
+                Err($crate::ChoiceError::Unknown {
                     what: $what,
                     text: text.to_owned(),
                     known: names().collect::<Vec<_>>().join(", "),
-                    nearest: $crate::scenario::nearest(text, names()),
+                    nearest: $crate::nearest(text, names()),
                 })
             }
         }
     };
 }
 
-pub(crate) use choice;
-
 #[cfg(test)]
 mod tests {
-    use crate::scenario::{Protocol, Tls};
+    use crate::{Protocol, Tls};
 
-    super::choice! {
+    choice! {
         /// Has one name of the future.
         enum Vehicle, "vehicle" {
             Cart = "cart",

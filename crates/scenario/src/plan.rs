@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chance::Source;
 
 use crate::journey::{JourneyPlan, seed_of};
-use crate::scenario::{PageOrder, Scenario, choice};
+use crate::{PageOrder, Scenario, choice};
 
 choice! {
     /// In which order journeys are executed. In simulation it changes nothing but what an interrupted
@@ -156,7 +156,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::NetworkSpec;
+    use crate::NetworkSpec;
 
     fn plan(order: Order) -> Plan {
         let cells = ["a", "b", "c"].map(|page| Scenario::new(page, NetworkSpec::default()));

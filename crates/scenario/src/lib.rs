@@ -1,7 +1,13 @@
-//! A scenario: page x network x stack x transport x client x server x world, fully specified.
+//! Scenarios, the experiments that span grids of them, and the plan of journeys they come to.
 //!
+//! A [`Scenario`] is page x network x stack x transport x client x server x world, fully specified.
 //! It is typed data with one canonical text, which is the identity of a cell: two scenarios are the same
-//! cell if and only if their texts are equal, and the text stands beside every journey in the store.
+//! cell if and only if their texts are equal, and the text stands beside every journey in the store. [`experiment`] turns a TOML file into a [`Plan`]; an [`Execute`]
+//! runs its journeys, one at a time.
+
+#![forbid(unsafe_code)]
+
+pub mod experiment;
 
 mod background;
 mod choice;
@@ -12,10 +18,12 @@ mod discovery;
 mod heads;
 mod hosting;
 mod itinerary;
+mod journey;
 mod keep_alive;
 mod knobs;
 mod multiplexing;
 mod network;
+mod plan;
 mod priorities;
 mod quic;
 mod recording;
@@ -28,7 +36,6 @@ mod transport;
 mod whole;
 
 pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
-pub(crate) use choice::choice;
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
 pub use clients::{Beside, Clients, Spacing, SpacingError};
@@ -36,10 +43,12 @@ pub use discovery::{Discovery, H3Discovery, Udp};
 pub use heads::RequestHeads;
 pub use hosting::Hosting;
 pub use itinerary::{Itinerary, Keeps, Pace, PageOrder};
+pub use journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, seed_of};
 pub use keep_alive::KeepAlive;
 pub use knobs::KnobError;
 pub use multiplexing::Multiplexing;
 pub use network::{NetworkError, NetworkSpec, Queue};
+pub use plan::{Order, Plan, VERSION};
 pub use priorities::PrioritiesRef;
 pub use quic::{Quic, QuicCongestion};
 pub use recording::Recording;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::parse;
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// What one more client does for as long as the others load their pages.

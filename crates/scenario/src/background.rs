@@ -13,7 +13,7 @@ use thiserror::Error;
 use units::parse;
 
 use super::ChoiceError;
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// What is sent.
@@ -223,6 +223,28 @@ impl<'de> Deserialize<'de> for BackgroundTraffic {
         deserializer: D,
     ) -> Result<BackgroundTraffic, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl BackgroundTraffic {
+    /// How long it goes on before the first visit, so that it is as if it had always been going on: longer than any of the timers by which
+    /// radios come to rest (UMTS: 5 s and 12 s).
+    pub const LEAD: Duration = Duration::from_secs(20);
+
+    /// How long it goes on before the first visit.
+    pub fn lead(&self) -> Duration {
+        if self.is_none() { Duration::ZERO } else { Self::LEAD }
+    }
+
+    /// What a reader of results must know of it.
+    pub fn note(&self) -> Option<String> {
+        (!self.is_none()).then(|| {
+            format!(
+                "beside the page: {self}, from {} s before the first visit on; its bytes and what the radio spends on it during a \
+                 visit are counted with the visit's",
+                Self::LEAD.as_secs()
+            )
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who knows which pages, networks, devices and browsers exist: the crates that hold them, not this one.
 
-use crate::scenario::{NetworkSpec, PageRef};
+use crate::{NetworkSpec, PageRef};
 
 /// Looks names up while an experiment is read, so that a wrong one is refused with its place.
 pub trait Catalogue {

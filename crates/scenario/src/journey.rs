@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chance::Source;
 use record::VisitRecord;
 
-use crate::scenario::Scenario;
+use crate::Scenario;
 
 /// All that determines one journey (with the version of farlink).
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,7 @@
 //! The experiment as typed: which keys there are, nothing about their values.
 
+#![expect(missing_docs, reason = "fields are the keys that docs/experiment.md explains")]
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use units::BitsPerSec;
 
 use super::{Problem, Refusal};
-use crate::scenario::NetworkSpec;
+use crate::NetworkSpec;
 
 /// One value of a network's property.
 #[derive(Clone, Debug, PartialEq)]

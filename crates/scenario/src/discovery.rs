@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// How a client comes to know that a server speaks HTTP/3.

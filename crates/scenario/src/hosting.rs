@@ -1,6 +1,6 @@
 //! How many machines serve a page.
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// Where the page's hosts are.

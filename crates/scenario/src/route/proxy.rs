@@ -75,7 +75,7 @@ pub struct ProxyPreset {
 }
 
 static PRESETS: LazyLock<BTreeMap<String, ProxyPreset>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../data/proxies.toml"))
+    toml::from_str(include_str!("../../data/proxies.toml"))
         .expect("an embedded table is checked by its test")
 });
 

@@ -22,8 +22,9 @@ pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
 pub use self::stretch::Stretch;
 pub use self::tier::Tier;
 use super::Protocol;
-use super::choice::{choice, nearest};
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
+use super::nearest;
+use crate::choice;
 
 choice! {
     /// What stands between clients and hosts.

@@ -17,12 +17,12 @@ pub use catalogue::{Catalogue, Refusal};
 pub use error::{ExperimentError, Problem};
 pub use overrides::Source;
 pub use resolve::{FORMAT, MOST_CELLS, resolve};
-// A suite of validations is read in the same manner (`crate::validate`).
-pub(crate) use axis::Scalar;
-pub(crate) use raw::{
+// A suite of validations is read in the same manner.
+pub use axis::Scalar;
+pub use raw::{
     RawClient, RawGrid, RawJourney, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Varied,
 };
-pub(crate) use resolve::{cells, check_format, integer, missing, once, text, untyped, value};
+pub use resolve::{cells, check_format, integer, missing, once, text, untyped, value};
 
 #[cfg(test)]
 mod tests;

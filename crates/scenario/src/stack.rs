@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::choice;
+use crate::choice;
 
 choice! {
     /// The application protocol.
