@@ -57,7 +57,7 @@ impl Terms {
                     Shape::Part { from: range.first, range }
                 }
             }),
-            (Some(range), Some(held)) => within(range, held),
+            (Some(range), Some(held)) => within(range, held, length),
         }
     }
 
@@ -117,9 +117,9 @@ pub(crate) fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// The part of a stored part that a range selects, if all of it is there.
-fn within(range: &[u8], held: &ContentRange) -> Option<Shape> {
-    let whole = held.whole?;
+/// The part of a stored part, a body of `length` bytes, that a range selects, if all of it is there.
+fn within(range: &[u8], held: &ContentRange, length: u64) -> Option<Shape> {
+    let whole = held.whole.filter(|_| held.size() == length)?;
     match select(range, whole) {
         Selected::Whole => None,
         Selected::Unsatisfiable => Some(Shape::Unsatisfiable { whole }),
@@ -238,5 +238,7 @@ mod tests {
         assert_eq!(asked("bytes=5-20"), None);
         assert_eq!(asked("bytes=-70"), None);
         assert_eq!(shape(&terms, &[]), None, "no request for the whole");
+        let short = terms.shape(&Request::new(&Method::GET, &[("range", "bytes=25-29")][..]), 19);
+        assert_eq!(short, None, "a body that is not the part has nothing to cut from");
     }
 }

@@ -89,6 +89,11 @@ impl<V> Entry<V> {
 }
 
 impl<V: Value> Entry<V> {
+    /// Whether its body is as long as the part that it says it is, if it is one.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.terms.content_range().is_none_or(|part| part.size() == self.value.body_length())
+    }
+
     /// All memory that it holds.
     pub fn weight(&self) -> usize {
         let parts =

@@ -50,6 +50,9 @@ pub enum Refused {
         /// What it may hold.
         limit: u64,
     },
+    /// A part whose body has another length than its `Content-Range` says.
+    #[error("the body is not as long as its Content-Range says")]
+    Unsound,
     /// Its key was invalidated or purged while it was being fetched.
     #[error("the key was invalidated while the response was being fetched")]
     Invalidated,
@@ -60,6 +63,13 @@ pub enum Refused {
 pub struct Ticket {
     hash: u64,
     generation: u32,
+}
+
+impl Ticket {
+    /// The key's seeded hash, for tables beside this memory.
+    pub fn key_hash(self) -> u64 {
+        self.hash
+    }
 }
 
 /// Stored responses in memory.
@@ -118,6 +128,9 @@ impl<V: Value> Memory<V> {
         let weight = shard::weight(&entry);
         if weight > self.entry_limit {
             return Err(Refused::TooLarge { weight, limit: self.entry_limit });
+        }
+        if !entry.is_sound() {
+            return Err(Refused::Unsound);
         }
         debug_assert_eq!(
             ticket.hash,

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::fields::members;
+use crate::fields::{Fields, members};
 
 /// What of a representation a `Range` selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,18 @@ impl ContentRange {
         };
         let sound = first <= last && last < u64::MAX && whole.is_none_or(|whole| last < whole);
         sound.then_some(ContentRange { first, last, whole })
+    }
+
+    /// The part that a 206 holds by its own word: `None` unless it has one `Content-Range`, a sound one, and tells no other length.
+    pub(crate) fn told_by(response: &(impl Fields + ?Sized)) -> Option<ContentRange> {
+        let (mut lines, mut part) = (0, None);
+        response.values("content-range", |value| {
+            lines += 1;
+            part = ContentRange::parse(value);
+        });
+        let part = part.filter(|_| lines == 1)?;
+        let length = response.value("content-length").map_or(Some(part.size()), number);
+        (length == Some(part.size())).then_some(part)
     }
 
     /// How many bytes it holds.

@@ -8,6 +8,7 @@ use http::{HeaderName, Method, StatusCode};
 use crate::directives::ResponseDirectives;
 use crate::fields::{Fields, Section, members};
 use crate::policy::{Policy, SetCookie};
+use crate::ranges::ContentRange;
 use crate::request::Request;
 use crate::terms::{Exchange, Lifetime, Terms, heuristically_cacheable};
 use crate::vary::Vary;
@@ -22,6 +23,8 @@ pub enum NotStored {
     RequestBody,
     #[error("the status code is not one that is stored")]
     Status,
+    #[error("the part does not say which one it is, or has another length than it says")]
+    Part,
     #[error("the request says no-store")]
     RequestNoStore,
     #[error("the response says no-store")]
@@ -51,6 +54,7 @@ impl NotStored {
             NotStored::Method => "method",
             NotStored::RequestBody => "request-body",
             NotStored::Status => "status",
+            NotStored::Part => "content-range",
             NotStored::RequestNoStore => "request-no-store",
             NotStored::NoStore => "no-store",
             NotStored::Private => "private",
@@ -62,6 +66,22 @@ impl NotStored {
             NotStored::UnkeyedField => "unkeyed-field",
             NotStored::Useless => "useless",
         }
+    }
+}
+
+impl NotStored {
+    /// Whether it is the response that says so: another request for the same is likely to fare no better.
+    pub fn is_of_response(self) -> bool {
+        !matches!(
+            self,
+            NotStored::Method
+                | NotStored::RequestBody
+                | NotStored::Part
+                | NotStored::RequestNoStore
+                | NotStored::Authorization
+                | NotStored::Cookie
+                | NotStored::UnkeyedField
+        )
     }
 }
 
@@ -127,8 +147,8 @@ fn response_allows<Q: Fields + ?Sized>(
         return Err(NotStored::Status);
     }
     // A part is stored if it says which part it is; multipart/byteranges does not (section 3.3).
-    if status == StatusCode::PARTIAL_CONTENT && !response.has("content-range") {
-        return Err(NotStored::Status);
+    if status == StatusCode::PARTIAL_CONTENT && ContentRange::told_by(response).is_none() {
+        return Err(NotStored::Part);
     }
     // Section 5.2.2.3: must-understand takes the place of no-store for those that understand the code.
     if directives.must_understand && !understood(status) {
@@ -291,6 +311,30 @@ mod tests {
         {
             judge(&[], status, &[response]).unwrap();
         }
+    }
+
+    /// RFC 9110 section 14.4.
+    #[test]
+    fn a_part_is_stored_if_it_is_the_one_it_says() {
+        let part = |range, length| {
+            judge(&[], 206, &[FRESH, ("content-range", range), ("content-length", length)])
+        };
+        assert!(part("bytes 4-9/10", "6").unwrap().terms.content_range().is_some());
+        for (range, length) in [
+            ("bytes 4-9/10", "5"),
+            ("bytes 4-9/10", "x"),
+            ("bytes */10", "6"),
+            ("bytes 9-4/10", "6"),
+            ("bytes 0-18446744073709551615/*", "1"),
+            ("lines 4-9/10", "6"),
+        ] {
+            assert_eq!(part(range, length).unwrap_err(), NotStored::Part, "{range}");
+        }
+        let twice = [FRESH, ("content-range", "bytes 0-1/9"), ("content-range", "bytes 0-1/9")];
+        assert_eq!(refused(&[], 206, &twice), NotStored::Part);
+        assert_eq!(refused(&[], 206, &[FRESH]), NotStored::Part);
+        let whole = judge(&[], 200, &[FRESH, ("content-range", "bytes 4-9/10")]).unwrap();
+        assert_eq!(whole.terms.content_range(), None, "a 200 is the whole");
     }
 
     #[test]

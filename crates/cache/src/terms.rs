@@ -89,7 +89,10 @@ impl Terms {
             if_error: directives.stale_if_error.unwrap_or_default(),
             etag: validator("etag"),
             last_modified: validator("last-modified"),
-            content_range: response.value("content-range").and_then(ContentRange::parse),
+            // Of any other response the field says nothing (RFC 9110 section 14.4).
+            content_range: (status == StatusCode::PARTIAL_CONTENT)
+                .then(|| ContentRange::told_by(response))
+                .flatten(),
         }
     }
 
