@@ -359,6 +359,14 @@ impl Connection {
         !matches!(self, Connection::H1(_))
     }
 
+    /// As many requests as the server takes at once, if requests share the connection and that is known.
+    pub fn most_requests(&self) -> Option<usize> {
+        match self {
+            Connection::H2 { handle, .. } => Some(handle.most_streams()),
+            _ => None,
+        }
+    }
+
     /// The same connection once more, if requests can share it.
     pub fn share(&self) -> Option<Connection> {
         match self {

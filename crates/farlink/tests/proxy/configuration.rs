@@ -49,9 +49,16 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     refused("[[reverse]]\norigins = []\n", &["proxy.toml:2:11", "no origin is named"]);
     refused("[upstream]\nidle_timeout = \"10\"\n", &["proxy.toml:2:16", "no unit", "100ms"]);
     refused(
-        "[upstream]\nconnections = 3\n",
+        "[upstream]\nconnections = 3\nconnections_per_origin = 64\n",
         &["proxy.toml:2:15", "less than 64", "connections = 64"],
     );
+    refused(
+        "[upstream]\nclient_share = 0\n",
+        &["proxy.toml:2:16", "between 1 and 100 percent", "client_share = 75"],
+    );
+    let check = "[[reverse]]\norigins = [\"http://a.test\"]\ncheck = ";
+    refused(&format!("{check}{{ path = \"health\" }}\n"), &["proxy.toml:3:18", "with a slash"]);
+    refused(&format!("{check}{{ path = \"/\", rise = 0 }}\n"), &["proxy.toml:3:31", "nonzero"]);
     refused(
         "[upstream]\nparent = \"https://a.test:3129\"\n",
         &["proxy.toml:2:10", "in clear text", "http://HOST:PORT"],

@@ -105,6 +105,11 @@ impl Handle {
         !self.gate.is_closed() && !self.observer.borrow().is_going_away()
     }
 
+    /// As many streams as the server takes at once.
+    pub fn most_streams(&self) -> usize {
+        self.gate.limit()
+    }
+
     /// The account of the connection's frames.
     pub fn observer(&self) -> &Shared {
         &self.observer

@@ -55,6 +55,11 @@ impl Gate {
         }
     }
 
+    /// As many streams as the server takes.
+    pub(crate) fn limit(&self) -> usize {
+        self.0.borrow().limit
+    }
+
     /// No stream can be opened any more.
     pub(crate) fn close(&self) {
         let mut inner = self.0.borrow_mut();

@@ -33,6 +33,9 @@ use super::threads::Threads;
 use super::{VISIT_LIMIT, route};
 use scenario::{Protocol, ProxySettings, RouteKind, Scenario};
 
+/// As many connections a proxy has to one origin at a time unless told otherwise.
+const CONNECTIONS_PER_ORIGIN: usize = 64;
+
 /// What it is called in `Via`; one behind another has its number behind that, or it would take the other's requests for its own.
 const PSEUDONYM: &str = "farlink";
 
@@ -182,6 +185,9 @@ fn settings(
     let mut upstream = upstream::Settings {
         // Nobody is turned away before his visit has failed.
         waiting: usize::MAX,
+        // Whoever visits alone is not kept from anything for the sake of others.
+        client_share: 100,
+        connections_per_origin: CONNECTIONS_PER_ORIGIN,
         queue_timeout: VISIT_LIMIT,
         first_byte_timeout: VISIT_LIMIT,
         idle_timeout: VISIT_LIMIT,

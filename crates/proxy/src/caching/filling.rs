@@ -50,6 +50,7 @@ impl Filling {
         let Some(pending) = &mut self.pending else { return };
         pending.body.extend_from_slice(piece);
         if !pending.store.has_room(Some(pending.body.len() as u64)) {
+            pending.store.hit_for_miss().remember(pending.ticket, pending.store.now());
             self.pending = None;
         }
     }

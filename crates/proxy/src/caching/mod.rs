@@ -6,6 +6,7 @@
 mod disk;
 mod filling;
 mod flights;
+mod hit_for_miss;
 mod prepared;
 mod shown;
 mod store;
@@ -13,6 +14,7 @@ mod store;
 pub use disk::{DiskSettings, DiskTally, DiskTier};
 pub use filling::Filling;
 pub use flights::{Flight, Flights, Turn};
+pub use hit_for_miss::HitForMiss;
 pub use prepared::{CACHE_STATUS, NAME as CACHE_NAME, Prepared};
 pub use shown::{Asked, Shown};
 pub use store::{Forgotten, Settings, Store};

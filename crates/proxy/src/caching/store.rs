@@ -15,6 +15,7 @@ use units::Time;
 
 use super::disk::{DiskTally, DiskTier, Put, Removal};
 use super::flights::Flights;
+use super::hit_for_miss::HitForMiss;
 use super::prepared::Prepared;
 use super::shown::Asked;
 
@@ -35,6 +36,8 @@ pub struct Store {
     disk: Option<Arc<DiskTier>>,
     /// What is under way to be stored.
     flights: Flights,
+    /// What could not be stored of late.
+    hit_for_miss: HitForMiss,
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
 }
@@ -43,7 +46,7 @@ impl Store {
     /// An empty one in memory. Nobody outside should know the secret. `start` is the date, since 1970, at which the world's clock began.
     pub fn new(settings: Settings, secret: (u64, u64), start: Duration) -> Arc<Store> {
         let memory = Memory::new(settings.limits, secret);
-        Arc::new(Store { settings, memory, disk: None, flights: Flights::default(), start })
+        Arc::new(Store::of(settings, memory, None, start))
     }
 
     /// One with an empty memory before a disk tier.
@@ -54,8 +57,17 @@ impl Store {
         start: Duration,
     ) -> Arc<Store> {
         let memory = Memory::new(settings.limits, secret);
-        let flights = Flights::default();
-        Arc::new(Store { settings, memory, disk: Some(disk), flights, start })
+        Arc::new(Store::of(settings, memory, Some(disk), start))
+    }
+
+    fn of(
+        settings: Settings,
+        memory: Memory<Prepared>,
+        disk: Option<Arc<DiskTier>>,
+        start: Duration,
+    ) -> Store {
+        let (flights, hit_for_miss) = (Flights::default(), HitForMiss::default());
+        Store { settings, memory, disk, flights, hit_for_miss, start }
     }
 
     /// A secret of the system's.
@@ -82,6 +94,28 @@ impl Store {
     /// What is under way to be stored.
     pub fn flights(&self) -> &Flights {
         &self.flights
+    }
+
+    /// What could not be stored of late.
+    pub fn hit_for_miss(&self) -> &HitForMiss {
+        &self.hit_for_miss
+    }
+
+    /// Whether others wait for the answer to `request` for `key`: if it may be stored as a whole, or confirms what is
+    /// `held` for all, and the last answer could be stored.
+    pub fn is_collapsible(
+        &self,
+        key: &Key<'_>,
+        request: &Request<'_, Asked<'_>>,
+        held: bool,
+    ) -> bool {
+        let fills = !request.conditional()
+            && request.range().is_none()
+            && !request.authorized()
+            && !request.directives().no_store;
+        *request.method() == Method::GET
+            && (fills || held)
+            && !self.hit_for_miss.knows(self.memory.ticket(key), self.now())
     }
 
     /// What the disk tier did and holds, if there is one.

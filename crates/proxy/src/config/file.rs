@@ -128,6 +128,20 @@ pub(crate) struct Reverse {
     pub(crate) tell: Option<Tell>,
     #[serde(default)]
     pub(crate) trusted: Vec<Network>,
+    pub(crate) connect_timeout: Option<Span>,
+    pub(crate) max_fails: Option<u32>,
+    pub(crate) fail_timeout: Option<Span>,
+    pub(crate) check: Option<Check>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Check {
+    pub(crate) path: Spanned<String>,
+    pub(crate) interval: Option<Span>,
+    pub(crate) timeout: Option<Span>,
+    pub(crate) rise: Option<NonZeroU32>,
+    pub(crate) fall: Option<NonZeroU32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -143,6 +157,7 @@ pub(crate) enum Host {
 pub(crate) struct Upstream {
     pub(crate) connections_per_origin: Option<NonZeroU32>,
     pub(crate) connections: Option<Spanned<NonZeroU32>>,
+    pub(crate) client_share: Option<Spanned<u8>>,
     pub(crate) waiting: Option<u32>,
     pub(crate) queue_timeout: Option<Span>,
     pub(crate) keep_alive: Option<Span>,
@@ -278,7 +293,18 @@ impl File {
         let hosts = host.map(str::parse).transpose()?.into_iter().collect();
         let origins = Spanned::new(0..0, vec![url.parse()?]);
         let (tell, trusted) = (None, Vec::new());
-        self.reverse.push(Reverse { hosts, origins, host: Host::Client, tell, trusted });
+        let (connect_timeout, max_fails, fail_timeout, check) = (None, None, None, None);
+        self.reverse.push(Reverse {
+            hosts,
+            origins,
+            host: Host::Client,
+            tell,
+            trusted,
+            connect_timeout,
+            max_fails,
+            fail_timeout,
+            check,
+        });
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::caching::{self, DiskSettings};
 use crate::fields::{Disclosure, Via};
 use crate::pac::{Pac, Rule, Spread};
 use crate::target::Scheme;
-use crate::upstream;
+use crate::upstream::{self, Check, Health, HealthSettings};
 
 /// Where a proxy listens that was not told where: Squid's port, on this machine only.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
@@ -218,19 +219,55 @@ impl Resolver<'_> {
             .remedy("origins = [\"http://127.0.0.1:8000\"]"));
         }
         let hosts = hosts(&site.hosts);
-        let origins: Vec<_> = origins.iter().map(|origin| origin.0.clone()).collect();
+        let origins: Arc<[_]> = origins.iter().map(|origin| origin.0.clone()).collect();
         let host_field = match site.host {
             file::Host::Client => HostField::Client,
             file::Host::Origin => HostField::Origin,
         };
         Ok(Reverse {
             partition: Reverse::partition_of(&hosts, &origins, host_field),
+            health: Arc::new(Health::new(self.health(site)?, origins.len())),
             hosts,
             origins,
             host_field,
             disclosure: site.tell.map_or(Disclosure::XForwarded, disclosure),
             trusted: networks(&site.trusted),
         })
+    }
+
+    fn health(&self, site: &file::Reverse) -> Result<HealthSettings, ConfigError> {
+        let mut settings = HealthSettings::default();
+        if let Some(Span(span)) = site.connect_timeout {
+            settings.connect_timeout = span;
+        }
+        if let Some(Span(span)) = site.fail_timeout {
+            settings.fail_timeout = span;
+        }
+        settings.max_fails = site.max_fails.unwrap_or(settings.max_fails);
+        settings.check = site.check.as_ref().map(|typed| self.check(typed)).transpose()?;
+        Ok(settings)
+    }
+
+    fn check(&self, typed: &file::Check) -> Result<Check, ConfigError> {
+        let path = typed.path.get_ref();
+        let refused = |what: &str| {
+            ConfigError::new(self.source.place(typed.path.span()), format!("`{path}` {what}"))
+                .remedy("path = \"/health\"")
+        };
+        if !path.starts_with('/') {
+            return Err(refused("is no path: it has to begin with a slash"));
+        }
+        let path = path.parse().map_err(|_| refused("is no path that can be asked for"))?;
+        let mut check = Check::new(path);
+        if let Some(Span(span)) = typed.interval {
+            check.interval = span;
+        }
+        if let Some(Span(span)) = typed.timeout {
+            check.timeout = span;
+        }
+        check.rise = typed.rise.map_or(check.rise, NonZeroU32::get);
+        check.fall = typed.fall.map_or(check.fall, NonZeroU32::get);
+        Ok(check)
     }
 
     fn upstream(&self, typed: &file::Upstream) -> Result<upstream::Settings, ConfigError> {
@@ -250,6 +287,10 @@ impl Resolver<'_> {
         }
         if let Some(most) = &typed.connections {
             settings.connections = most.get_ref().get() as usize;
+            if typed.connections_per_origin.is_none() {
+                let each = settings.connections_per_origin.min(settings.connections);
+                settings.connections_per_origin = each;
+            }
             if settings.connections < settings.connections_per_origin {
                 let (all, each) = (settings.connections, settings.connections_per_origin);
                 let place = self.source.place(most.span());
@@ -258,6 +299,14 @@ impl Resolver<'_> {
                     format!("{all} connections in all are less than {each} for each origin"),
                 )
                 .remedy(format!("connections = {each}, or more")));
+            }
+        }
+        if let Some(share) = &typed.client_share {
+            settings.client_share = *share.get_ref();
+            if !(1..=100).contains(share.get_ref()) {
+                let place = self.source.place(share.span());
+                let message = "a client's share is between 1 and 100 percent";
+                return Err(ConfigError::new(place, message).remedy("client_share = 75"));
             }
         }
         if let Some(waiting) = typed.waiting {

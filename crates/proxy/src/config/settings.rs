@@ -16,7 +16,7 @@ use crate::access::{Clients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, Via};
 use crate::pac::Pac;
-use crate::upstream::{self, Destination};
+use crate::upstream::{self, Destination, Health};
 
 /// A proxy's settings. Shared by all cores.
 #[derive(Clone, Debug)]
@@ -150,7 +150,9 @@ pub struct Reverse {
     /// The hosts that clients ask for; none means any.
     pub hosts: Vec<String>,
     /// Their origins, which take turns.
-    pub origins: Vec<Destination>,
+    pub origins: Arc<[Destination]>,
+    /// Which of them answer.
+    pub health: Arc<Health>,
     /// The host that origins are asked for.
     pub host_field: HostField,
     /// What origins are told of clients.

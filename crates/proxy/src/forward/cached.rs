@@ -67,8 +67,8 @@ impl Proxy {
                 Lookup::Miss(why) => (why, None),
                 Lookup::Validate { entry, reason } => (reason.into(), Some(entry)),
             };
-            let has_turn = collapsed || flight.is_some() || *fetch.request.method() != Method::GET;
-            if !has_turn {
+            let waits = store.is_collapsible(&key.borrow(), &request, stored.is_some());
+            if waits && !collapsed && flight.is_none() {
                 match store.flights().turn(&key).await {
                     Turn::First(first) => flight = Some(first),
                     // The first has asked the disk, too.
@@ -94,8 +94,7 @@ impl Proxy {
     async fn ask(self: &Rc<Proxy>, store: &Arc<Store>, asking: Asking, mut note: Note) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
         let sent = world::now();
-        let Fetch { destination, is_operators, request, .. } = &asking.fetch;
-        match self.fetch(destination, *is_operators, request.clone(), None).await {
+        match self.fetch(&asking.fetch, &asking.fetch.request, None).await {
             Err(error) => fail(&mut note, &error),
             Ok(fetched) => self.take(store, asking, fetched, (ticket, sent), note),
         }
@@ -122,14 +121,19 @@ impl Proxy {
         let filling = match judged {
             Err(why) => {
                 told.detail = Some(why.token());
+                if why.is_of_response() && answers_all(status) {
+                    store.hit_for_miss().remember(ticket, store.now());
+                }
                 Filling::nothing()
             }
             Ok(_) if !store.has_room(fetched.length) => {
                 told.detail = Some("too-large");
+                store.hit_for_miss().remember(ticket, store.now());
                 Filling::nothing()
             }
             Ok(storable) => {
                 told.stored = true;
+                store.hit_for_miss().forget(ticket);
                 Filling::new(store, asking.key, ticket, status, storable, asking.flight)
             }
         };
@@ -146,9 +150,8 @@ impl Proxy {
     ) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
         let sent = world::now();
-        let Fetch { destination, is_operators, request, .. } = &asking.fetch;
-        let conditional = conditional(request, stored);
-        let answered = self.fetch(destination, *is_operators, conditional, None).await;
+        let request = &asking.fetch.request;
+        let answered = self.fetch(&asking.fetch, &conditional(request, stored), None).await;
         let is_error = match &answered {
             Err(_) => true,
             Ok(fetched) => matches!(fetched.head.status().as_u16(), 500 | 502 | 503 | 504),
@@ -181,7 +184,10 @@ impl Proxy {
         let status = stored.value().status();
         let judged = store.storable(&asking.fetch.asked(), status, &fields, sent);
         let confirmed = match judged {
-            Ok(storable) => store.insert_confirmed(stored, ticket, status, storable),
+            Ok(storable) => {
+                store.hit_for_miss().forget(ticket);
+                store.insert_confirmed(stored, ticket, status, storable)
+            }
             Err(_) => {
                 store.forget(&asking.key.borrow()).await;
                 None
@@ -219,6 +225,7 @@ impl Proxy {
             return;
         }
         let (proxy, store) = (Rc::clone(self), Arc::clone(store));
+        let fetch = fetch.for_the_proxy();
         drop(world::spawn(async move {
             let Turn::First(flight) = store.flights().turn(&key).await else { return };
             let url = key.uri().to_owned();
@@ -235,6 +242,11 @@ impl Proxy {
             }
         }));
     }
+}
+
+/// Whether an answer of this status says something of the object rather than of what one client has or asked a part of.
+fn answers_all(status: StatusCode) -> bool {
+    !matches!(status.as_u16(), 206 | 304 | 412 | 416)
 }
 
 /// A request that asks whether `stored` still holds.

@@ -1,5 +1,7 @@
 //! A request made ready to be passed on: all that is needed of its head, which does not outlive its connection's buffer.
 
+use std::sync::Arc;
+
 use cache::OwnedKey;
 use http::header::HeaderName;
 use http::uri::PathAndQuery;
@@ -7,13 +9,14 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_stack::RequestHead;
 use http_stack::tls::Protocol;
 
+use super::failover::Servers;
 use super::refusal::Refused;
 use super::route::Route;
 use crate::caching::Asked;
 use crate::config::{HostField, Settings};
 use crate::fields::{self, Client, Disclosure};
 use crate::target::{Authority, Scheme};
-use crate::upstream::Destination;
+use crate::upstream::{Destination, Peer};
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
@@ -32,6 +35,10 @@ pub(super) enum Job {
 #[derive(Debug)]
 pub(super) struct Fetch {
     pub(super) destination: Destination,
+    /// The servers of an origin behind this proxy, of which that is the first in turn.
+    pub(super) servers: Option<Servers>,
+    /// For whom.
+    pub(super) client: Peer,
     /// Whether the operator chose the origin.
     pub(super) is_operators: bool,
     /// What its response is stored by, where there is a cache.
@@ -60,6 +67,7 @@ impl Job {
         key: Option<OwnedKey>,
         turn: usize,
     ) -> Result<Job, Refused> {
+        let mut servers = None;
         let (destination, is_operators, asked, path, disclosure, trusted) = match route {
             Route::Pac | Route::Itself => return Ok(Job::Options),
             Route::Tunnel { authority, .. } => {
@@ -72,6 +80,12 @@ impl Job {
             Route::Reverse { site, authority, path, .. } => {
                 let destination = site.origins[turn % site.origins.len()].clone();
                 let asked = authority.filter(|_| site.host_field == HostField::Client);
+                servers = Some(Servers {
+                    origins: Arc::clone(&site.origins),
+                    health: Arc::clone(&site.health),
+                    turn,
+                    by_own_name: asked.is_none(),
+                });
                 (destination, true, asked, path, site.disclosure, &site.trusted[..])
             }
         };
@@ -93,7 +107,17 @@ impl Job {
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
         let alternative = None;
-        let fetch = Fetch { destination, is_operators, key, tells_own, alternative, request };
+        let client = Peer::at(head.peer);
+        let fetch = Fetch {
+            destination,
+            servers,
+            client,
+            is_operators,
+            key,
+            tells_own,
+            alternative,
+            request,
+        };
         Ok(Job::Fetch(Box::new(fetch)))
     }
 }

@@ -3,6 +3,7 @@
 mod body;
 mod cached;
 mod entrance;
+mod failover;
 mod guard;
 mod inside;
 mod job;

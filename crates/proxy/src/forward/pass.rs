@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cache::{CacheStatus, Key, OwnedKey};
 use http::header::{DATE, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method};
 use http_stack::Response;
 use http_stack::server::RequestBody;
 use units::Time;
@@ -21,7 +21,7 @@ use super::replies;
 use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling};
 use crate::fields;
 use crate::journal::{Note, Outcome, Times};
-use crate::upstream::{Destination, FetchError, Fetched, Order, Reach};
+use crate::upstream::{Destination, FetchError, Fetched, Reach};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
@@ -66,7 +66,7 @@ impl Proxy {
         let received = Rc::new(Cell::new(0));
         let body = body.map(|body| counted(body, &received));
         let (key, method) = (fetch.key.clone(), fetch.request.method().clone());
-        match self.fetch(&fetch.destination, fetch.is_operators, fetch.request, body).await {
+        match self.fetch(&fetch, &fetch.request, body).await {
             Err(error) => fail(&mut note, &error),
             Ok(fetched) => {
                 if let Some(key) = key {
@@ -75,18 +75,6 @@ impl Proxy {
                 self.pass_back(fetched, note, Filling::nothing(), None, received)
             }
         }
-    }
-
-    /// Asks an origin.
-    pub(super) async fn fetch(
-        &self,
-        destination: &Destination,
-        is_operators: bool,
-        request: Request<()>,
-        body: Option<RequestBody>,
-    ) -> Result<Fetched, FetchError> {
-        let reach = self.reach(is_operators);
-        self.upstream.fetch(Order { destination: destination.clone(), reach, request, body }).await
     }
 
     /// Passes an answer back. `status` is what the cache did.
@@ -125,7 +113,7 @@ impl Proxy {
         }
     }
 
-    fn reach(&self, is_operators: bool) -> Reach<'_> {
+    pub(super) fn reach(&self, is_operators: bool) -> Reach<'_> {
         match &self.settings.forward {
             Some(forward) if !is_operators => Reach::Client(&forward.destinations),
             _ => Reach::Operator,

@@ -14,6 +14,7 @@ use http_stack::tls::Protocol;
 use super::entry::{Entry, Outcome};
 use super::note::{Brief, Journal};
 use crate::caching::DiskTally;
+use crate::upstream::ServerTally;
 
 /// Upper bounds of the latencies' classes, in seconds: the client library's usual ones.
 const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -132,8 +133,12 @@ impl Histogram {
     }
 }
 
-/// All cores' counters as text, and those of the cache and its disk, as far as there are any.
-pub fn exposition(cores: &[Arc<Metrics>], cache: Option<(Tally, Option<DiskTally>)>) -> String {
+/// All cores' counters as text, and those of the cache, its disk and the `servers` of origins, as far as there are any.
+pub fn exposition(
+    cores: &[Arc<Metrics>],
+    cache: Option<(Tally, Option<DiskTally>)>,
+    servers: &[(String, ServerTally)],
+) -> String {
     let sum = |counter: &dyn Fn(&Metrics) -> &AtomicU64| -> u64 {
         cores.iter().map(|core| counter(core).load(Ordering::Relaxed)).sum()
     };
@@ -193,6 +198,7 @@ pub fn exposition(cores: &[Arc<Metrics>], cache: Option<(Tally, Option<DiskTally
         cache_samples(&mut text, memory);
         disk.into_iter().for_each(|tally| disk_samples(&mut text, tally));
     }
+    server_samples(&mut text, servers);
     let name = "farlink_first_byte_seconds";
     text.family(name, "histogram", "From a request's head to its answer's head.");
     let mut below = 0;
@@ -233,6 +239,22 @@ fn cache_samples(text: &mut Text, tally: Tally) {
     ] {
         text.family(name, kind, help);
         text.sample(name, "", value);
+    }
+}
+
+fn server_samples(text: &mut Text, servers: &[(String, ServerTally)]) {
+    type Figure = fn(&ServerTally) -> u64;
+    let families: [(&str, &str, &str, Figure); 3] = [
+        ("up", "gauge", "Whether a server of an origin takes its turns.", |s| s.is_up.into()),
+        ("failures_total", "counter", "Requests and checks that failed there.", |s| s.failures),
+        ("ejections_total", "counter", "How often it was ejected or taken down.", |s| s.ejections),
+    ];
+    for (name, kind, help, figure) in families.iter().filter(|_| !servers.is_empty()) {
+        let name = format!("farlink_server_{name}");
+        text.family(&name, kind, help);
+        for (server, tally) in servers {
+            text.sample(&name, &format!("server=\"{server}\""), figure(tally));
+        }
     }
 }
 
@@ -292,7 +314,8 @@ mod tests {
         };
         let cores = [Arc::new(Metrics::default()), Arc::new(Metrics::default())];
         cores.iter().for_each(|core| core.done(&entry));
-        let text = exposition(&cores, None);
+        let up = ServerTally { is_up: true, failures: 2, ejections: 1 };
+        let text = exposition(&cores, None, &[("http://o:1".to_owned(), up)]);
         for line in [
             "farlink_requests_total{outcome=\"passed\"} 2",
             "farlink_responses_total{class=\"2xx\"} 2",
@@ -301,6 +324,9 @@ mod tests {
             "farlink_first_byte_seconds_bucket{le=\"0.01\"} 0",
             "farlink_first_byte_seconds_bucket{le=\"0.025\"} 2",
             "farlink_first_byte_seconds_sum 0.04",
+            "farlink_server_up{server=\"http://o:1\"} 1",
+            "farlink_server_failures_total{server=\"http://o:1\"} 2",
+            "farlink_server_ejections_total{server=\"http://o:1\"} 1",
         ] {
             assert!(text.lines().any(|had| had == line), "{line}\n{text}");
         }

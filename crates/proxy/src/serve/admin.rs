@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use cache::{DiskError, Key, Partition};
@@ -13,11 +14,14 @@ use url::{Position, Url, form_urlencoded};
 
 use crate::caching::{Forgotten, Store};
 use crate::journal::{Metrics, exposition};
+use crate::upstream::{Destination, Health, ServerTally};
 
 /// Answers the operator.
 pub struct Admin {
     cores: Vec<Arc<Metrics>>,
     state: Rc<State>,
+    /// The date, since 1970, at which the world's clock began.
+    start: Duration,
 }
 
 /// What changes while the proxy is at work.
@@ -27,20 +31,35 @@ pub struct State {
     pub is_draining: Cell<bool>,
     /// What is stored.
     pub store: RefCell<Option<Arc<Store>>>,
+    /// The servers of origins behind it, and how they are.
+    pub sites: RefCell<Vec<(Arc<[Destination]>, Arc<Health>)>>,
     /// The parts of the cache beside the forward proxy's: one for each table of origins behind it.
     pub partitions: RefCell<Vec<Partition>>,
 }
 
 impl Admin {
     /// Tells of all `cores`.
-    pub fn new(cores: Vec<Arc<Metrics>>, state: Rc<State>) -> Admin {
-        Admin { cores, state }
+    pub fn new(cores: Vec<Arc<Metrics>>, state: Rc<State>, start: Duration) -> Admin {
+        Admin { cores, state, start }
     }
 
     fn metrics(&self) -> String {
         let store = self.state.store.borrow();
         let stored = store.as_ref().map(|store| (store.memory().tally(), store.disk_tally()));
-        exposition(&self.cores, stored)
+        exposition(&self.cores, stored, &self.servers())
+    }
+
+    /// The servers of origins behind the proxy.
+    fn servers(&self) -> Vec<(String, ServerTally)> {
+        let sites = self.state.sites.borrow();
+        if sites.is_empty() {
+            return Vec::new();
+        }
+        let now = self.start + world::now().since(units::Time::ZERO);
+        let tallies = sites.iter().flat_map(|(origins, health)| {
+            origins.iter().map(ToString::to_string).zip(health.tally(now))
+        });
+        tallies.collect()
     }
 
     fn health(&self) -> Reply {
@@ -149,7 +168,6 @@ fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
 #[cfg(test)]
 mod tests {
     use std::task::{Context, Poll, Waker};
-    use std::time::Duration;
 
     use cache::{Exchange, Limits, Policy, Request};
     use http::Method;
@@ -199,7 +217,7 @@ mod tests {
         let store = store(&[(0, "/a"), (1, "/a"), (1, "/b"), (1, "/c/d")]);
         let state = State { store: RefCell::new(Some(store)), ..State::default() };
         state.partitions.replace(vec![Partition(1)]);
-        let admin = Admin::new(Vec::new(), Rc::new(state));
+        let admin = Admin::new(Vec::new(), Rc::new(state), Duration::ZERO);
         let purge = |query: &str| ask(&admin, "POST", &format!("/purge?{query}"));
         assert_eq!(purge("url=http%3A%2F%2Fa.test%2Fa"), (200, "2\n".to_owned()));
         assert_eq!(purge("url=http://a.test/a"), (200, "0\n".to_owned()));
@@ -214,7 +232,7 @@ mod tests {
 
     #[test]
     fn health_says_when_the_end_has_begun() {
-        let admin = Admin::new(Vec::new(), Rc::default());
+        let admin = Admin::new(Vec::new(), Rc::default(), Duration::ZERO);
         assert_eq!(ask(&admin, "GET", "/health"), (200, "ok\n".to_owned()));
         admin.state.is_draining.set(true);
         assert_eq!(ask(&admin, "GET", "/health").0, 503);

@@ -82,6 +82,8 @@ struct Common {
     room: Rc<Semaphore>,
     journal: Rc<dyn Journal>,
     state: Rc<State>,
+    /// Lasts as long as the servers of the present settings are checked.
+    checking: RefCell<Rc<()>>,
 }
 
 /// A port that cannot be had.
@@ -156,6 +158,7 @@ impl Worker {
             room: Rc::new(Semaphore::new(CONNECTIONS)),
             journal: Rc::new(journal),
             state: Rc::default(),
+            checking: RefCell::default(),
         };
         let proxy = Rc::new(RefCell::new(common.proxy(&settings, tls, store, &parts)));
         let drain = settings.drain;
@@ -165,7 +168,8 @@ impl Worker {
             worker.open_port(address.unwrap_or(listener.address), listener)?;
         }
         if let (Some(cores), Some(address)) = (worker.parts.all_metrics.clone(), settings.admin) {
-            let handler = Rc::new(Admin::new(cores, Rc::clone(&worker.common.state)));
+            let handler =
+                Rc::new(Admin::new(cores, Rc::clone(&worker.common.state), worker.parts.start));
             let service = Service { acceptor: worker.common.acceptor.clone(), handler };
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
             let port = Port::open(address, service, &room, &metrics);
@@ -358,14 +362,24 @@ impl Common {
         let ((index, count), start) = (parts.place, parts.start);
         let upstream = settings.upstream.share(index, count);
         let settings = Arc::new(Settings { upstream, ..Settings::clone(settings) });
+        let sites = settings.reverse.iter();
+        let sites = sites.map(|site| (Arc::clone(&site.origins), Arc::clone(&site.health)));
+        self.state.sites.replace(sites.collect());
         let inside = self.acceptor.clone();
-        Proxy::new(settings, ProxyParts { tls, store, wheel, inside, journal, start })
+        let proxy = Proxy::new(settings, ProxyParts { tls, store, wheel, inside, journal, start });
+        // What one core finds out holds for all.
+        if index == 0 {
+            self.checking.replace(Rc::new(()));
+            proxy.check_servers(&self.checking.borrow());
+        }
+        proxy
     }
 }
 
 /// Takes whatever it can, and waits for nobody for ever.
 fn acceptor(wheel: &Wheel) -> Acceptor {
-    let core = h1::server::Core::new(h1::server::Settings::default(), wheel.clone());
+    let settings = h1::server::Settings { half_closed_clients: false, ..Default::default() };
+    let core = h1::server::Core::new(settings, wheel.clone());
     let (wheel, patience) = (wheel.clone(), Some(Patient::default()));
     Acceptor {
         h1: Rc::new(core),

@@ -1,5 +1,6 @@
 //! A response's body on its way through.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,11 +10,13 @@ use http_stack::server::{Body, BodyError};
 use http_stack::wheel::Timer;
 
 use super::pool::Lease;
+use super::transfer::{Listed, Transfer, Transfers};
 
 /// A response's body. At its end the connection serves the next request; dropped before, or broken, it ends the connection.
 pub struct ResponseBody {
+    transfer: Rc<Transfer>,
     /// `None` once it is at its end.
-    coming: Option<(IncomingBody, Lease)>,
+    listed: Option<Listed>,
     timer: Timer,
     idle_timeout: Duration,
     /// Whether the timer runs.
@@ -27,12 +30,14 @@ impl ResponseBody {
         body: IncomingBody,
         left: Option<u64>,
         lease: Lease,
-        timer: Timer,
-        idle_timeout: Duration,
+        transfers: &Rc<Transfers>,
+        (timer, idle_timeout): (Timer, Duration),
     ) -> ResponseBody {
         let is_ended = body.is_ended();
-        let coming = Some((body, lease));
-        let mut body = ResponseBody { coming, timer, idle_timeout, is_waiting: false, left };
+        let transfer = Rc::new(Transfer::new(body, lease));
+        let listed = (!is_ended).then(|| transfers.list(&transfer));
+        let is_waiting = false;
+        let mut body = ResponseBody { transfer, listed, timer, idle_timeout, is_waiting, left };
         if is_ended {
             body.end();
         }
@@ -41,24 +46,40 @@ impl ResponseBody {
 
     /// Whether all of it has been handed out.
     pub fn is_ended(&self) -> bool {
-        self.coming.is_none()
+        self.listed.is_none()
     }
 
     fn end(&mut self) {
         self.stop_waiting();
-        if let Some((body, lease)) = self.coming.take()
+        self.listed = None;
+        let coming = self.transfer.coming.take();
+        if let Some((body, lease)) = coming
             && let Some(connection) = body.into_connection()
         {
             lease.give_back(connection);
+        }
+    }
+
+    /// What comes next, without a look at the time.
+    fn poll_coming(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match &mut *self.transfer.coming.borrow_mut() {
+            Some((body, _)) => body.poll_next(cx),
+            None if self.transfer.is_revoked() => {
+                let why = "its client was slow, and others waited for the connection".to_owned();
+                Poll::Ready(Some(Err(BodyError::GivenUp(why))))
+            }
+            None => Poll::Ready(None),
         }
     }
 }
 
 impl Body for ResponseBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let Some((body, _)) = &mut self.coming else { return Poll::Ready(None) };
-        let next = body.poll_next(cx);
-        match next {
+        if self.is_ended() {
+            return Poll::Ready(None);
+        }
+        self.transfer.asked();
+        match self.poll_coming(cx) {
             Poll::Ready(None) => {
                 self.end();
                 Poll::Ready(None)
@@ -66,15 +87,16 @@ impl Body for ResponseBody {
             Poll::Ready(Some(Ok(piece))) => {
                 // Only waiting for the origin counts: a client may be as slow as its own timeout lets it.
                 self.left = self.left.map(|left| left.saturating_sub(piece.len() as u64));
+                self.transfer.gave(piece.len());
                 // Who knows the length asks no further: the end is taken in now, and the connection is free.
-                if self.left == Some(0) && matches!(body.poll_next(cx), Poll::Ready(None)) {
+                if self.left == Some(0) && matches!(self.poll_coming(cx), Poll::Ready(None)) {
                     self.end();
                 }
                 self.stop_waiting();
                 Poll::Ready(Some(Ok(piece)))
             }
             Poll::Ready(Some(Err(error))) => {
-                self.coming = None;
+                self.give_up();
                 Poll::Ready(Some(Err(error)))
             }
             Poll::Pending => self.poll_stalled(cx),
@@ -89,13 +111,20 @@ impl ResponseBody {
         }
     }
 
+    /// Ends the connection.
+    fn give_up(&mut self) {
+        self.listed = None;
+        drop(self.transfer.coming.take());
+    }
+
     fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.transfer.waits_for_origin();
         if !self.is_waiting {
             self.is_waiting = true;
             self.timer.set(self.idle_timeout);
         }
         self.timer.poll_expired(cx).map(|()| {
-            self.coming = None;
+            self.give_up();
             Some(Err(BodyError::Stalled))
         })
     }

@@ -42,6 +42,26 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Whether nothing of the request was sent, so that any may be sent to another server.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            FetchError::Unresolved(_)
+            | FetchError::Unconnected(_)
+            | FetchError::Insecure(_)
+            | FetchError::ConnectTimeout
+            | FetchError::Crowded
+            | FetchError::QueueTimeout => true,
+            FetchError::Forbidden(_) | FetchError::FirstByteTimeout | FetchError::Failed(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether the connection ended before the response.
+    pub fn is_broken_off(&self) -> bool {
+        matches!(self, FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)))
+    }
+
     /// What the client is told: 502 where the origin failed, 504 where it took too long, 503 where this proxy has no room
     /// (RFC 9110 section 15.6).
     pub fn status(&self) -> StatusCode {

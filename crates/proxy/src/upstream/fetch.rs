@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_stack::Failure;
 use http_stack::client::{Connection, Incoming};
 use http_stack::h1::codec::encode::AbsoluteForm;
@@ -24,6 +24,7 @@ use super::error::FetchError;
 use super::open;
 use super::pool::{Pool, PoolCount};
 use super::settings::Settings;
+use super::shares::Peer;
 use super::tunnel::Tunnel;
 use crate::target::Scheme;
 
@@ -42,10 +43,14 @@ pub struct Order<'a> {
     pub destination: Destination,
     /// By whose will.
     pub reach: Reach<'a>,
+    /// For whom.
+    pub client: Peer,
+    /// How long it may take to connect, if not as long as the settings say.
+    pub connect_timeout: Option<Duration>,
     /// The request's head; its URI is absolute.
     pub request: Request<()>,
-    /// Its body.
-    pub body: Option<RequestBody>,
+    /// Its body; left there as long as nothing of it was sent.
+    pub body: &'a mut Option<RequestBody>,
 }
 
 /// A response whose head has come.
@@ -79,16 +84,17 @@ impl Upstream {
     /// # Errors
     /// See [`FetchError`].
     pub async fn fetch(&self, order: Order<'_>) -> Result<Fetched, FetchError> {
-        let Order { destination, reach, request, mut body } = self.through_parent(order);
+        let Order { destination, reach, client, connect_timeout, request, body } =
+            self.through_parent(order);
+        let connect_timeout = connect_timeout.unwrap_or(self.settings.connect_timeout);
         let key = (destination, reach.is_operator());
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         loop {
-            let mut lease = self.pool.acquire(&key).await?;
+            let mut lease = self.pool.acquire(&key, client).await?;
             let (connection, address) = match lease.connection.take() {
                 Some(connection) => (connection, None),
                 None => {
-                    let (connection, address) =
-                        open::open(&key.0, reach, &self.settings, &self.tls).await?;
+                    let (connection, address) = self.open(&key.0, reach, connect_timeout).await?;
                     lease.opened(&connection);
                     (connection, Some(address))
                 }
@@ -99,8 +105,8 @@ impl Upstream {
                     let timer = self.wheel.timer();
                     let is_head = *request.method() == Method::HEAD;
                     let length = if is_head { told_length(head.headers()) } else { length };
-                    let body =
-                        ResponseBody::new(body, length, lease, timer, self.settings.idle_timeout);
+                    let timer = (timer, self.settings.idle_timeout);
+                    let body = ResponseBody::new(body, length, lease, self.pool.transfers(), timer);
                     return Ok(Fetched { head, length, body, connected, address });
                 }
                 Err(FetchError::Failed(Failure::Unanswered(_)))
@@ -108,6 +114,33 @@ impl Upstream {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    async fn open(
+        &self,
+        destination: &Destination,
+        reach: Reach<'_>,
+        span: Duration,
+    ) -> Result<(Connection, SocketAddr), FetchError> {
+        let opening = open::open(destination, reach, &self.settings, &self.tls);
+        world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
+    }
+
+    /// The status that `destination` answers `request` with, over a connection of its own.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn probe(
+        &self,
+        destination: &Destination,
+        request: &Request<()>,
+        span: Duration,
+    ) -> Result<StatusCode, FetchError> {
+        let probing = async {
+            let (connection, _) = self.open(destination, Reach::Operator, span).await?;
+            Ok(self.exchange(connection, request, None).await?.head.status())
+        };
+        world::timeout(span, probing).await.unwrap_or(Err(FetchError::FirstByteTimeout))
     }
 
     /// The same, of the parent where there is one for it.

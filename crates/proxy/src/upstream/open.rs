@@ -1,6 +1,8 @@
 //! Opening connections: the name, the rules, TCP, TLS.
 
+use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use http_stack::client::Connection;
 use http_stack::tls::{Protocol, PublicClient, Stream};
@@ -11,6 +13,9 @@ use super::error::FetchError;
 use super::settings::Settings;
 use crate::target::Scheme;
 
+/// As long is one of several addresses waited for before the next is tried.
+const ATTEMPT: Duration = Duration::from_secs(2);
+
 /// Connects to `destination`, by the first of its addresses that may be reached and answers. What is judged is what is
 /// connected to.
 pub(super) async fn connect(
@@ -19,7 +24,8 @@ pub(super) async fn connect(
 ) -> Result<(TcpStream, SocketAddr), FetchError> {
     let addresses = world::lookup(destination.bare_host()).await.map_err(FetchError::Unresolved)?;
     let mut failed = None;
-    for address in addresses {
+    let last = addresses.len().saturating_sub(1);
+    for (index, address) in addresses.into_iter().enumerate() {
         if let Reach::Client(rules) = reach
             && let Err(refusal) = rules.judge_address(address)
         {
@@ -27,7 +33,14 @@ pub(super) async fn connect(
             continue;
         }
         let address = SocketAddr::new(address, destination.port);
-        match TcpStream::connect(address).await {
+        let connecting = TcpStream::connect(address);
+        let connected = match index == last {
+            true => connecting.await,
+            false => world::timeout(ATTEMPT, connecting)
+                .await
+                .unwrap_or(Err(io::ErrorKind::TimedOut.into())),
+        };
+        match connected {
             Ok(tcp) => return Ok((tcp, address)),
             Err(error) => failed = Some(FetchError::Unconnected(error)),
         }
@@ -42,19 +55,14 @@ pub(super) async fn open(
     settings: &Settings,
     tls: &PublicClient,
 ) -> Result<(Connection, SocketAddr), FetchError> {
-    let opening = async {
-        let (tcp, address) = connect(destination, reach).await?;
-        let stream = match destination.scheme {
-            Scheme::Http => Stream::plain(tcp),
-            Scheme::Https => {
-                let host = destination.bare_host();
-                tls.connect(tcp, host, settings.protocol).await.map_err(FetchError::Insecure)?
-            }
-        };
-        let connection = Connection::begin(stream, Protocol::H1, &settings.h2).await?;
-        Ok((connection, address))
+    let (tcp, address) = connect(destination, reach).await?;
+    let stream = match destination.scheme {
+        Scheme::Http => Stream::plain(tcp),
+        Scheme::Https => {
+            let host = destination.bare_host();
+            tls.connect(tcp, host, settings.protocol).await.map_err(FetchError::Insecure)?
+        }
     };
-    world::timeout(settings.connect_timeout, opening)
-        .await
-        .unwrap_or(Err(FetchError::ConnectTimeout))
+    let connection = Connection::begin(stream, Protocol::H1, &settings.h2).await?;
+    Ok((connection, address))
 }

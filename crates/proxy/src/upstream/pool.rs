@@ -1,72 +1,66 @@
-//! Connections to origins: kept while idle, counted, and waited for in order.
+//! Connections to origins: lent out fairly, and waited for in turn.
 //!
-//! A [`Lease`] is the right to one connection, open already or yet to be opened. Whoever drops it gives that right to whoever has
-//! waited longest and can use it. An idle connection to one origin makes room for a new one to another. A connection of HTTP/2
-//! is lent to many at once; while the first is being opened others wait for it rather than open their own.
+//! A [`Lease`] is the right to one connection, open already or yet to be opened. Whoever drops it gives that right to whoever's
+//! turn it is and can use it. No client holds more than its [share](super::shares); one that does not read what it is sent loses
+//! its connection to those who wait. An idle connection to one origin makes room for a new one to another. A connection of
+//! HTTP/2 is lent to many at once; while the first is being opened others wait for it rather than open their own.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 
 use http_stack::client::Connection;
 use http_stack::tls::Protocol;
 use tokio::sync::oneshot;
-use units::Time;
 
+use super::connections::Connections;
 use super::destination::Destination;
 use super::error::FetchError;
+use super::queue::Queue;
 use super::settings::Settings;
+use super::shares::Peer;
+use super::transfer::Transfers;
 use crate::target::Scheme;
 
 /// What tells connections apart: the origin, and whether it was the operator who chose it.
 pub(super) type Key = (Destination, bool);
 
+/// How often one who waits looks whether others do not read.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// All connections of a core, within its share of the limits.
 pub(super) struct Pool {
     settings: Settings,
     state: RefCell<State>,
+    transfers: Rc<Transfers>,
     /// Itself, for those to whom it lends.
     this: Weak<Pool>,
 }
 
 #[derive(Default)]
 struct State {
-    origins: BTreeMap<Key, Origin>,
-    /// Connections, and those being opened.
-    open: usize,
-    waiting: VecDeque<Waiter>,
+    connections: Connections,
+    /// Never an empty queue.
+    waiting: BTreeMap<Key, Queue<Waiter>>,
+    /// Where somebody was served last.
+    served: Option<Key>,
     sweeping: bool,
 }
 
-#[derive(Default)]
-struct Origin {
-    open: usize,
-    /// The one that was used last comes last.
-    idle: Vec<Idle>,
-    shared: Option<Idle>,
-    /// Whether a connection is being opened that may be shared.
-    opening: bool,
-}
-
-/// A connection, and since when nobody has asked for it.
-struct Idle {
-    connection: Connection,
-    since: Time,
-}
-
-struct Waiter {
-    key: Key,
-    turn: oneshot::Sender<Lease>,
-}
+type Waiter = oneshot::Sender<Lease>;
 
 /// The right to a connection.
 pub(super) struct Lease {
     pool: Rc<Pool>,
     key: Key,
+    client: Peer,
     /// The connection, if there is one already.
     pub(super) connection: Option<Connection>,
     /// Whether the connection counts, and ends with this.
     counts: bool,
+    /// The connection, once it is idle again.
+    kept: Option<Connection>,
 }
 
 /// How many connections a pool has.
@@ -82,70 +76,96 @@ pub struct PoolCount {
 
 impl Pool {
     pub(super) fn new(settings: Settings) -> Rc<Pool> {
-        Rc::new_cyclic(|this| Pool { settings, state: RefCell::default(), this: Weak::clone(this) })
+        let (state, transfers) = (RefCell::default(), Rc::default());
+        Rc::new_cyclic(|this| Pool { settings, state, transfers, this: Weak::clone(this) })
     }
 
     pub(super) fn count(&self) -> PoolCount {
         let state = self.state.borrow();
-        let idle = state.origins.values().map(|origin| origin.idle.len()).sum();
-        PoolCount { open: state.open, idle, waiting: state.waiting.len() }
+        let (open, idle) = state.connections.count();
+        PoolCount { open, idle, waiting: state.waiting() }
+    }
+
+    /// Responses on their way.
+    pub(super) fn transfers(&self) -> &Rc<Transfers> {
+        &self.transfers
     }
 
     /// Waits for a connection, or for the right to open one.
-    pub(super) async fn acquire(&self, key: &Key) -> Result<Lease, FetchError> {
-        if let Some(lease) = self.take(key) {
+    pub(super) async fn acquire(&self, key: &Key, client: Peer) -> Result<Lease, FetchError> {
+        if let Some(lease) = self.take(&mut self.state.borrow_mut(), key, client) {
             return Ok(lease);
         }
-        let turn = {
-            let mut state = self.state.borrow_mut();
-            state.waiting.retain(|waiter| !waiter.turn.is_closed());
-            if state.waiting.len() >= self.settings.waiting {
-                return Err(FetchError::Crowded);
-            }
-            let (turn, mine) = oneshot::channel();
-            state.waiting.push_back(Waiter { key: key.clone(), turn });
-            mine
-        };
-        match world::timeout(self.settings.queue_timeout, turn).await {
-            Ok(Ok(lease)) => Ok(lease),
-            Ok(Err(_)) => {
-                unreachable!("a pool outlives those who wait in it, and sends before it drops")
-            }
-            Err(_) => Err(FetchError::QueueTimeout),
-        }
-    }
-
-    /// A connection, or the right to open one, if either is to be had.
-    fn take(&self, key: &Key) -> Option<Lease> {
-        let mut state = self.state.borrow_mut();
-        let connection = state.reuse(key);
-        if connection.is_none() && !state.reserve(key, &self.settings) {
-            return None;
-        }
-        let counts = connection.as_ref().is_none_or(|connection| !connection.is_shared());
-        let pool = self.this.upgrade().expect("who calls it holds it");
-        Some(Lease { pool, key: key.clone(), connection, counts })
-    }
-
-    /// Gives what is free to those who have waited longest.
-    fn serve_waiting(&self) {
-        let mut index = 0;
+        let mut turn = self.wait(key, client)?;
+        let deadline = world::now() + self.settings.queue_timeout;
         loop {
-            let key = match self.state.borrow().waiting.get(index) {
-                Some(waiter) => waiter.key.clone(),
-                None => return,
-            };
-            match self.take(&key) {
-                None => index += 1,
-                Some(lease) => {
-                    let waiter = self.state.borrow_mut().waiting.remove(index);
-                    // Whoever has ceased to wait gives it back by dropping it, which may come back here.
-                    if let Some(waiter) = waiter {
-                        drop(waiter.turn.send(lease));
-                    }
+            self.revoke(key);
+            let left = deadline.since(world::now());
+            match world::timeout(left.min(LOOK), &mut turn).await {
+                Ok(Ok(lease)) => return Ok(lease),
+                // Its place was given to one who waits with less.
+                Ok(Err(_)) => return Err(FetchError::Crowded),
+                Err(_) if left <= LOOK => return Err(FetchError::QueueTimeout),
+                // A server over HTTP/2 may take more at once than it did.
+                Err(_) => self.serve_waiting(),
+            }
+        }
+    }
+
+    /// A place among those who wait. Where there is none, who waits with most loses one.
+    fn wait(&self, key: &Key, client: Peer) -> Result<oneshot::Receiver<Lease>, FetchError> {
+        let mut state = self.state.borrow_mut();
+        state.retain(|waiter| !waiter.is_closed());
+        if state.waiting() >= self.settings.waiting && !state.crowd_out(client) {
+            return Err(FetchError::Crowded);
+        }
+        let (turn, mine) = oneshot::channel();
+        state.waiting.entry(key.clone()).or_default().push(client, turn);
+        Ok(mine)
+    }
+
+    /// A connection, or the right to open one, if either is to be had and `client` has not got its share.
+    fn take(&self, state: &mut State, key: &Key, client: Peer) -> Option<Lease> {
+        let (connection, counts) = state.connections.take(key, client, &self.settings)?;
+        let pool = self.this.upgrade().expect("who calls it holds it");
+        Some(Lease { pool, key: key.clone(), client, connection, counts, kept: None })
+    }
+
+    /// Takes a connection from one who does not read what it brings.
+    fn revoke(&self, key: &Key) {
+        let is_full = self.state.borrow().connections.is_full(&self.settings);
+        let key = (!is_full).then_some(key);
+        self.transfers.revoke(key, |client| self.state.borrow().connections.held_by(client));
+    }
+
+    /// Gives what is free to those whose turn it is.
+    fn serve_waiting(&self) {
+        while let Some((waiter, lease)) = self.serve_one() {
+            // Whoever has ceased to wait gives it back by dropping it, which may come back here.
+            drop(waiter.send(lease));
+        }
+    }
+
+    /// Takes who is to be served next out of the queue.
+    fn serve_one(&self) -> Option<(Waiter, Lease)> {
+        let state = &mut *self.state.borrow_mut();
+        let (before, after): (Vec<_>, Vec<_>) =
+            state.waiting.keys().cloned().partition(|key| Some(key) <= state.served.as_ref());
+        for key in after.into_iter().chain(before) {
+            let clients: Vec<_> = state.waiting[&key].waiting().map(|(client, _)| client).collect();
+            for client in clients {
+                if let Some(lease) = self.take(state, &key, client) {
+                    let waiter = state.waiting.get_mut(&key).and_then(|q| q.take(client));
+                    state.waiting.retain(|_, queue| !queue.is_empty());
+                    state.served = Some(key);
+                    return Some((waiter.expect("it waits"), lease));
+                }
+                if state.connections.has_none_for(&key, &self.settings) {
+                    break;
                 }
             }
         }
+        None
     }
 
     /// Closes what nobody has used for long, until nothing is left to be used.
@@ -159,8 +179,8 @@ impl Pool {
                 world::sleep(keep_alive).await;
                 let Some(pool) = this.upgrade() else { return };
                 let mut state = pool.state.borrow_mut();
-                state.expire(world::now(), keep_alive);
-                if state.has_no_idle() {
+                state.connections.expire(world::now(), keep_alive);
+                if state.connections.has_no_idle() {
                     state.sweeping = false;
                     return;
                 }
@@ -169,107 +189,73 @@ impl Pool {
     }
 
     fn may_share(&self, key: &Key) -> bool {
-        self.settings.protocol == Protocol::H2 && key.0.scheme == Scheme::Https
+        self.settings.may_share(key.0.scheme)
+    }
+}
+
+impl Settings {
+    /// Whether requests may share a connection to an origin of this scheme.
+    pub(super) fn may_share(&self, scheme: Scheme) -> bool {
+        self.protocol == Protocol::H2 && scheme == Scheme::Https
     }
 }
 
 impl State {
-    /// A connection that is there.
-    fn reuse(&mut self, key: &Key) -> Option<Connection> {
-        let origin = self.origins.get_mut(key)?;
-        if let Some(shared) = &mut origin.shared {
-            if shared.connection.is_reusable() {
-                shared.since = world::now();
-                return shared.connection.share();
-            }
-            origin.shared = None;
-            (origin.open, self.open) = (origin.open - 1, self.open - 1);
-        }
-        while let Some(mut idle) = origin.idle.pop() {
-            if idle.connection.is_reusable() {
-                return Some(idle.connection);
-            }
-            (origin.open, self.open) = (origin.open - 1, self.open - 1);
-        }
-        None
+    /// How many wait.
+    fn waiting(&self) -> usize {
+        self.waiting.values().map(Queue::len).sum()
     }
 
-    /// The right to open a connection, where there is room for it.
-    fn reserve(&mut self, key: &Key, settings: &Settings) -> bool {
-        let may_share = settings.protocol == Protocol::H2 && key.0.scheme == Scheme::Https;
-        if let Some(origin) = self.origins.get(key)
-            && (origin.open >= settings.connections_per_origin || (may_share && origin.opening))
-        {
+    fn retain(&mut self, keep: impl Fn(&Waiter) -> bool) {
+        self.waiting.values_mut().for_each(|queue| queue.retain(&keep));
+        self.waiting.retain(|_, queue| !queue.is_empty());
+    }
+
+    /// Takes a place from the client who waits with most, if that is more than `by` does.
+    fn crowd_out(&mut self, by: Peer) -> bool {
+        let (mut networks, mut clients) = (BTreeMap::new(), BTreeMap::new());
+        for (client, waiters) in self.waiting.values().flat_map(Queue::waiting) {
+            *networks.entry(client.network).or_insert(0) += waiters.len();
+            *clients.entry(client).or_insert(0) += waiters.len();
+        }
+        let places = |client: &Peer| {
+            let of_network = networks.get(&client.network).copied().unwrap_or(0usize);
+            (of_network, clients.get(client).copied().unwrap_or(0usize))
+        };
+        let Some(most) = clients.keys().max_by_key(|client| places(client)).copied() else {
+            return false;
+        };
+        if places(&most) <= places(&by) {
             return false;
         }
-        if self.open >= settings.connections && !self.evict() {
-            return false;
+        let queue = self
+            .waiting
+            .values_mut()
+            .find(|queue| queue.waiting().any(|(client, _)| client == most));
+        if let Some(queue) = queue {
+            queue.drop_last(most);
         }
-        let origin = self.origins.entry(key.clone()).or_default();
-        origin.opening = may_share;
-        (origin.open, self.open) = (origin.open + 1, self.open + 1);
+        self.waiting.retain(|_, queue| !queue.is_empty());
         true
-    }
-
-    /// Closes the connection that has been idle longest.
-    fn evict(&mut self) -> bool {
-        let oldest =
-            self.origins.iter().filter_map(|(key, origin)| Some((origin.idle.first()?.since, key)));
-        let Some(key) = oldest.min().map(|(_, key)| key.clone()) else { return false };
-        if let Some(origin) = self.origins.get_mut(&key) {
-            drop(origin.idle.remove(0));
-        }
-        self.forget(&key);
-        true
-    }
-
-    /// A connection to `key` is no more.
-    fn forget(&mut self, key: &Key) {
-        self.open -= 1;
-        if let Some(origin) = self.origins.get_mut(key) {
-            origin.open -= 1;
-            if origin.open == 0 {
-                self.origins.remove(key);
-            }
-        }
-    }
-
-    fn expire(&mut self, now: Time, keep_alive: std::time::Duration) {
-        let is_old = |idle: &Idle| now.since(idle.since) >= keep_alive;
-        let mut closed = 0;
-        for origin in self.origins.values_mut() {
-            let before = origin.idle.len();
-            origin.idle.retain_mut(|idle| !is_old(idle) && idle.connection.is_reusable());
-            let mut gone = before - origin.idle.len();
-            // What is under way on a shared one goes on without this handle.
-            if origin.shared.as_ref().is_some_and(is_old) {
-                origin.shared = None;
-                gone += 1;
-            }
-            origin.open -= gone;
-            closed += gone;
-        }
-        self.open -= closed;
-        self.origins.retain(|_, origin| origin.open > 0);
-    }
-
-    fn has_no_idle(&self) -> bool {
-        self.origins.values().all(|origin| origin.idle.is_empty() && origin.shared.is_none())
     }
 }
 
 impl Lease {
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(super) fn client(&self) -> Peer {
+        self.client
+    }
+
     /// The connection was opened. If requests can share it others get it, too.
     pub(super) fn opened(&mut self, connection: &Connection) {
-        let mut state = self.pool.state.borrow_mut();
-        let Some(origin) = state.origins.get_mut(&self.key) else { return };
-        origin.opening = false;
-        let is_first = origin.shared.is_none();
-        if let Some(connection) = connection.share().filter(|_| is_first) {
-            origin.shared = Some(Idle { connection, since: world::now() });
-            self.counts = false;
-        }
-        drop(state);
+        let is_shared = {
+            let connections = &mut self.pool.state.borrow_mut().connections;
+            connections.opened(&self.key, self.client, connection)
+        };
+        self.counts &= !is_shared;
         if self.pool.may_share(&self.key) {
             self.pool.serve_waiting();
             self.pool.sweep();
@@ -278,29 +264,22 @@ impl Lease {
 
     /// The connection is idle again.
     pub(super) fn give_back(mut self, connection: Connection) {
-        if self.counts {
-            self.counts = false;
-            let idle = Idle { connection, since: world::now() };
-            if let Some(origin) = self.pool.state.borrow_mut().origins.get_mut(&self.key) {
-                origin.idle.push(idle);
-            }
-            self.pool.sweep();
-        }
-        self.pool.serve_waiting();
+        self.kept = Some(connection).filter(|_| self.counts);
+        self.pool.sweep();
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.counts {
-            let mut state = self.pool.state.borrow_mut();
-            if let Some(origin) = state.origins.get_mut(&self.key) {
-                origin.opening = false;
+        let (key, kept) = (&self.key, self.kept.take());
+        {
+            let connections = &mut self.pool.state.borrow_mut().connections;
+            match self.counts {
+                true => connections.give_back(key, self.client, kept),
+                false => connections.done(key, self.client),
             }
-            state.forget(&self.key);
-            drop(state);
-            drop(self.connection.take());
-            self.pool.serve_waiting();
         }
+        drop(self.connection.take());
+        self.pool.serve_waiting();
     }
 }

@@ -15,6 +15,9 @@ pub struct Settings {
     pub connections_per_origin: usize,
     /// Connections in all.
     pub connections: usize,
+    /// How many percent of either, and of an HTTP/2 connection's streams, a client alone may hold. Another client gets as many of what is left, and
+    /// so on; 100 keeps nothing back.
+    pub client_share: u8,
     /// Requests that may wait for a connection.
     pub waiting: usize,
     /// How long one may wait.
@@ -57,12 +60,13 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// 64 connections to one origin and 1,024 in all; nginx's timeouts (60 s), and 10 s to connect. Of each response at most
+    /// 256 connections to one origin and 1,024 in all, of which a client has at most three quarters; nginx's timeouts (60 s), and 10 s to connect. Of each response at most
     /// 1 MiB waits here over HTTP/2 while its client is slow.
     fn default() -> Settings {
         Settings {
-            connections_per_origin: 64,
+            connections_per_origin: 256,
             connections: 1_024,
+            client_share: 75,
             waiting: 1_024,
             queue_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(60),

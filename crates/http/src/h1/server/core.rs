@@ -19,6 +19,9 @@ pub struct Settings {
     pub read_bytes: usize,
     /// How long a connection may wait for a request, and a peer neither send nor take a byte of a body.
     pub idle_timeout: Duration,
+    /// Whether a client that has closed its direction is still answered. Where it is not, a request whose client has closed is given up: most of
+    /// those have closed the other direction as well (nginx's and HAProxy's view).
+    pub half_closed_clients: bool,
     /// After so many requests the connection is closed; the last response says so. `None`: any number.
     pub requests: Option<u32>,
     /// How long a head may take from its first byte to its last, however it trickles.
@@ -41,6 +44,7 @@ impl Default for Settings {
             limits: Limits::SERVER,
             read_bytes: 16 * 1024,
             idle_timeout: Duration::from_secs(75),
+            half_closed_clients: true,
             requests: None,
             head_timeout: Duration::from_secs(60),
             body_pace: Some(Pace::APACHE),

@@ -39,7 +39,10 @@ impl<S: Transport> Connection<'_, S> {
             Answer::Later(mut answer) => {
                 poll_fn(|cx| match self.poll_upload(&mut upload, cx) {
                     Poll::Ready(cut) => Poll::Ready(Err(cut)),
-                    Poll::Pending => answer.as_mut().poll(cx).map(Ok),
+                    Poll::Pending => match answer.as_mut().poll(cx) {
+                        Poll::Ready(response) => Poll::Ready(Ok(response)),
+                        Poll::Pending => self.poll_gone(&upload, cx).map(Err),
+                    },
                 })
                 .await?
             }
@@ -81,7 +84,10 @@ impl<S: Transport> Connection<'_, S> {
             if let Poll::Ready(cut) = self.poll_upload(upload, cx) {
                 return Poll::Ready(Err(cut));
             }
-            self.poll_stream(&mut streaming, cx).map_err(Cut::Ended)
+            match self.poll_stream(&mut streaming, cx) {
+                Poll::Ready(sent) => Poll::Ready(sent.map_err(Cut::Ended)),
+                Poll::Pending => self.poll_gone(upload, cx).map(Err),
+            }
         });
         let sent = sent.await;
         if sent.is_err() && streaming.ends_with_connection() {
@@ -151,6 +157,23 @@ impl<S: Transport> Connection<'_, S> {
                 Poll::Pending => return Poll::Pending,
             }
         }
+    }
+
+    /// Ready if the client is gone while it is the server's turn. What it sends ahead meanwhile waits, up to a buffer of it.
+    fn poll_gone(&mut self, upload: &Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
+        let settings = &self.core.settings;
+        if settings.half_closed_clients || upload.as_ref().is_some_and(|upload| !upload.is_over) {
+            return Poll::Pending;
+        }
+        while self.input.as_ref().is_none_or(|input| input.filled().len() < settings.read_bytes) {
+            let error = match ready!(self.poll_fill(cx)) {
+                Ok(1..) => continue,
+                Ok(0) => io::ErrorKind::UnexpectedEof.into(),
+                Err(error) => error,
+            };
+            return Poll::Ready(Cut::Ended(Ended::Broken(error)));
+        }
+        Poll::Pending
     }
 
     /// Whether the client must be told to go on; it is told once.

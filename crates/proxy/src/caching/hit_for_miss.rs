@@ -1,0 +1,83 @@
+//! Memory of objects whose answers could not be stored: requests for them do not wait for one another (Varnish's "hit-for-miss").
+//!
+//! A fixed table: two objects may meet in one place, and then the later one is remembered. Forgetting costs a wait, nothing else.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cache::{Date, Ticket};
+
+/// How long an answer that was not stored speaks for the next ones: Varnish's `uncacheable` TTL.
+const LIFETIME_SECS: u64 = 120;
+
+/// A power of two; eight bytes each.
+const PLACES: usize = 1 << 14;
+
+/// Which objects were last answered with something that could not be stored.
+#[derive(Debug)]
+pub struct HitForMiss {
+    /// The upper half of an object's hash, and the second of the calendar until which it counts.
+    places: Box<[AtomicU64]>,
+}
+
+impl Default for HitForMiss {
+    fn default() -> HitForMiss {
+        HitForMiss { places: (0..PLACES).map(|_| AtomicU64::new(0)).collect() }
+    }
+}
+
+impl HitForMiss {
+    /// The answer to a request that has this ticket was not stored.
+    pub fn remember(&self, object: Ticket, now: Date) {
+        let until = u32::try_from(now.unix_millis() / 1_000 + LIFETIME_SECS).unwrap_or(u32::MAX);
+        self.place(object).store(mark(object) | u64::from(until), Ordering::Relaxed);
+    }
+
+    /// An answer was stored.
+    pub fn forget(&self, object: Ticket) {
+        let place = self.place(object);
+        let held = place.load(Ordering::Relaxed);
+        if held & MARK == mark(object) {
+            // Whoever has put another there meanwhile is right as well.
+            let _ = place.compare_exchange(held, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the last answer was not stored.
+    pub fn knows(&self, object: Ticket, now: Date) -> bool {
+        let held = self.place(object).load(Ordering::Relaxed);
+        held & MARK == mark(object) && now.unix_millis() / 1_000 < held & !MARK
+    }
+
+    fn place(&self, object: Ticket) -> &AtomicU64 {
+        &self.places[object.key_hash() as usize & (PLACES - 1)]
+    }
+}
+
+const MARK: u64 = 0xFFFF_FFFF_0000_0000;
+
+fn mark(object: Ticket) -> u64 {
+    object.key_hash() & MARK
+}
+
+#[cfg(test)]
+mod tests {
+    use cache::{Key, Limits, Memory, Partition, Scheme, Stored};
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_remembered_for_its_time_or_until_it_is_stored() {
+        let memory: Memory<Stored> =
+            Memory::new(Limits { bytes: 1 << 20, entry_bytes: 1 << 10 }, (1, 2));
+        let ticket =
+            |target| memory.ticket(&Key::new(Partition(0), Scheme::Http, "a.test", target));
+        let (known, at) = (HitForMiss::default(), Date::from_unix_secs);
+        known.remember(ticket("/a"), at(1_000));
+        assert!(known.knows(ticket("/a"), at(1_119)));
+        assert!(!known.knows(ticket("/a"), at(1_120)) && !known.knows(ticket("/b"), at(1_000)));
+        known.forget(ticket("/b"));
+        assert!(known.knows(ticket("/a"), at(1_001)), "another's was forgotten");
+        known.forget(ticket("/a"));
+        assert!(!known.knows(ticket("/a"), at(1_001)));
+    }
+}

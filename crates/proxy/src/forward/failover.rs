@@ -1,0 +1,172 @@
+//! Asking one of an origin's several servers, and the next if it cannot be reached; and checking them when nobody asks.
+
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use http::header::{CONNECTION, USER_AGENT};
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Uri};
+use http_stack::Failure;
+use http_stack::server::RequestBody;
+
+use super::entrance::Proxy;
+use super::job::Fetch;
+use crate::config::{HostField, Reverse};
+use crate::upstream::{Check, Choice, Destination, FetchError, Fetched, Health, Order, Peer};
+
+/// The servers of an origin, for one request.
+#[derive(Clone, Debug)]
+pub(super) struct Servers {
+    pub(super) origins: Arc<[Destination]>,
+    pub(super) health: Arc<Health>,
+    /// Whose turn it is.
+    pub(super) turn: usize,
+    /// Whether each is asked for by its own name.
+    pub(super) by_own_name: bool,
+}
+
+impl Servers {
+    /// `request` as the server at `index` is asked.
+    fn ask(&self, index: usize, request: &Request<()>) -> Request<()> {
+        let mut request = request.clone();
+        let server = &self.origins[index];
+        let mut parts = request.uri().clone().into_parts();
+        parts.scheme = server.scheme.name().parse().ok();
+        if self.by_own_name {
+            parts.authority = server.authority().parse().ok();
+        }
+        if let Ok(uri) = Uri::from_parts(parts) {
+            *request.uri_mut() = uri;
+        }
+        request
+    }
+}
+
+impl Proxy {
+    /// Asks an origin.
+    pub(super) async fn fetch(
+        &self,
+        fetch: &Fetch,
+        request: &Request<()>,
+        mut body: Option<RequestBody>,
+    ) -> Result<Fetched, FetchError> {
+        let order = Order {
+            destination: fetch.destination.clone(),
+            reach: self.reach(fetch.is_operators),
+            client: fetch.client,
+            connect_timeout: None,
+            request: request.clone(),
+            body: &mut body,
+        };
+        match &fetch.servers {
+            Some(servers) => self.fetch_from(servers, order).await,
+            None => self.upstream.fetch(order).await,
+        }
+    }
+
+    /// Asks the servers one after the other, until one can be reached. A request of which something was sent is made again only if that
+    /// is the same as once (RFC 9110 section 9.2.2).
+    async fn fetch_from(&self, servers: &Servers, order: Order<'_>) -> Result<Fetched, FetchError> {
+        let Order { reach, client, request, body, .. } = order;
+        let is_repeatable = body.is_none() && request.method().is_idempotent();
+        let deadline = world::now() + self.settings.upstream.connect_timeout;
+        let mut tried = Vec::new();
+        while let Some(choice) = servers.health.choose(servers.turn, &tried, self.date()) {
+            let Choice { index, has_more } = choice;
+            tried.push(index);
+            let limit = servers.health.settings().connect_timeout;
+            let order = Order {
+                destination: servers.origins[index].clone(),
+                reach,
+                client,
+                connect_timeout: has_more
+                    .then_some(limit.min(self.settings.upstream.connect_timeout)),
+                request: servers.ask(index, &request),
+                body: &mut *body,
+            };
+            let fetched = self.upstream.fetch(order).await;
+            if let Some(is_failure) = is_failure(&fetched) {
+                servers.health.note(index, is_failure, self.date());
+            }
+            match fetched {
+                Err(error)
+                    if has_more
+                        && world::now() < deadline
+                        && (error.is_unsent() || (is_repeatable && error.is_broken_off())) => {}
+                done => return done,
+            }
+        }
+        unreachable!("the last server's failure is final")
+    }
+
+    /// Checks the servers of all origins that are to be checked, as long as `going` lasts.
+    pub fn check_servers(self: &Rc<Proxy>, going: &Rc<()>) {
+        for site in &self.settings.reverse {
+            let Some(check) = &site.health.settings().check else { continue };
+            for index in 0..site.origins.len() {
+                let request = probe(site, index, check);
+                let (health, server) = (Arc::clone(&site.health), site.origins[index].clone());
+                let (proxy, going) = (Rc::downgrade(self), Rc::downgrade(going));
+                drop(world::spawn(check_one(proxy, going, health, (index, server, request))));
+            }
+        }
+    }
+}
+
+/// Checks a server again and again.
+async fn check_one(
+    proxy: Weak<Proxy>,
+    going: Weak<()>,
+    health: Arc<Health>,
+    (index, server, request): (usize, Destination, Request<()>),
+) {
+    let Some(Check { interval, timeout, .. }) = health.settings().check else { return };
+    while going.strong_count() > 0 {
+        let Some(upstream) = proxy.upgrade().map(|proxy| proxy.upstream.clone()) else { return };
+        let status = upstream.probe(&server, &request, timeout).await;
+        let is_well = status.is_ok_and(|s| s.is_success() || s.is_redirection());
+        health.note_check(index, !is_well);
+        world::sleep(interval).await;
+    }
+}
+
+/// The request that a server is checked with.
+fn probe(site: &Reverse, index: usize, check: &Check) -> Request<()> {
+    let server = &site.origins[index];
+    let own = server.authority();
+    // A pattern is no name to ask for.
+    let named = site.hosts.iter().find(|host| !host.starts_with('.'));
+    let host = match site.host_field {
+        HostField::Client => named.unwrap_or(&own),
+        HostField::Origin => &own,
+    };
+    let path: PathAndQuery = check.path.clone();
+    let uri = Uri::builder().scheme(server.scheme.name()).authority(host.as_str());
+    let mut request = Request::new(());
+    *request.uri_mut() = uri.path_and_query(path).build().expect("all parts were read as such");
+    let fields = request.headers_mut();
+    fields.insert(CONNECTION, HeaderValue::from_static("close"));
+    fields.insert(USER_AGENT, HeaderValue::from_static("farlink-check"));
+    request
+}
+
+/// Whether a server failed; `None` if that was not up to it.
+fn is_failure(fetched: &Result<Fetched, FetchError>) -> Option<bool> {
+    match fetched {
+        Ok(Fetched { head, .. }) => Some(matches!(head.status().as_u16(), 502..=504)),
+        Err(
+            FetchError::Forbidden(_)
+            | FetchError::Crowded
+            | FetchError::QueueTimeout
+            | FetchError::Failed(Failure::Unsendable(_)),
+        ) => None,
+        Err(_) => Some(true),
+    }
+}
+
+impl Fetch {
+    /// The same on nobody's behalf.
+    pub(super) fn for_the_proxy(self) -> Fetch {
+        Fetch { client: Peer::default(), ..self }
+    }
+}

@@ -1,0 +1,228 @@
+//! Which of an origin's servers are asked: those that answer. What requests and checks found out is shared by all cores. No I/O.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::uri::PathAndQuery;
+
+/// When a server is passed over, and how that is found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthSettings {
+    /// How long one of several servers may take to be connected to before the next is tried.
+    pub connect_timeout: Duration,
+    /// After so many failures in a row a server is ejected; 0: never.
+    pub max_fails: u32,
+    /// How long it stays ejected. Then one more failure ejects it again, and an answer forgives all.
+    pub fail_timeout: Duration,
+    /// How servers are checked when nobody asks them.
+    pub check: Option<Check>,
+}
+
+/// A request that is made again and again to learn whether a server works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What is asked for, by GET. A status of 2xx or 3xx is a success.
+    pub path: PathAndQuery,
+    /// How long after one check the next begins.
+    pub interval: Duration,
+    /// How long one may take.
+    pub timeout: Duration,
+    /// So many successes in a row bring a server up.
+    pub rise: u32,
+    /// So many failures in a row take it down.
+    pub fall: u32,
+}
+
+impl Default for HealthSettings {
+    /// nginx's `fail_timeout`.
+    fn default() -> HealthSettings {
+        HealthSettings {
+            connect_timeout: Duration::from_secs(2),
+            max_fails: 3,
+            fail_timeout: Duration::from_secs(10),
+            check: None,
+        }
+    }
+}
+
+impl Check {
+    /// HAProxy's `rise` and `fall`.
+    pub fn new(path: PathAndQuery) -> Check {
+        let (interval, timeout) = (Duration::from_secs(5), Duration::from_secs(2));
+        Check { path, interval, timeout, rise: 2, fall: 3 }
+    }
+}
+
+/// The health of some servers, each known by its place.
+#[derive(Debug)]
+pub struct Health {
+    settings: HealthSettings,
+    servers: Mutex<Vec<Server>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Server {
+    /// Failures of requests in a row.
+    fails: u32,
+    /// Until when it is ejected, as a date since 1970.
+    ejected_until: Option<Duration>,
+    /// Whether checks have taken it down.
+    is_down: bool,
+    /// Checks in a row that contradict that.
+    contradictions: u32,
+    failures: u64,
+    ejections: u64,
+}
+
+/// A server that is to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its place.
+    pub index: usize,
+    /// Whether there are others.
+    pub has_more: bool,
+}
+
+/// What is told of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerTally {
+    /// Whether it takes its turns.
+    pub is_up: bool,
+    /// Requests and checks that failed.
+    pub failures: u64,
+    /// How often it was ejected by requests, or taken down by checks.
+    pub ejections: u64,
+}
+
+impl Health {
+    /// So many servers, all well.
+    pub fn new(settings: HealthSettings, servers: usize) -> Health {
+        Health { settings, servers: Mutex::new(vec![Server::default(); servers]) }
+    }
+
+    /// When a server is passed over.
+    pub fn settings(&self) -> &HealthSettings {
+        &self.settings
+    }
+
+    /// The next server in turn, beginning with that at `turn`, that is up and not among those `tried`; if there is none, one that
+    /// is not up: it is better than no answer. `None` if all were tried.
+    pub fn choose(&self, turn: usize, tried: &[usize], now: Duration) -> Option<Choice> {
+        let servers = self.lock();
+        let count = servers.len();
+        let left = || (0..count).map(|k| (turn % count + k) % count).filter(|i| !tried.contains(i));
+        let index = left().find(|index| servers[*index].is_up(now)).or_else(|| left().next())?;
+        Some(Choice { index, has_more: left().count() > 1 })
+    }
+
+    /// A request was answered by a server, or failed there.
+    pub fn note(&self, index: usize, is_failure: bool, now: Duration) {
+        let HealthSettings { max_fails, fail_timeout, .. } = self.settings;
+        let mut servers = self.lock();
+        let server = &mut servers[index];
+        if !is_failure {
+            (server.fails, server.ejected_until) = (0, None);
+            return;
+        }
+        server.failures += 1;
+        server.fails = server.fails.saturating_add(1);
+        // One that was asked for want of others is not ejected for longer by that.
+        let is_ejected = server.ejected_until.is_some_and(|until| now < until);
+        if max_fails > 0 && server.fails >= max_fails && !is_ejected {
+            server.ejected_until = Some(now + fail_timeout);
+            server.ejections += 1;
+        }
+    }
+
+    /// A check of a server has succeeded, or failed.
+    pub fn note_check(&self, index: usize, is_failure: bool) {
+        let Some(Check { rise, fall, .. }) = self.settings.check else { return };
+        let mut servers = self.lock();
+        let server = &mut servers[index];
+        server.failures += u64::from(is_failure);
+        if is_failure == server.is_down {
+            server.contradictions = 0;
+            return;
+        }
+        server.contradictions += 1;
+        if server.contradictions >= if is_failure { fall } else { rise } {
+            (server.is_down, server.contradictions) = (is_failure, 0);
+            server.ejections += u64::from(is_failure);
+            if !is_failure {
+                (server.fails, server.ejected_until) = (0, None);
+            }
+        }
+    }
+
+    /// What is to be told of the servers.
+    pub fn tally(&self, now: Duration) -> Vec<ServerTally> {
+        let tally = |server: &Server| ServerTally {
+            is_up: server.is_up(now),
+            failures: server.failures,
+            ejections: server.ejections,
+        };
+        self.lock().iter().map(tally).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Server>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Server {
+    fn is_up(&self, now: Duration) -> bool {
+        !self.is_down && self.ejected_until.is_none_or(|until| until <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    fn chosen(health: &Health, turn: usize, tried: &[usize], now: u64) -> Option<usize> {
+        health.choose(turn, tried, secs(now)).map(|choice| choice.index)
+    }
+
+    #[test]
+    fn servers_take_turns_and_ejected_ones_come_last() {
+        let health = Health::new(HealthSettings::default(), 3);
+        let turns: Vec<_> = (0..4).map(|turn| chosen(&health, turn, &[], 0)).collect();
+        assert_eq!(turns, [Some(0), Some(1), Some(2), Some(0)]);
+        health.note(1, true, secs(0));
+        health.note(1, true, secs(0));
+        assert_eq!(chosen(&health, 1, &[], 0), Some(1), "two failures are not three");
+        health.note(1, true, secs(0));
+        assert_eq!(chosen(&health, 1, &[], 9), Some(2));
+        assert_eq!(chosen(&health, 1, &[2, 0], 9), Some(1), "for want of others");
+        assert_eq!(chosen(&health, 1, &[2, 0, 1], 9), None);
+        assert_eq!(chosen(&health, 1, &[], 10), Some(1), "it has returned");
+        assert_eq!(
+            health.tally(secs(9))[1],
+            ServerTally { is_up: false, failures: 3, ejections: 1 }
+        );
+        health.note(1, true, secs(10));
+        assert_eq!(chosen(&health, 1, &[], 11), Some(2), "one more failure is enough then");
+        health.note(1, false, secs(12));
+        health.note(1, true, secs(12));
+        assert_eq!(chosen(&health, 1, &[], 12), Some(1), "an answer forgives all");
+    }
+
+    #[test]
+    fn checks_take_a_server_down_and_bring_it_up() {
+        let check = Some(Check::new(PathAndQuery::from_static("/health")));
+        let health = Health::new(HealthSettings { check, ..HealthSettings::default() }, 2);
+        let ups = |outcomes: &[bool]| {
+            outcomes.iter().for_each(|is_failure| health.note_check(0, *is_failure));
+            health.tally(secs(0))[0].is_up
+        };
+        assert!(ups(&[true, true, false, true, true]), "no three in a row");
+        assert!(!ups(&[true]));
+        assert_eq!(chosen(&health, 0, &[], 0), Some(1));
+        assert!(!ups(&[false, true, false]), "no two in a row");
+        assert!(ups(&[false]));
+    }
+}

@@ -1,0 +1,141 @@
+//! Fair shares of a limited number: of the connections to an origin, and of all.
+//!
+//! What a client may hold is a part of what is left to it (dynamic thresholds, Choudhury and Hahne 1998): alone it has most of the
+//! limit, and however many clients have come, the next one finds room as long as there is any. The share of an address is cut in the
+//! same way among its connections, so neither many connections nor one with many streams crowd out the others.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// One who asks: a connection, of an address. The default is the proxy itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// An address; of IPv6 the network of 64 bits, all of which one machine may have.
+    pub(super) network: Option<IpAddr>,
+    pub(super) connection: Option<SocketAddr>,
+}
+
+impl Peer {
+    /// Who is at the other end of a connection.
+    pub fn at(peer: Option<SocketAddr>) -> Peer {
+        let network = peer.map(|peer| match peer.ip().to_canonical() {
+            IpAddr::V6(address) => {
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+            }
+            v4 => v4,
+        });
+        Peer { network, connection: peer }
+    }
+}
+
+/// Who holds how many.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    held: usize,
+    networks: BTreeMap<Option<IpAddr>, Network>,
+}
+
+#[derive(Debug, Default)]
+struct Network {
+    held: usize,
+    connections: BTreeMap<Option<SocketAddr>, usize>,
+}
+
+impl Shares {
+    /// Whether nobody holds any.
+    pub(super) fn is_unheld(&self) -> bool {
+        self.held == 0
+    }
+
+    /// How many an address holds.
+    pub(super) fn held_by(&self, client: Peer) -> usize {
+        self.networks.get(&client.network).map_or(0, |network| network.held)
+    }
+
+    /// Whether `client` may take one more of `limit`, of which a client alone may hold so many `percent`.
+    pub(super) fn has_room(&self, client: Peer, limit: usize, percent: u8) -> bool {
+        let network = self.networks.get(&client.network);
+        let own = network.and_then(|network| network.connections.get(&client.connection));
+        let free = limit.saturating_sub(self.held);
+        let left = room(free, network.map_or(0, |network| network.held), percent);
+        room(left, own.copied().unwrap_or(0), percent) > 0
+    }
+
+    pub(super) fn take(&mut self, client: Peer) {
+        self.held += 1;
+        let network = self.networks.entry(client.network).or_default();
+        network.held += 1;
+        *network.connections.entry(client.connection).or_default() += 1;
+    }
+
+    pub(super) fn give_back(&mut self, client: Peer) {
+        let Some(network) = self.networks.get_mut(&client.network) else { return };
+        let Some(own) = network.connections.get_mut(&client.connection) else { return };
+        (self.held, network.held, *own) = (self.held - 1, network.held - 1, *own - 1);
+        if *own == 0 {
+            network.connections.remove(&client.connection);
+        }
+        if network.held == 0 {
+            self.networks.remove(&client.network);
+        }
+    }
+}
+
+/// How many of `free` one who holds `held` may take until it has `percent` of both.
+fn room(free: usize, held: usize, percent: u8) -> usize {
+    let (own, others) = (usize::from(percent), usize::from(100u8.saturating_sub(percent)));
+    free.saturating_mul(own).saturating_sub(held.saturating_mul(others)).div_ceil(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(address: &str) -> Peer {
+        Peer::at(Some(address.parse().expect("an address")))
+    }
+
+    /// Has `client` take what it may.
+    fn fill(shares: &mut Shares, client: Peer, limit: usize) -> usize {
+        let mut taken = 0;
+        while shares.has_room(client, limit, 75) {
+            shares.take(client);
+            taken += 1;
+        }
+        taken
+    }
+
+    #[test]
+    fn whoever_comes_finds_room() {
+        let mut shares = Shares::default();
+        let mut taken = Vec::new();
+        for port in 1..=6 {
+            taken.push(fill(&mut shares, client(&format!("10.0.0.1:{port}")), 256));
+        }
+        assert_eq!(taken, [144, 36, 9, 3, 1, 1], "of three quarters, three quarters of the rest");
+        let other = client("10.0.0.2:1");
+        assert!(shares.has_room(other, 256, 75), "another address has a quarter left");
+        assert!(fill(&mut shares, other, 256) > 30);
+    }
+
+    #[test]
+    fn a_few_are_all_for_one_who_is_alone() {
+        for limit in 1..=3 {
+            assert_eq!(fill(&mut Shares::default(), client("10.0.0.1:1"), limit), limit);
+        }
+        let mut shares = Shares::default();
+        while shares.has_room(client("10.0.0.1:1"), 50, 100) {
+            shares.take(client("10.0.0.1:1"));
+        }
+        assert_eq!(shares.held, 50, "all of it, where no share is kept back");
+        (0..50).for_each(|_| shares.give_back(client("10.0.0.1:1")));
+        assert!(shares.is_unheld() && shares.networks.is_empty());
+    }
+
+    #[test]
+    fn addresses_of_one_network_of_ipv6_are_one_client() {
+        let [a, b, c] = ["[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8:0:1::1]:1"].map(client);
+        assert!(a.network == b.network && a.network != c.network);
+        assert_eq!(client("[::ffff:10.0.0.1]:1").network, client("10.0.0.1:2").network);
+    }
+}

@@ -1,0 +1,8 @@
+//! A proxy in virtual time between clients and origins that misbehave, each written byte by byte.
+
+mod check;
+mod collapsing;
+mod failover;
+mod replies;
+mod shares;
+mod town;
