@@ -76,7 +76,7 @@ fn a_stored_answer_ends_the_memory() {
         let asked = std::cell::Cell::new(0);
         move |_| {
             asked.set(asked.get() + 1);
-            let control = if asked.get() <= 1 { "no-store" } else { "max-age=1" };
+            let control = if asked.get() <= 1 { "no-store" } else { "max-age=3" };
             say(1_000, "200 OK", &format!("Cache-Control: {control}\r\n"), "body")
         }
     });

@@ -58,7 +58,7 @@ fn the_corpus_is_replayed() {
 fn number() -> impl Strategy<Value = String> {
     let odd =
         ["", "-1", "x", "18446744073709551614", "18446744073709551615", "99999999999999999999"];
-    prop_oneof![9 => (0u64..14).prop_map(|n| n.to_string()), 1 => select(&odd[..]).prop_map(str::to_owned)]
+    prop_oneof![9 => (0u64..14).prop_map(|n| n.to_string()), 1 => select(odd.to_vec()).prop_map(str::to_owned)]
 }
 
 fn content_range() -> impl Strategy<Value = String> {
@@ -83,8 +83,8 @@ fn reply() -> impl Strategy<Value = Vec<u8>> {
     let ranges = prop_oneof![2 => Just(String::new()), 5 => content_range(), 1 => (content_range(), content_range()).prop_map(|(a, b)| a + &b)];
     let body = "0123456789abcdef";
     (
-        select(&statuses[..]),
-        select(&fields[..]),
+        select(statuses.to_vec()),
+        select(fields.to_vec()),
         ranges,
         0..body.len(),
         proptest::option::of(number()),
@@ -108,12 +108,12 @@ fn asked() -> impl Strategy<Value = String> {
         3 => (number(), number()).prop_map(|(first, last)| format!("Range: bytes={first}-{last}")),
         2 => number().prop_map(|size| format!("Range: bytes=-{size}")),
         1 => number().prop_map(|first| format!("Range: bytes={first}-")),
-        1 => select(&fields[..]).prop_map(str::to_owned),
+        1 => select(fields.to_vec()).prop_map(str::to_owned),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_answer_breaks_it(replies in vec(reply(), 1..4), asked in vec(asked(), 2..8)) {

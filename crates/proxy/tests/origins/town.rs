@@ -192,13 +192,13 @@ pub fn run<T: 'static>(
 ) -> T {
     let mut plan = Plan::new(chance::Source::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
-    let mut node = |plan: &mut Plan, last: u8| {
+    let node = |plan: &mut Plan, last: u8| {
         plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), Arc::clone(&tcp))
     };
     let proxy = node(&mut plan, 9);
     let clients = [1, 2].map(|last| node(&mut plan, last));
     let near = Duration::from_millis(1);
-    let mut join = |plan: &mut Plan, a, b, delay: Duration, name: &str| {
+    let join = |plan: &mut Plan, a, b, delay: Duration, name: &str| {
         for (from, to, way) in [(a, b, "up"), (b, a, "down")] {
             let config =
                 LinkConfig::new(BitsPerSec::mbit(1_000), delay, QueueLimit::Packets(10_000));
