@@ -9,7 +9,8 @@ use http::StatusCode;
 use super::flights::Flight;
 use super::store::Store;
 
-/// A response that is stored when all of it has passed. One that breaks off, or grows too large, is forgotten.
+/// A response that is stored when all of it has passed. One that breaks off, grows too large, or finds too much else on its way, is
+/// forgotten.
 pub struct Filling {
     /// `None` once there is nothing to be stored any more.
     pending: Option<Pending>,
@@ -22,8 +23,31 @@ struct Pending {
     status: StatusCode,
     storable: Storable,
     body: BytesMut,
+    /// What that holds.
+    held: Held,
     /// Others wait for this one.
     flight: Option<Flight>,
+}
+
+/// Memory for what is on its way.
+struct Held {
+    store: Arc<Store>,
+    bytes: u64,
+}
+
+impl Held {
+    /// Makes room for more; false if there is none.
+    fn grow(&mut self, bytes: u64) -> bool {
+        let has_room = self.store.begin_filling(bytes);
+        self.bytes += if has_room { bytes } else { 0 };
+        has_room
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.store.end_filling(self.bytes);
+    }
 }
 
 impl Filling {
@@ -41,13 +65,19 @@ impl Filling {
         storable: Storable,
         flight: Option<Flight>,
     ) -> Filling {
-        let (store, body) = (Arc::clone(store), BytesMut::new());
-        Filling { pending: Some(Pending { store, key, ticket, status, storable, body, flight }) }
+        let (held, body) = (Held { store: Arc::clone(store), bytes: 0 }, BytesMut::new());
+        let store = Arc::clone(store);
+        let pending = Pending { store, key, ticket, status, storable, body, held, flight };
+        Filling { pending: Some(pending) }
     }
 
     /// The next piece has passed.
     pub fn add(&mut self, piece: &[u8]) {
         let Some(pending) = &mut self.pending else { return };
+        if !pending.held.grow(piece.len() as u64) {
+            self.pending = None;
+            return;
+        }
         pending.body.extend_from_slice(piece);
         if !pending.store.has_room(Some(pending.body.len() as u64)) {
             pending.store.hit_for_miss().remember(pending.ticket, pending.store.now());
@@ -57,12 +87,13 @@ impl Filling {
 
     /// All of it has passed.
     pub fn finish(&mut self) {
-        if let Some(Pending { store, key, ticket, status, storable, body, flight }) =
+        if let Some(Pending { store, key, ticket, status, storable, body, held, flight }) =
             self.pending.take()
         {
             // Copied to its size: what grew piece by piece holds more.
             let body = Bytes::copy_from_slice(&body);
             store.insert(&key.borrow(), ticket, status, storable, body);
+            drop(held);
             drop(flight);
         }
     }

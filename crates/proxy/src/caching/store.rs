@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -38,6 +39,8 @@ pub struct Store {
     flights: Flights,
     /// What could not be stored of late.
     hit_for_miss: HitForMiss,
+    /// Bytes of bodies that are on their way in.
+    filling: AtomicU64,
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
 }
@@ -67,7 +70,7 @@ impl Store {
         start: Duration,
     ) -> Store {
         let (flights, hit_for_miss) = (Flights::default(), HitForMiss::default());
-        Store { settings, memory, disk, flights, hit_for_miss, start }
+        Store { settings, memory, disk, flights, hit_for_miss, filling: AtomicU64::new(0), start }
     }
 
     /// A secret of the system's.
@@ -157,6 +160,22 @@ impl Store {
     /// Whether a body of this length, if it is known, may fit.
     pub fn has_room(&self, length: Option<u64>) -> bool {
         length.is_none_or(|length| length <= self.settings.limits.entry_bytes)
+    }
+
+    /// Room for more of a body on its way in, beside what is stored: all together have a quarter of the memory, or one that of the
+    /// largest object.
+    pub fn begin_filling(&self, bytes: u64) -> bool {
+        let most = (self.settings.limits.bytes / 4).max(self.settings.limits.entry_bytes);
+        let has_room = self.filling.fetch_add(bytes, Ordering::Relaxed) + bytes <= most;
+        if !has_room {
+            self.end_filling(bytes);
+        }
+        has_room
+    }
+
+    /// So much is stored, or was given up.
+    pub fn end_filling(&self, bytes: u64) {
+        self.filling.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Takes in a response. One that does not fit, or was invalidated meanwhile, is not kept, which only costs its being fetched

@@ -2,7 +2,7 @@
 //!
 //! What a client may hold is a part of what is left to it (dynamic thresholds, Choudhury and Hahne 1998): alone it has most of the
 //! limit, and however many clients have come, the next one finds room as long as there is any. The share of an address is cut in the
-//! same way among its connections, so neither many connections nor one with many streams crowd out the others.
+//! same way, and smaller, among its connections, so neither many connections nor one with many streams crowd out the others.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -27,6 +27,12 @@ impl Peer {
         Peer { network, connection: peer }
     }
 }
+
+/// A connection alone may hold this part of what its address may.
+const CONNECTIONS: u8 = 3;
+
+/// So many are no crowd: any connection may hold them as long as there are any left to its address.
+const FEW: usize = 8;
 
 /// Who holds how many.
 #[derive(Debug, Default)]
@@ -58,7 +64,9 @@ impl Shares {
         let own = network.and_then(|network| network.connections.get(&client.connection));
         let free = limit.saturating_sub(self.held);
         let left = room(free, network.map_or(0, |network| network.held), percent);
-        room(left, own.copied().unwrap_or(0), percent) > 0
+        let own = own.copied().unwrap_or(0);
+        let of_address = if percent < 100 { percent / CONNECTIONS } else { percent };
+        left > 0 && (own < FEW || room(left, own, of_address) > 0)
     }
 
     pub(super) fn take(&mut self, client: Peer) {
@@ -112,10 +120,14 @@ mod tests {
         for port in 1..=6 {
             taken.push(fill(&mut shares, client(&format!("10.0.0.1:{port}")), 256));
         }
-        assert_eq!(taken, [144, 36, 9, 3, 1, 1], "of three quarters, three quarters of the rest");
+        assert_eq!(
+            taken,
+            [48, 36, 27, 21, 15, 12],
+            "of three quarters, a quarter of the rest each time"
+        );
         let other = client("10.0.0.2:1");
         assert!(shares.has_room(other, 256, 75), "another address has a quarter left");
-        assert!(fill(&mut shares, other, 256) > 30);
+        assert!(fill(&mut shares, other, 256) > 18);
     }
 
     #[test]
