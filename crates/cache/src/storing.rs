@@ -96,6 +96,14 @@ pub struct Storable {
     pub fields: Section,
 }
 
+impl Storable {
+    /// Whether a body of `length`, if that is known, is the one that its head speaks of.
+    pub fn fits(&self, length: Option<u64>) -> bool {
+        let part = self.terms.content_range();
+        part.is_none_or(|part| length.is_none_or(|length| length == part.size()))
+    }
+}
+
 /// Judges a response to `request`.
 pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
     request: &Request<'_, Q>,

@@ -58,7 +58,7 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     );
     let check = "[[reverse]]\norigins = [\"http://a.test\"]\ncheck = ";
     refused(&format!("{check}{{ path = \"health\" }}\n"), &["proxy.toml:3:18", "with a slash"]);
-    refused(&format!("{check}{{ path = \"/\", rise = 0 }}\n"), &["proxy.toml:3:31", "nonzero"]);
+    refused(&format!("{check}{{ path = \"/\", rise = 0 }}\n"), &["proxy.toml:3:30", "nonzero"]);
     refused(
         "[upstream]\nparent = \"https://a.test:3129\"\n",
         &["proxy.toml:2:10", "in clear text", "http://HOST:PORT"],

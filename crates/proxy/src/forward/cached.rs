@@ -116,6 +116,10 @@ impl Proxy {
             true => store.storable(&asking.fetch.asked(), status, fetched.head.headers(), sent),
             false => Err(cache::NotStored::Method),
         };
+        let judged = match judged {
+            Ok(storable) if !storable.fits(fetched.length) => Err(cache::NotStored::Part),
+            judged => judged,
+        };
         let told = CacheStatus::new(Handling::Forwarded(asking.why));
         let mut told = CacheStatus { collapsed: asking.collapsed, ..told };
         let filling = match judged {

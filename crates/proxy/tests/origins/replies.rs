@@ -34,6 +34,7 @@ fn a_part_that_is_not_what_it_says_is_passed_on_and_not_stored() {
         );
         assert_eq!((got.0.status(), got.1.status()), ("206", "206"), "{range}");
         assert!(got.0.text.ends_with(body), "{range}");
+        assert_eq!(got.0.text.contains("; stored"), is_stored, "{range}: {}", got.0.text);
         let hit = got.1.text.contains("farlink; hit");
         assert_eq!(hit, is_stored && !range.ends_with('*'), "{range}: {}", got.1.text);
     }
