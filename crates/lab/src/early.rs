@@ -3,8 +3,9 @@
 //! ByteIndex and ObjectIndex (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of web
 //! users", 2016) are the area above the curve of completed bytes or objects over time: the mean
 //! arrival, by bytes or by objects. They are models of what a person sees, not measurements: nothing
-//! is painted here. The first render is a proxy in the same sense: when the document and everything
-//! that blocks rendering (style sheets, and scripts asked for with priority) are worked off.
+//! is painted here. The first render is a proxy in the same sense: the document has begun to arrive,
+//! and everything that blocks its first paint ([`page::Object::blocks_render`]) is worked off. The load
+//! event waits for all of that, so the first render never comes after it.
 
 use std::time::Duration;
 
@@ -36,9 +37,9 @@ impl EarlyMetrics {
             let sum: u128 = arrived.iter().map(|object| weight(object) * arrival(object)).sum();
             span(sum / total.max(1))
         };
-        let blocking = arrived.iter().filter(|object| blocks_rendering(object));
+        let blocking = arrived.iter().filter(|object| object.blocks_render);
         let rendered = blocking.map(|object| object.done_at_ns).max();
-        let rendered = rendered.unwrap_or(0).max(document.done_at_ns);
+        let rendered = rendered.unwrap_or(0).max(first_byte_ns(document));
         Some(EarlyMetrics {
             byte_index: mean(&|object| u128::from(object.body_bytes)),
             object_index: mean(&|_| 1),
@@ -51,13 +52,8 @@ fn span(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// Style sheets block rendering; scripts do if a browser asks for them ahead of images.
-fn blocks_rendering(object: &ObjectRecord) -> bool {
-    match object.kind.as_str() {
-        "Stylesheet" => true,
-        "Script" => matches!(object.priority.as_str(), "Highest" | "High"),
-        _ => false,
-    }
+fn first_byte_ns(object: &ObjectRecord) -> u64 {
+    object.discovered_at_ns + object.phases.total_ns() - object.phases.receive_ns
 }
 
 #[cfg(test)]
@@ -84,6 +80,7 @@ mod tests {
             response_header_bytes: 0,
             body_bytes: bytes,
             priority: "Low".to_owned(),
+            blocks_render: false,
             error: None,
         }
     }

@@ -113,7 +113,7 @@ fn span(estimate: Estimate) -> String {
 
 fn mark(provenance: Provenance) -> &'static str {
     match provenance {
-        Provenance::Measured => "",
+        Provenance::Measured | Provenance::Read => "",
         Provenance::Inferred => "~",
         Provenance::Defaulted => "?",
     }

@@ -82,6 +82,7 @@ fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<E
         waits_for,
         priority: Priority::Low,
         blocks_load: true,
+        blocks_render: false,
         cacheable: false,
     }
 }
