@@ -85,14 +85,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_indices_are_mean_arrivals() {
-        let objects = vec![
-            object("Document", 1000, 100),
-            object("Image", 3000, 300),
-            object("Image", 0, 500),
-        ];
-        let visit = VisitRecord {
+    fn visit(objects: Vec<ObjectRecord>) -> VisitRecord {
+        VisitRecord {
             index: 0,
             view: "cold".to_owned(),
             page: None,
@@ -112,10 +106,32 @@ mod tests {
             paint: None,
             radio: None,
             series: None,
-        };
-        let early = EarlyMetrics::of(&visit).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_indices_are_mean_arrivals() {
+        let objects = [("Document", 1000, 100), ("Image", 3000, 300), ("Image", 0, 500)];
+        let objects = objects.map(|(kind, bytes, arrives)| object(kind, bytes, arrives));
+        let early = EarlyMetrics::of(&visit(objects.to_vec())).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));
         assert_eq!(early.object_index, Duration::from_millis(300));
-        assert_eq!(early.first_render, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn the_first_render_waits_for_what_blocks_it_and_for_nothing_else() {
+        let render = |objects: Vec<ObjectRecord>| {
+            EarlyMetrics::of(&visit(objects)).unwrap().first_render.as_millis()
+        };
+        let mut document = object("Document", 1000, 40);
+        document.phases.wait_ns = 60_000_000;
+        let late = object("Stylesheet", 10, 400);
+        let script = ObjectRecord { priority: "High".to_owned(), ..object("Script", 10, 450) };
+        let unblocked = vec![document.clone(), late.clone(), script.clone()];
+        assert_eq!(render(unblocked), 60, "the document's first byte");
+        let blocking = ObjectRecord { blocks_render: true, ..object("Stylesheet", 10, 220) };
+        assert_eq!(render(vec![document.clone(), blocking.clone(), late, script]), 220);
+        let failed = ObjectRecord { error: Some("reset".to_owned()), ..blocking };
+        assert_eq!(render(vec![document, failed]), 60);
     }
 }

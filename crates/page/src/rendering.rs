@@ -21,11 +21,11 @@ pub(crate) type Stated = [Option<bool>];
 
 /// Marks the objects of `page`; `stated` has one entry an object, or none at all.
 pub(crate) fn mark(page: &mut Page, stated: &Stated) {
-    let content_at = content(page);
+    let order = Order::of(page, stated);
     for index in 1..page.objects.len() {
         let object = &page.objects[index];
         let known = stated.get(index).copied().flatten();
-        let by_order = || stands_before(page, index, content_at) && is_waited_for(object);
+        let by_order = || order.stands_before_content(page, index) && is_waited_for(object);
         let blocks = object.blocks_load
             && object.method == "GET"
             && (known.unwrap_or_else(by_order) || is_imported(page, object));
@@ -33,8 +33,40 @@ pub(crate) fn mark(page: &mut Page, stated: &Stated) {
     }
 }
 
-/// A place in the main document; objects of one byte come in their order.
+/// A place in the main document; objects of one byte come in the order of their requests.
 type Place = (u64, usize);
+
+/// What the main document shows, in its order.
+struct Order {
+    /// Where its first reference stands, going by requests. What is said to stand before that and was
+    /// requested later has been written into the document by a script.
+    first: Option<Place>,
+    /// Images, media and frames.
+    shown: Vec<Place>,
+}
+
+impl Order {
+    fn of(page: &Page, stated: &Stated) -> Order {
+        let first = (1..page.objects.len()).find_map(|index| place(page, index));
+        let is_shown = |index: &usize| {
+            let kind = page.objects[*index].kind;
+            let inserted = stated.get(*index).copied().flatten() == Some(false);
+            matches!(kind, Kind::Image | Kind::Media | Kind::Document) && !inserted
+        };
+        let shown = (1..page.objects.len()).filter(is_shown);
+        Order { first, shown: shown.filter_map(|index| place(page, index)).collect() }
+    }
+
+    /// Whether no more is shown before the object than a head may preload: by the order of requests,
+    /// which is a parser's, and by the places in the document.
+    fn stands_before_content(&self, page: &Page, index: usize) -> bool {
+        let Some(own) = place(page, index) else { return false };
+        let precedes = |shown: &&Place| {
+            shown.1 < index || (**shown < own && self.first.is_none_or(|first| **shown > first))
+        };
+        self.shown.iter().filter(precedes).count() <= PRELOADED_IMAGES
+    }
+}
 
 /// Where the main document names the object, directly or by a redirect.
 fn place(page: &Page, index: usize) -> Option<Place> {
@@ -55,20 +87,6 @@ fn bytes(edge: &Edge, whole: u64) -> u64 {
         After::Bytes(bytes) => bytes.min(whole),
         After::End => whole,
     }
-}
-
-/// Where the content of the main document begins: with an image or a frame that is no preload.
-fn content(page: &Page) -> Option<Place> {
-    let shown = page.objects.iter().enumerate().skip(1).filter(|(_, object)| {
-        matches!(object.kind, Kind::Image | Kind::Media | Kind::Document)
-    });
-    let mut places: Vec<Place> = shown.filter_map(|(index, _)| place(page, index)).collect();
-    places.sort_unstable();
-    places.get(PRELOADED_IMAGES).copied()
-}
-
-fn stands_before(page: &Page, index: usize, content: Option<Place>) -> bool {
-    place(page, index).is_some_and(|own| content.is_none_or(|content| own < content))
 }
 
 /// Whether rendering or parsing waits for objects of this kind and priority.
@@ -141,25 +159,43 @@ mod tests {
     fn sheets_and_urgent_scripts_before_content_block() {
         let at = |bytes| edge(0, After::Bytes(bytes));
         let mut page = page(&[
-            (Image, Low, at(10)),            // 1, a preload
-            (Stylesheet, Highest, at(20)),   // 2
-            (Stylesheet, Lowest, at(25)),    // 3, for print
-            (Script, High, at(30)),          // 4
-            (Script, Low, at(35)),           // 5, deferred
+            (Image, Low, at(10)),                       // 1, a preload
+            (Stylesheet, Highest, at(20)),              // 2
+            (Stylesheet, Lowest, at(25)),               // 3, for print
+            (Script, High, at(30)),                     // 4
+            (Script, Low, at(35)),                      // 5, deferred
             (Stylesheet, Highest, edge(2, After::End)), // 6, imported
             (Stylesheet, Highest, edge(4, After::End)), // 7, inserted by a script
-            (Image, Low, at(500)),           // 8
-            (Image, Low, at(510)),           // 9
-            (Script, High, at(900)),         // 10, behind content
-            (Stylesheet, Highest, at(900)),  // 11, behind content
+            (Image, Low, at(500)),                      // 8
+            (Image, Low, at(510)),                      // 9
+            (Script, High, at(900)),                    // 10, behind content
+            (Stylesheet, Highest, at(900)),             // 11, behind content
         ]);
         assert_eq!(marked(&mut page, &[]), [2, 4, 6]);
     }
 
     #[test]
+    fn what_a_script_wrote_into_the_top_of_the_document_is_no_content() {
+        let at = |bytes| edge(0, After::Bytes(bytes));
+        let mut page = page(&[
+            (Stylesheet, Highest, at(20)), // 1
+            (Script, High, at(900)),       // 2, behind the images at 500, requested before them
+            (Image, Low, at(500)),
+            (Image, Low, at(500)),
+            (Image, Low, at(500)),
+            (Image, Low, at(1)), // 6 to 8, where a browser places what a script has written
+            (Image, Low, at(1)),
+            (Image, Low, at(1)),
+            (Stylesheet, Highest, at(1)), // 9
+        ]);
+        assert_eq!(marked(&mut page, &[]), [1]);
+    }
+
+    #[test]
     fn what_a_text_says_comes_before_order_and_priority() {
         let at = |bytes| edge(0, After::Bytes(bytes));
-        let mut page = page(&[(Script, High, at(20)), (Script, Low, at(990)), (Script, High, at(30))]);
+        let mut page =
+            page(&[(Script, High, at(20)), (Script, Low, at(990)), (Script, High, at(30))]);
         assert_eq!(marked(&mut page, &[None, Some(false), Some(true), None]), [2, 3]);
     }
 

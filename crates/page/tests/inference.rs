@@ -117,7 +117,13 @@ const HTML: &str = "<!doctype html><head><link rel=stylesheet href=/s.css>\
 fn bodies_say_who_names_what_and_what_blocks() {
     let page = read(&har_of(&[
         ("http://a.test/", "text/html", HTML, 0, 100),
-        ("http://a.test/s.css", "text/css", "a{b:url(bg.png)}@font-face{src:url(f.woff2)}", 900, 50),
+        (
+            "http://a.test/s.css",
+            "text/css",
+            "a{b:url(bg.png)}@font-face{src:url(f.woff2)}",
+            900,
+            50,
+        ),
         ("http://a.test/app.js", "text/javascript", "fetch('/api/cart')", 900, 60),
         ("http://a.test/late.js", "text/javascript", "", 900, 60),
         ("http://a.test/bottom.js", "text/javascript", "", 901, 60),

@@ -154,7 +154,8 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 }
 
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
-    let (version, mut columns): (u8, Columns) = packed::unpack(blob, &[PLAIN, STEPS, RENDERING], WHAT)?;
+    let (version, mut columns): (u8, Columns) =
+        packed::unpack(blob, &[PLAIN, STEPS, RENDERING], WHAT)?;
     if version >= STEPS {
         columns.unstep();
     }

@@ -153,7 +153,11 @@ mod tests {
             at += 1;
         }
         assert_eq!(image[at], 0x2c);
-        assert_eq!((word(at + 5), word(at + 7)), (word(6), word(8)), "all of the screen is painted");
+        assert_eq!(
+            (word(at + 5), word(at + 7)),
+            (word(6), word(8)),
+            "all of the screen is painted"
+        );
         at += 11;
         let mut data = Vec::new();
         while image[at] != 0 {

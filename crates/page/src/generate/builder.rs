@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::har::kinds_by_default;
 use crate::{
-    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Provenance, rendering,
+    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Provenance,
+    rendering,
 };
 
 /// Request heads of Chrome in the 2010s without cookies: request line, Host, Connection, Accept,

@@ -101,12 +101,10 @@ fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
 /// Whether the recording says that the first paint waits for `child`, or that it does not: by the
 /// document's text, or as what a script asked for.
 fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
-    if !matches!(graph.kinds[child], Kind::Stylesheet | Kind::Script) {
-        return None;
-    }
     let asked_for = graph.asked_for(child);
     let document = graph.document(child);
-    if graph.entries[document].body_text.is_some() {
+    let may_block = matches!(graph.kinds[child], Kind::Stylesheet | Kind::Script);
+    if may_block && graph.entries[document].body_text.is_some() {
         return Some(graph.mention(document, asked_for).is_some_and(|mention| mention.blocks));
     }
     let by_script = graph.entries[asked_for].initiator.kind.as_deref() == Some("script");

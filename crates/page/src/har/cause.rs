@@ -47,17 +47,14 @@ pub(super) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     /// Indexes `entries`, which are sorted by start.
-    pub fn new(
-        entries: &'a [&'a Entry],
-        kinds: &'a [Kind],
-        loaded_at: Option<i64>,
-    ) -> Graph<'a> {
+    pub fn new(entries: &'a [&'a Entry], kinds: &'a [Kind], loaded_at: Option<i64>) -> Graph<'a> {
         let mut addresses: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             addresses.entry(entry.address()).or_default().push(at);
         }
         let mentions = Mentions::of(entries, kinds, addresses.keys());
-        let (redirected_from, redirected_to) = (vec![None; entries.len()], vec![None; entries.len()]);
+        let (redirected_from, redirected_to) =
+            (vec![None; entries.len()], vec![None; entries.len()]);
         let mut graph = Graph {
             entries,
             kinds,

@@ -61,7 +61,9 @@ fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
         match cause.point {
             Point::Head => Some(parent.head_at()),
             Point::End => Some(parent.end_at()),
-            Point::Inside(_) | Point::Read { .. } => Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN),
+            Point::Inside(_) | Point::Read { .. } => {
+                Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN)
+            }
         }
     };
     match causes.iter().filter_map(reached).max() {

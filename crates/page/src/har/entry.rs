@@ -108,7 +108,8 @@ impl Entry {
 fn body_text(content: &Value) -> Option<String> {
     const NAMING: [&str; 5] = ["html", "css", "javascript", "ecmascript", "json"];
     let stated = text(field(content, "mimeType")).unwrap_or_default().to_lowercase();
-    let body = text(field(content, "text")).filter(|_| NAMING.iter().any(|n| stated.contains(n)))?;
+    let body =
+        text(field(content, "text")).filter(|_| NAMING.iter().any(|n| stated.contains(n)))?;
     match text(field(content, "encoding")) {
         None => Some(body.to_owned()),
         Some(encoding) if encoding.eq_ignore_ascii_case("base64") => {

@@ -28,8 +28,21 @@ fn sheets_and_synchronous_scripts_before_content_block() {
         <body><div><script src=early.js></script><h1>Content</h1>
         <link rel=stylesheet href=late.css><script src=bottom.js></script>"#;
     let paths = [
-        "a.css", "print.css", "wide.css", "other.css", "more.css", "i.png", "sync.js", "async.js",
-        "defer.js", "module.js", "data.json", "none.css", "early.js", "late.css", "bottom.js",
+        "a.css",
+        "print.css",
+        "wide.css",
+        "other.css",
+        "more.css",
+        "i.png",
+        "sync.js",
+        "async.js",
+        "defer.js",
+        "module.js",
+        "data.json",
+        "none.css",
+        "early.js",
+        "late.css",
+        "bottom.js",
     ];
     let found = blocking(html, &paths);
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
@@ -50,7 +63,8 @@ fn references_have_places_and_a_base() {
 #[test]
 fn sheets_and_scripts_name_what_was_requested_in_any_spelling() {
     let (sheet, document) = (url("http://cdn.test/css/a.css"), url("http://a.test/"));
-    let all = ["http://cdn.test/css/f.woff2", "http://cdn.test/i.png?v=1", "http://a.test/api?x=1&y=2"];
+    let all =
+        ["http://cdn.test/css/f.woff2", "http://cdn.test/i.png?v=1", "http://a.test/api?x=1&y=2"];
     let requested = Requested::new(all.into_iter());
     let named = |text: &str, bases: &[&Url]| {
         let found = pieces::mentions(text, bases, &requested, true);
