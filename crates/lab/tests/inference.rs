@@ -74,7 +74,7 @@ fn spread(mut shifts: Vec<f64>) -> (f64, f64) {
 }
 
 #[test]
-#[ignore = "loads 33 recordings eight times each and prints a table: run it by name, with --nocapture"]
+#[ignore = "loads 27 recordings eight times each and prints a table: run it by name, with --nocapture"]
 fn what_a_recording_without_initiators_changes() {
     let recordings = recordings();
     if recordings.is_empty() {
