@@ -55,7 +55,7 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
             object: ObjectId(0),
             after: After::Bytes(at),
             compute: Estimate::default(),
-            provenance: Provenance::Defaulted,
+            provenance: Provenance::Measured,
         };
         page.objects.push(object(number, index, kind, bytes, vec![edge]));
     }
