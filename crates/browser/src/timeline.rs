@@ -106,6 +106,7 @@ impl Timeline {
             response_header_bytes: self.response_head_bytes,
             body_bytes: self.body_bytes,
             priority: format!("{:?}", object.priority),
+            blocks_render: object.blocks_render,
             error: self.failure(),
         }
     }

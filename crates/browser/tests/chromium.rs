@@ -105,6 +105,17 @@ fn follows_the_graph(page: &Page, visit: &ChromiumVisit) {
         if object.blocks_load {
             assert!(ended(record) <= loaded, "{} ends after the load event", object.url);
         }
+    }
+    follows_causes(page, visit);
+    // A preloaded font that a page also uses, and a second connection for what is asked for without
+    // credentials (fonts of other hosts), are the browser's own ways.
+    assert!((2..=4).contains(&visit.visited.connections.len()));
+}
+
+/// What waits for others came after them, and after its compute.
+fn follows_causes(page: &Page, visit: &ChromiumVisit) {
+    let records = &visit.visited.objects;
+    for (object, record) in page.objects.iter().zip(records) {
         for edge in &object.waits_for {
             let parent = &records[edge.object.0 as usize];
             // Timers count whole milliseconds.
@@ -116,9 +127,66 @@ fn follows_the_graph(page: &Page, visit: &ChromiumVisit) {
             assert!(record.discovered_at_ns >= known, "{} comes too early", object.url);
         }
     }
-    // A preloaded font that a page also uses, and a second connection for what is asked for without
-    // credentials (fonts of other hosts), are the browser's own ways.
-    assert!((2..=4).contains(&visit.visited.connections.len()));
+}
+
+/// A sheet that imports another, a script that is asked for by code, and a later script that blocks nothing; boxes
+/// of images.
+fn what_blocks() -> Page {
+    let mut page = page::open("synthetic:7x20KB").unwrap();
+    page.objects[0].body_bytes = 9_000;
+    let think = |object: &mut page::Object, millis| {
+        object.think.value = Duration::from_millis(millis);
+    };
+    for (index, kind, millis) in [
+        (1, Kind::Stylesheet, 200),
+        (2, Kind::Script, 300),
+        (3, Kind::Stylesheet, 250),
+        (4, Kind::Script, 2500),
+    ] {
+        page.objects[index].kind = kind;
+        page.objects[index].blocks_render = index < 4;
+        think(&mut page.objects[index], millis);
+    }
+    page.objects[2].waits_for[0].compute.value = Duration::from_millis(30);
+    let import = &mut page.objects[3].waits_for[0];
+    (import.object, import.after) = (page::ObjectId(1), page::After::End);
+    page
+}
+
+/// Different colours of a picture.
+fn colours(png: &[u8]) -> usize {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    pixels.chunks(info.color_type.samples()).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn nothing_is_painted_before_what_blocks_it_has_arrived() {
+    let Some(chromium) = support::installed() else { return };
+    let stages = [Stage::new(&what_blocks(), Protocol::H2)];
+    let scratch = support::Scratch::new("blocks");
+    let mut running = support::start(&chromium, &scratch, &stages);
+    let visit = running.context().unwrap().visit(&stages[0].plan, &support::settings()).unwrap();
+    running.close();
+    assert_eq!(stages[0].notes, [""; 0]);
+    follows_causes(&stages[0].page, &visit);
+    let start = visit.visited.started.as_nanos();
+    let blocking = visit.visited.objects.iter().filter(|object| object.blocks_render);
+    let arrived = blocking.map(ended).max().unwrap() - start;
+    let painted = visit.paint.first_contentful_paint_ns.unwrap();
+    let loaded = visit.visited.plt.as_ref().unwrap().as_nanos() as u64;
+    assert!(arrived >= 450_000_000, "the import comes after its sheet: {arrived}");
+    assert!(painted >= arrived, "painted at {painted}, and what blocks arrived at {arrived}");
+    assert!(
+        painted < arrived + 250_000_000,
+        "painted at {painted}, what blocks arrived at {arrived}"
+    );
+    assert!(painted + 400_000_000 < loaded, "painted at {painted}, loaded at {loaded}");
+    let largest = visit.paint.largest_contentful_paint_ns.unwrap();
+    assert!(largest + 4_000_000 >= painted);
+    // White, black, shades of the text, and a colour an image.
+    assert!(colours(visit.screenshot.as_ref().unwrap()) >= 5);
 }
 
 #[test]

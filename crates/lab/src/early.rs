@@ -3,8 +3,9 @@
 //! ByteIndex and ObjectIndex (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of web
 //! users", 2016) are the area above the curve of completed bytes or objects over time: the mean
 //! arrival, by bytes or by objects. They are models of what a person sees, not measurements: nothing
-//! is painted here. The first render is a proxy in the same sense: when the document and everything
-//! that blocks rendering (style sheets, and scripts asked for with priority) are worked off.
+//! is painted here. The first render is a proxy in the same sense: the document has begun to arrive,
+//! and everything that blocks its first paint ([`page::Object::blocks_render`]) is worked off. The load
+//! event waits for all of that, so the first render never comes after it.
 
 use std::time::Duration;
 
@@ -36,9 +37,9 @@ impl EarlyMetrics {
             let sum: u128 = arrived.iter().map(|object| weight(object) * arrival(object)).sum();
             span(sum / total.max(1))
         };
-        let blocking = arrived.iter().filter(|object| blocks_rendering(object));
+        let blocking = arrived.iter().filter(|object| object.blocks_render);
         let rendered = blocking.map(|object| object.done_at_ns).max();
-        let rendered = rendered.unwrap_or(0).max(document.done_at_ns);
+        let rendered = rendered.unwrap_or(0).max(first_byte_ns(document));
         Some(EarlyMetrics {
             byte_index: mean(&|object| u128::from(object.body_bytes)),
             object_index: mean(&|_| 1),
@@ -51,13 +52,8 @@ fn span(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// Style sheets block rendering; scripts do if a browser asks for them ahead of images.
-fn blocks_rendering(object: &ObjectRecord) -> bool {
-    match object.kind.as_str() {
-        "Stylesheet" => true,
-        "Script" => matches!(object.priority.as_str(), "Highest" | "High"),
-        _ => false,
-    }
+fn first_byte_ns(object: &ObjectRecord) -> u64 {
+    object.discovered_at_ns + object.phases.total_ns() - object.phases.receive_ns
 }
 
 #[cfg(test)]
@@ -84,18 +80,13 @@ mod tests {
             response_header_bytes: 0,
             body_bytes: bytes,
             priority: "Low".to_owned(),
+            blocks_render: false,
             error: None,
         }
     }
 
-    #[test]
-    fn the_indices_are_mean_arrivals() {
-        let objects = vec![
-            object("Document", 1000, 100),
-            object("Image", 3000, 300),
-            object("Image", 0, 500),
-        ];
-        let visit = VisitRecord {
+    fn visit(objects: Vec<ObjectRecord>) -> VisitRecord {
+        VisitRecord {
             index: 0,
             view: "cold".to_owned(),
             page: None,
@@ -115,10 +106,32 @@ mod tests {
             paint: None,
             radio: None,
             series: None,
-        };
-        let early = EarlyMetrics::of(&visit).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_indices_are_mean_arrivals() {
+        let objects = [("Document", 1000, 100), ("Image", 3000, 300), ("Image", 0, 500)];
+        let objects = objects.map(|(kind, bytes, arrives)| object(kind, bytes, arrives));
+        let early = EarlyMetrics::of(&visit(objects.to_vec())).unwrap();
         assert_eq!(early.byte_index, Duration::from_millis(250));
         assert_eq!(early.object_index, Duration::from_millis(300));
-        assert_eq!(early.first_render, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn the_first_render_waits_for_what_blocks_it_and_for_nothing_else() {
+        let render = |objects: Vec<ObjectRecord>| {
+            EarlyMetrics::of(&visit(objects)).unwrap().first_render.as_millis()
+        };
+        let mut document = object("Document", 1000, 40);
+        document.phases.wait_ns = 60_000_000;
+        let late = object("Stylesheet", 10, 400);
+        let script = ObjectRecord { priority: "High".to_owned(), ..object("Script", 10, 450) };
+        let unblocked = vec![document.clone(), late.clone(), script.clone()];
+        assert_eq!(render(unblocked), 60, "the document's first byte");
+        let blocking = ObjectRecord { blocks_render: true, ..object("Stylesheet", 10, 220) };
+        assert_eq!(render(vec![document.clone(), blocking.clone(), late, script]), 220);
+        let failed = ObjectRecord { error: Some("reset".to_owned()), ..blocking };
+        assert_eq!(render(vec![document, failed]), 60);
     }
 }

@@ -179,6 +179,7 @@ fn object(load: &Load, index: u32, discovered_at_ns: u64, phases: Phases) -> Obj
         response_header_bytes: 240,
         body_bytes: if index == 0 { load.page_bytes } else { BODY_BYTES },
         priority: if index == 0 { "Highest" } else { "Low" }.to_owned(),
+        blocks_render: false,
         error: None,
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use common::{bare, check_floor};
+use common::{bare, check_floor, check_render};
 use farlink_lab::simulate::Simulator;
 use page::Page;
 use scenario::{Protocol, Scenario, Tls};
@@ -43,6 +43,7 @@ fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
     let measured = &observed.result.visits[0];
     assert!(measured.record.plt_ns().is_some(), "{what}: {:?}", measured.record.outcome);
     check_floor(measured);
+    check_render(measured);
     let objects = &measured.record.objects;
     let failed: Vec<_> = objects.iter().filter(|object| object.error.is_some()).collect();
     assert!(failed.is_empty(), "{what}: {failed:?}");
@@ -101,4 +102,43 @@ fn every_recorded_page_arrives_the_same_over_everything() {
     });
     assert!(!files.is_empty() && loads >= 23 * files.len(), "{loads} loads of {}", files.len());
     println!("{loads} loads of {} pages", files.len());
+}
+
+/// The networks on which first renders used to come after the load event.
+const NETWORKS: [&str; 3] = [
+    "rtt=20ms,down=50mbit,up=10mbit,queue=1bdp",
+    "rtt=150ms,down=1600kbit,up=768kbit,queue=30pkt",
+    "rtt=620ms,down=20mbit,up=2mbit,queue=1bdp",
+];
+
+#[test]
+fn nothing_is_rendered_after_the_load_event() {
+    let Some(files) = corpus() else {
+        println!("skipped: corpus absent");
+        return;
+    };
+    let (next, simulator) = (AtomicUsize::new(0), Simulator::default());
+    let arms =
+        [(Protocol::H1, Tls::None), (Protocol::H2, Tls::Tls13), (Protocol::H3Deployed, Tls::Tls13)];
+    let work = || {
+        let claim = || files.get(next.fetch_add(1, Ordering::Relaxed));
+        let mut blocked = 0;
+        for file in std::iter::from_fn(claim) {
+            let spec = file.to_str().expect("the corpus has plain names");
+            let page = page::open(spec).unwrap();
+            blocked += usize::from(page.objects.iter().any(|object| object.blocks_render));
+            for (network, (protocol, tls)) in
+                NETWORKS.into_iter().flat_map(|n| arms.map(|arm| (n, arm)))
+            {
+                check_render(&common::visit(&simulator, bare(spec, network, protocol, tls), 1));
+            }
+        }
+        blocked
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let blocked: usize = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("the law holds")).sum()
+    });
+    assert!(blocked >= 25, "of {} pages only {blocked} have something that blocks", files.len());
 }

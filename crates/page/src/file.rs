@@ -1,6 +1,6 @@
 //! Page files: a page as farlink keeps it, JSON with a format number.
 //!
-//! `{"format": "farlink-page", "version": 2, "page": {...}}`; `docs/pages.md` lists the keys. A newer
+//! `{"format": "farlink-page", "version": 3, "page": {...}}`; `docs/pages.md` lists the keys. A newer
 //! version is refused and so is an unknown key: a page that is half understood gives figures that
 //! are wrong in silence.
 
@@ -10,10 +10,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::nearest;
-use crate::{Error, Page};
+use crate::{Error, Page, rendering};
 
 /// The version that is written, and the newest that is read.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+
+/// The first version that says what blocks the first paint.
+const FIRST_WITH_RENDERING: u32 = 3;
 
 const FORMAT: &str = "farlink-page";
 
@@ -72,8 +75,12 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
         _ => return Err(wrong(format!("`version` is not a number from 1 to {VERSION}"))),
     }
     let read: Read = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
-    read.page.check().map_err(wrong)?;
-    Ok(read.page)
+    let mut page = read.page;
+    page.check().map_err(wrong)?;
+    if head.version < Some(u64::from(FIRST_WITH_RENDERING)) {
+        rendering::mark(&mut page, &[]);
+    }
+    Ok(page)
 }
 
 /// Writes a page file; what stood at `path` is replaced at once or not at all.
@@ -123,18 +130,24 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_refused() {
-        let newer = text().replace("\"version\": 2", "\"version\": 3");
+        let newer = text().replace("\"version\": 3", "\"version\": 4");
         assert_eq!(
             refusal(&newer),
-            "a.json: version 3 is newer than this farlink reads (2); use a newer farlink"
+            "a.json: version 4 is newer than this farlink reads (3); use a newer farlink"
         );
     }
 
     #[test]
-    fn the_first_version_is_read_it_knew_no_request_fields() {
-        let older = text().replace("\"version\": 2", "\"version\": 1");
-        let page = parse("a.json", older.as_bytes()).unwrap();
-        assert_eq!(page, crate::open("synthetic:3x1KB@2hosts").unwrap());
+    fn older_versions_are_read_and_what_blocks_the_first_paint_is_worked_out() {
+        let page = crate::open("bth2013").unwrap();
+        assert!(page.objects.iter().any(|object| object.blocks_render));
+        let newest = to_text(&page);
+        let lines = newest.lines().filter(|line| !line.contains("\"blocks_render\""));
+        let older: String = lines.collect::<Vec<_>>().join("\n");
+        for version in ["1", "2"] {
+            let older = older.replace("\"version\": 3", &format!("\"version\": {version}"));
+            assert_eq!(parse("a.json", older.as_bytes()).unwrap(), page);
+        }
     }
 
     #[test]

@@ -87,6 +87,10 @@ pub struct Object {
     pub priority: Priority,
     /// Whether the load event waits for it.
     pub blocks_load: bool,
+    /// Whether the first paint waits for it: a style sheet or a synchronous script before the content
+    /// of the main document, or what such a sheet imports.
+    #[serde(default)]
+    pub blocks_render: bool,
     /// Whether a browser may answer it from its cache on a second visit, without asking.
     pub cacheable: bool,
 }
@@ -103,7 +107,7 @@ pub struct Edge {
     /// object waits for several, each edge carries the same span: it runs from the last arrival.
     pub compute: Estimate,
     /// How it is known that the one waits for the other: stated by the source (an initiator, a
-    /// redirect), inferred (from a Referer or from timings), or our default (the document).
+    /// redirect), read in a recorded body, inferred (from a Referer or from timings), or our default (the document).
     pub provenance: Provenance,
 }
 
@@ -156,6 +160,8 @@ pub enum Provenance {
     /// The source states it, or it is the plain difference of two values that the source states for
     /// the same exchange.
     Measured,
+    /// Read in the text of a recorded body.
+    Read,
     /// Worked out from other values that the source states.
     Inferred,
     /// Neither stated nor inferable: our default.

@@ -15,6 +15,7 @@ pub mod har;
 mod list;
 mod load;
 mod open;
+mod rendering;
 mod show;
 mod summary;
 mod transform;

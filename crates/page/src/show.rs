@@ -19,7 +19,7 @@ impl fmt::Display for Table<'_> {
         head(f, page, &summary)?;
         writeln!(
             f,
-            "{:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<4}  {:<28} url",
+            "{:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<5}  {:<28} url",
             "#", "kind", "body B", "head B", "think", "priority", "load", "waits for"
         )?;
         for (index, object) in page.objects.iter().enumerate() {
@@ -34,7 +34,7 @@ impl fmt::Display for Table<'_> {
         writeln!(
             f,
             "\nunmarked figures are measured, `~` inferred, `?` our defaults; `load`: the load event \
-             waits for it"
+             waits for it, and the first `paint` too"
         )
     }
 }
@@ -51,10 +51,28 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     {
         writeln!(
             f,
-            "{what}: {} measured, {} inferred, {} defaulted",
-            counts.measured, counts.inferred, counts.defaulted
+            "{what}: {} measured,{} {} inferred, {} defaulted",
+            counts.measured,
+            if counts.read > 0 {
+                format!(" {} read in bodies,", counts.read)
+            } else {
+                String::new()
+            },
+            counts.inferred,
+            counts.defaulted
         )?;
     }
+    let guessed = summary.edges.inferred + summary.edges.defaulted;
+    if guessed * 4 > summary.edges.total() {
+        writeln!(
+            f,
+            "warning: {guessed} of {} edges are guessed, of which about a third are wrong: `farlink load` says \
+             whether its answer hangs on them",
+            summary.edges.total()
+        )?;
+    }
+    let blocking = page.objects.iter().filter(|object| object.blocks_render).count();
+    writeln!(f, "{blocking} objects hold up the first paint (`load`: `paint`)")?;
     let sources: Vec<String> =
         summary.body_sources.iter().map(|(source, n)| format!("{n} {source:?}")).collect();
     writeln!(f, "body sizes from: {}", sources.join(", "))?;
@@ -74,13 +92,17 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
 fn row(f: &mut fmt::Formatter<'_>, page: &Page, index: usize, object: &Object) -> fmt::Result {
     writeln!(
         f,
-        "{index:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<4}  {:<28} {}",
+        "{index:>4}  {:<10} {:>9} {:>6} {:>9}  {:<8} {:<5}  {:<28} {}",
         format!("{:?}", object.kind),
         object.body_bytes,
         format!("{}{}", mark(object.header_provenance), object.response_header_bytes),
         span(object.think),
         format!("{:?}", object.priority),
-        if object.blocks_load { "yes" } else { "no" },
+        match (object.blocks_load, object.blocks_render) {
+            (_, true) => "paint",
+            (true, false) => "yes",
+            (false, false) => "no",
+        },
         waits(page, &object.waits_for),
         middle_cut(&object.url),
     )
@@ -113,7 +135,7 @@ fn span(estimate: Estimate) -> String {
 
 fn mark(provenance: Provenance) -> &'static str {
     match provenance {
-        Provenance::Measured => "",
+        Provenance::Measured | Provenance::Read => "",
         Provenance::Inferred => "~",
         Provenance::Defaulted => "?",
     }
@@ -142,9 +164,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "   0  Document         340   ?300    ?0.0ms  Highest  yes   -                            http://www.page.test/",
-                "   1  Image           1000   ?300    ?0.0ms  Low      yes   #0@260/340                   http://www.page.test/o/0001.png",
-                "   2  Image           1000   ?300    ?0.0ms  Low      yes   #0@320/340                   http://www.page.test/o/0002.png",
+                "   0  Document         340   ?300    ?0.0ms  Highest  yes    -                            http://www.page.test/",
+                "   1  Image           1000   ?300    ?0.0ms  Low      yes    #0@260/340                   http://www.page.test/o/0001.png",
+                "   2  Image           1000   ?300    ?0.0ms  Low      yes    #0@320/340                   http://www.page.test/o/0002.png",
             ]
         );
     }

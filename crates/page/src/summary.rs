@@ -9,6 +9,8 @@ use crate::{BodySource, Page, Provenance, SkipReason};
 pub struct Counts {
     /// Stated by the source.
     pub measured: usize,
+    /// Read in recorded bodies.
+    pub read: usize,
     /// Worked out.
     pub inferred: usize,
     /// Our default.
@@ -44,6 +46,7 @@ impl Counts {
         for value in values {
             match value {
                 Provenance::Measured => counts.measured += 1,
+                Provenance::Read => counts.read += 1,
                 Provenance::Inferred => counts.inferred += 1,
                 Provenance::Defaulted => counts.defaulted += 1,
             }
@@ -53,7 +56,7 @@ impl Counts {
 
     /// All of them.
     pub fn total(&self) -> usize {
-        self.measured + self.inferred + self.defaulted
+        self.measured + self.read + self.inferred + self.defaulted
     }
 }
 

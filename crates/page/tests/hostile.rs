@@ -298,6 +298,7 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
                 waits_for,
                 priority: Priority::Medium,
                 blocks_load: blocks,
+                blocks_render: blocks && caches,
                 cacheable: caches,
             }
         },

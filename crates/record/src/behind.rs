@@ -61,6 +61,7 @@ mod tests {
             response_header_bytes: 0,
             body_bytes: 0,
             priority: "Low".to_owned(),
+            blocks_render: false,
             error: None,
         }
     }

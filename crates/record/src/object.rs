@@ -37,6 +37,9 @@ pub struct ObjectRecord {
     pub body_bytes: u64,
     /// The priority it was asked for with (`Highest` ... `Lowest`).
     pub priority: String,
+    /// Whether the first paint waits for it.
+    #[serde(default)]
+    pub blocks_render: bool,
     /// Why it failed, if it did.
     pub error: Option<String>,
 }

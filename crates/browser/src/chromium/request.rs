@@ -225,6 +225,7 @@ impl Request {
             response_header_bytes: if cached { 0 } else { head },
             body_bytes: if cached { 0 } else { self.body_bytes },
             priority: priority(&self.priority).to_owned(),
+            blocks_render: object.blocks_render,
             error: self.failure(object.body_bytes).or(unfinished),
         }
     }

@@ -50,6 +50,7 @@ impl Everything {
             waits_for: edges.collect(),
             priority: Priority::Low,
             blocks_load: true,
+            blocks_render: false,
             cacheable: false,
         };
         self.names.push(name);

@@ -257,7 +257,9 @@ fn is_painted(arms: &[Arm]) -> bool {
 /// What the table's columns stand for, where they do not say so.
 pub fn legend(arms: &[Arm]) -> &'static str {
     match is_painted(arms) {
-        true => "FCP, LCP: first and largest contentful paint.",
+        true => {
+            "FCP, LCP: first and largest contentful paint of a page that stands in for the real one. It shows nothing before what blocks rendering is there; an image is a box, sized by its bytes."
+        }
         false => {
             "* Models: when what blocks rendering is there, and the mean arrival of a byte. Nothing is painted."
         }

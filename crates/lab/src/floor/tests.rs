@@ -29,6 +29,7 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
         waits_for,
         priority: Priority::Medium,
         blocks_load: true,
+        blocks_render: false,
         cacheable: true,
     }
 }

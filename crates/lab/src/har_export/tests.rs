@@ -80,6 +80,7 @@ fn redirecting_page() -> Page {
         waits_for,
         priority: Priority::Highest,
         blocks_load: true,
+        blocks_render: false,
         cacheable: false,
     };
     let edge = Edge {

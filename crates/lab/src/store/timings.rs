@@ -1,6 +1,7 @@
 //! The object timings of a visit as one blob, and the SQL function that opens it.
 //!
 //! A [blob](super::packed) has the columns below, all of one length. In version 2 instants and places in the page are differences from the row before; version 1 had them as they are.
+//! Since version 3 it also lists the rows that the first paint waited for.
 
 use record::{ObjectRecord, Phases};
 use rusqlite::Connection;
@@ -10,9 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::{StoreError, packed};
 
 /// The version that is written.
+const RENDERING: u8 = 3;
+
+/// The one before, which did not say what the first paint waits for.
 const STEPS: u8 = 2;
 
-/// The one before.
+/// The first.
 const PLAIN: u8 = 1;
 
 const WHAT: &str = "object timings";
@@ -25,6 +29,9 @@ macro_rules! columns {
         #[serde(deny_unknown_fields)]
         struct Columns {
             $( $column: Vec<$type>, )+
+            /// The rows that the first paint waits for.
+            #[serde(default)]
+            blocks_render: Vec<u32>,
         }
 
         /// One row.
@@ -35,7 +42,11 @@ macro_rules! columns {
 
         impl Columns {
             fn of(objects: &[ObjectRecord]) -> Columns {
-                Columns { $( $column: objects.iter().map(|o| o.$($path).+.clone()).collect(), )+ }
+                let blocking = (0..).zip(objects).filter(|(_, object)| object.blocks_render);
+                Columns {
+                    $( $column: objects.iter().map(|o| o.$($path).+.clone()).collect(), )+
+                    blocks_render: blocking.map(|(row, _)| row).collect(),
+                }
             }
 
             fn len(&self) -> Option<usize> {
@@ -50,6 +61,7 @@ macro_rules! columns {
             fn record(&self, row: usize) -> ObjectRecord {
                 let mut record = empty();
                 $( record.$($path).+ = self.$column[row].clone(); )+
+                record.blocks_render = self.blocks_render.contains(&(row as u32));
                 record
             }
         }
@@ -116,6 +128,7 @@ fn empty() -> ObjectRecord {
         response_header_bytes: 0,
         body_bytes: 0,
         priority: String::new(),
+        blocks_render: false,
         error: None,
     }
 }
@@ -124,7 +137,7 @@ fn empty() -> ObjectRecord {
 pub fn encode(objects: &[ObjectRecord]) -> Vec<u8> {
     let mut columns = Columns::of(objects);
     columns.step();
-    packed::pack(STEPS, &columns)
+    packed::pack(RENDERING, &columns)
 }
 
 /// The objects of a blob.
@@ -141,8 +154,9 @@ pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
 }
 
 fn open(blob: &[u8]) -> Result<(Columns, usize), StoreError> {
-    let (version, mut columns): (u8, Columns) = packed::unpack(blob, &[PLAIN, STEPS], WHAT)?;
-    if version == STEPS {
+    let (version, mut columns): (u8, Columns) =
+        packed::unpack(blob, &[PLAIN, STEPS, RENDERING], WHAT)?;
+    if version >= STEPS {
         columns.unstep();
     }
     let len = columns
@@ -169,7 +183,9 @@ mod tests {
     fn object(index: u32, url: &str, wait_ns: u64, error: Option<String>) -> ObjectRecord {
         let phases = Phases { wait_ns, receive_ns: 3, ..Phases::default() };
         let done_at_ns = wait_ns.wrapping_mul(3);
-        ObjectRecord { object: index, url: url.to_owned(), phases, done_at_ns, error, ..empty() }
+        let blocks_render = wait_ns % 3 == 1;
+        let url = url.to_owned();
+        ObjectRecord { object: index, url, phases, done_at_ns, blocks_render, error, ..empty() }
     }
 
     proptest! {
@@ -198,15 +214,19 @@ mod tests {
             decode(&[9, 0])
                 .unwrap_err()
                 .to_string()
-                .contains("version 9, and this farlink knows 1 and 2")
+                .contains("version 9, and this farlink knows 1 and 2 and 3")
         );
         assert!(decode(&blob[..blob.len() / 2]).is_err());
     }
 
     #[test]
-    fn the_version_before_is_read() {
-        let objects = [object(0, "http://a/", 1, None), object(1, "http://b/", 2, None)];
-        let plain = packed::pack(PLAIN, &Columns::of(&objects));
-        assert_eq!(decode(&plain).unwrap(), objects);
+    fn the_versions_before_are_read() {
+        let objects = [object(0, "http://a/", 3, None), object(1, "http://b/", 2, None)];
+        let mut columns = serde_json::to_value(Columns::of(&objects)).unwrap();
+        columns.as_object_mut().unwrap().remove("blocks_render");
+        assert_eq!(decode(&packed::pack(PLAIN, &columns)).unwrap(), objects);
+        let mut columns: Columns = serde_json::from_value(columns).unwrap();
+        columns.step();
+        assert_eq!(decode(&packed::pack(STEPS, &columns)).unwrap(), objects);
     }
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 use farlink_lab as lab;
+use lab::early::EarlyMetrics;
 use lab::simulate::Simulator;
 use scenario::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
 use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
@@ -34,6 +35,15 @@ pub fn visit(simulator: &Simulator, scenario: Scenario, seed: u64) -> MeasuredVi
 }
 
 /// No visit beats its floor.
+/// Nothing is painted before the load event that the load event does not wait for.
+pub fn check_render(visit: &MeasuredVisit) {
+    let (Some(early), Some(plt)) = (EarlyMetrics::of(&visit.record), visit.record.plt_ns()) else {
+        return;
+    };
+    let (ttfb, render) = (visit.record.ttfb_ns.unwrap(), early.first_render.as_nanos() as u64);
+    assert!((ttfb..=plt).contains(&render), "TTFB {ttfb}, first render {render}, PLT {plt}");
+}
+
 pub fn check_floor(visit: &MeasuredVisit) {
     let (Some(floors), Some(plt)) = (visit.floors, visit.record.plt_ns()) else { return };
     assert!(floors.graph_ns <= plt, "floor {} > PLT {plt}", floors.graph_ns);

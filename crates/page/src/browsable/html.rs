@@ -3,14 +3,18 @@
 use super::carrier::Carrier;
 use super::filler::comment;
 use super::link;
-use super::script::HELPERS;
+use super::script::{self, HELPERS};
 
 /// The icon keeps a browser from asking for `/favicon.ico`, which is not part of the page.
 const OPENING: &str = "<!doctype html><link rel=icon href=data:,>";
 /// Links in a head are not rendered; so the references stand in a body.
 const BODY: &str = "<body>";
-/// Something to be painted.
-const TEXT: &str = "<style>img{width:64px;height:48px}</style>farlink ";
+/// Something to be painted, the longest first: the first that fits is written where it first fits.
+const TEXTS: [&str; 2] = [
+    "<h1>farlink</h1><p>This page stands in for a recorded one: it asks for the same objects at the \
+     same times. Each box is an image, the larger the more bytes it has.<p>",
+    "farlink ",
+];
 
 /// One reference.
 pub(super) struct Reference {
@@ -19,30 +23,47 @@ pub(super) struct Reference {
     pub(super) markup: String,
 }
 
-/// A document of `bytes` bytes (more, if the references need it). `scripted`: some code in it or in
-/// its scripts uses the helpers.
-pub(super) fn document(bytes: u64, references: &[Reference], scripted: bool) -> Vec<u8> {
+/// What a document's code needs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Needs {
+    /// Some code in it or in its scripts uses the helpers.
+    pub(super) helpers: bool,
+    /// So many arrivals are waited for before anything is shown.
+    pub(super) blocking: usize,
+}
+
+/// A document of `bytes` bytes (more, if the references need it).
+pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Vec<u8> {
     let first = references.first();
     let room =
         first.map_or(bytes, |first| first.at.min(bytes).saturating_sub(first.markup.len() as u64));
-    let helpers = if scripted { HELPERS } else { "" };
+    let mut code = if needs.helpers { HELPERS.to_owned() } else { String::new() };
+    if needs.blocking > 0 {
+        code += &script::curtain(needs.blocking);
+    }
     // HTML needs none of it (HTML standard, section 13.1.2.4, optional tags).
-    let openings = [
-        format!("{OPENING}{helpers}{BODY}{TEXT}"),
-        format!("{OPENING}{helpers}{BODY}"),
-        format!("{helpers}{BODY}"),
-        helpers.to_owned(),
-    ];
+    let openings = [format!("{OPENING}{code}{BODY}"), format!("{code}{BODY}"), code.clone()];
     let fits = openings.iter().find(|opening| opening.len() as u64 <= room);
-    let least = if scripted { &openings[1] } else { &openings[3] };
+    let least = if code.is_empty() { &openings[2] } else { &openings[0] };
     let mut text = fits.unwrap_or(least).clone().into_bytes();
+    let mut shows = false;
     for Reference { at, markup } in references {
         let at = (*at).min(bytes) as usize;
-        comment(&mut text, at.saturating_sub(markup.len()), "<!--", "-->");
+        fill(&mut text, at.saturating_sub(markup.len()), &mut shows);
         text.extend_from_slice(markup.as_bytes());
     }
-    comment(&mut text, bytes as usize, "<!--", "-->");
+    fill(&mut text, bytes as usize, &mut shows);
     text
+}
+
+/// Fills `text` up to `bytes`: with something to be painted if there has been none, and comments.
+fn fill(text: &mut Vec<u8>, bytes: usize, shows: &mut bool) {
+    let room = bytes.saturating_sub(text.len());
+    if let Some(shown) = TEXTS.iter().find(|shown| !*shows && shown.len() <= room) {
+        text.extend_from_slice(shown.as_bytes());
+        *shows = true;
+    }
+    comment(text, bytes, "<!--", "-->");
 }
 
 /// What a tag is to be.

@@ -68,6 +68,8 @@ pub(super) struct Plan {
     arrivals: Vec<Vec<String>>,
     /// By unit: whether code runs in its window.
     scripted: Vec<bool>,
+    /// How many arrivals the first paint waits for.
+    blocking: usize,
     bodies: Vec<Vec<u8>>,
 }
 
@@ -85,6 +87,7 @@ impl Plan {
             sheets: (0..count).map(|_| sheet::References::default()).collect(),
             arrivals: vec![Vec::new(); count],
             scripted: vec![false; count],
+            blocking: 0,
             bodies: vec![Vec::new(); count],
             page,
             notes,
@@ -136,7 +139,9 @@ impl Plan {
                 let mut references = std::mem::take(&mut self.references[unit]);
                 references.reverse();
                 references.sort_by_key(|reference| reference.at);
-                (html::document(bytes, &references, self.scripted[unit]), code)
+                let helpers = self.scripted[unit];
+                let blocking = if unit == 0 { self.blocking } else { 0 };
+                (html::document(bytes, &references, html::Needs { helpers, blocking }), code)
             }
             Carrier::Sheet => {
                 let css = self.sheets[unit].css(&element(unit));
@@ -170,6 +175,7 @@ impl Plan {
         match edges.as_slice() {
             [edge] => self.refer_from(unit, edge, then),
             [others @ .., last] => {
+                let then = &self.lifting(unit, then);
                 for edge in others {
                     self.run_on(edge, script::counted(unit, edges.len(), None));
                 }
@@ -202,10 +208,7 @@ impl Plan {
         let carrier = self.units.carrier[unit];
         let at_once = script::millis(compute) == 0;
         let parent = self.units.carrier[from];
-        if parent.is_document() && at_once && carrier != Carrier::Fetch {
-            let markup = self.tag(unit, from, then);
-            self.references[from].push(Reference { at: at(edge), markup });
-        } else if parent == Carrier::Sheet
+        if parent == Carrier::Sheet
             && compute <= STYLE_TIME
             && then.is_empty()
             && self.style(unit, from)
@@ -213,10 +216,28 @@ impl Plan {
             if !at_once {
                 self.notes.add(Difference::StyleTime, &self.page.objects[unit].url);
             }
+            return;
+        }
+        let then = &self.lifting(unit, then);
+        if parent.is_document() && at_once && carrier != Carrier::Fetch {
+            let markup = self.tag(unit, from, then);
+            self.references[from].push(Reference { at: at(edge), markup });
         } else {
             let code = self.delayed_request(unit, compute, then);
             self.run_on(edge, code);
         }
+    }
+
+    /// What is to be run on the arrival of `unit`: `then`, and if the first paint waits for the unit,
+    /// what lifts the curtain. The sheet that imports another has arrived when the other has.
+    fn lifting(&mut self, unit: usize, then: &str) -> String {
+        let blocks = self.page.objects[self.units.last[unit]].blocks_render;
+        if !blocks || self.units.window[unit] != 0 {
+            return then.to_owned();
+        }
+        self.blocking += 1;
+        let code = [then, script::LIFT].into_iter().filter(|code| !code.is_empty());
+        code.collect::<Vec<_>>().join(";")
     }
 
     /// Has the sheet `from` use `unit`, if sheets can.

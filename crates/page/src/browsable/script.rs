@@ -29,6 +29,18 @@ setTimeout(()=>{h();if(!--t.n)t.f.contentDocument.close()},m)}\
 function d(i,n,h){let o=d[i]=d[i]||{n:0};if(h)o.h=h;if(++o.n==n)o.h()}\
 </script>";
 
+/// Run on the arrival of what blocks the first paint.
+pub(super) const LIFT: &str = "p()";
+
+/// Hides a document until [`LIFT`] has been run on `arrivals` arrivals. All else goes on behind it: a
+/// sheet or script that held up the parser itself would also hold up the requests that code makes.
+pub(super) fn curtain(arrivals: usize) -> String {
+    format!(
+        "<style id=p0>body{{visibility:hidden}}</style>\
+         <script>p0.n={arrivals};function p(){{--p0.n||p0.remove()}}</script>"
+    )
+}
+
 /// What one request needs to be told.
 pub(super) struct Call<'a> {
     pub(super) carrier: Carrier,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::har::kinds_by_default;
 use crate::{
     After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Provenance,
+    rendering,
 };
 
 /// Request heads of Chrome in the 2010s without cookies: request line, Host, Connection, Accept,
@@ -120,12 +121,14 @@ impl Builder {
             waits_for,
             priority: kinds_by_default(kind),
             blocks_load: true,
+            blocks_render: false,
             cacheable: true,
         });
     }
 
     /// The finished page.
-    pub fn finish(self) -> Page {
+    pub fn finish(mut self) -> Page {
+        rendering::mark(&mut self.page, &[]);
         if let Err(problem) = self.page.check() {
             panic!("a generator made a page that breaks the graph's invariants: {problem}");
         }

@@ -55,7 +55,7 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
             object: ObjectId(0),
             after: After::Bytes(at),
             compute: Estimate::default(),
-            provenance: Provenance::Defaulted,
+            provenance: Provenance::Measured,
         };
         page.objects.push(object(number, index, kind, bytes, vec![edge]));
     }
@@ -82,6 +82,7 @@ fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<E
         waits_for,
         priority: Priority::Low,
         blocks_load: true,
+        blocks_render: false,
         cacheable: false,
     }
 }

@@ -96,6 +96,7 @@ impl Transfer {
             waits_for: Vec::new(),
             priority: Priority::Highest,
             blocks_load: true,
+            blocks_render: false,
             cacheable: false,
         }
     }

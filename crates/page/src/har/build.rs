@@ -6,7 +6,7 @@ use super::hosts::Hosts;
 use super::log::Log;
 use super::select::Selection;
 use super::{caching, discovery, kinds, sizes, summary};
-use crate::{BodySource, Edge, Kind, Object, Page};
+use crate::{BodySource, Edge, Kind, Object, Page, rendering};
 
 /// What ends this much after the load event did not hold it up, in microseconds.
 const LOAD_SLACK: i64 = 50_000;
@@ -18,7 +18,7 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
     let hosts = Hosts::of(entries);
-    let graph = Graph::new(entries, &kinds);
+    let graph = Graph::new(entries, &kinds, selection.loaded_at);
     let edges = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
         .iter()
@@ -31,6 +31,8 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
             ..object(entry, kinds[at], &hosts, waits_for)
         })
         .collect();
+    let stated: Vec<Option<bool>> =
+        (0..entries.len()).map(|child| blocks_render(&graph, child)).collect();
     let measured_hosts = hosts.measured();
     let mut page = Page {
         name: name.to_owned(),
@@ -39,6 +41,7 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
         objects,
         skipped: selection.skipped,
     };
+    rendering::mark(&mut page, &stated);
     let recording = summary::Recording {
         log,
         kept: entries,
@@ -76,6 +79,7 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
         waits_for,
         priority: kinds::priority(entry, kind),
         blocks_load: true,
+        blocks_render: false,
         cacheable: caching::cacheable(entry),
     }
 }
@@ -92,4 +96,17 @@ fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
     let in_time =
         loaded_at.is_none_or(|at| entry.started <= at && entry.end_at() <= at + LOAD_SLACK);
     in_time && kinds::can_block_load(entry, kind)
+}
+
+/// Whether the recording says that the first paint waits for `child`, or that it does not: by the
+/// document's text, or as what a script asked for.
+fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
+    let asked_for = graph.asked_for(child);
+    let document = graph.document(child);
+    let may_block = matches!(graph.kinds[child], Kind::Stylesheet | Kind::Script);
+    if may_block && graph.entries[document].body_text.is_some() {
+        return Some(graph.mention(document, asked_for).is_some_and(|mention| mention.blocks));
+    }
+    let by_script = graph.entries[asked_for].initiator.kind.as_deref() == Some("script");
+    by_script.then_some(false)
 }

@@ -1,9 +1,11 @@
-//! What each entry was caused by: a redirect, its initiator, or what can be inferred.
+//! What each entry was caused by: a redirect, its initiator, a body that names it, or what can be inferred.
 
 use std::collections::BTreeMap;
 
+use super::discovery::CLOCK_GRAIN;
 use super::entry::{self, Entry};
 use super::infer;
+use super::text::{Mention, Mentions};
 use crate::{Kind, Provenance};
 
 /// The point in the parent that reveals the child.
@@ -13,6 +15,8 @@ pub(super) enum Point {
     Head,
     /// A reference somewhere in a document, at this line if it is stated.
     Inside(Option<u32>),
+    /// A reference in the text of a document: it ends there, of so many characters.
+    Read { at: usize, of: usize },
     /// A script runs, and a sheet is applied, when it is whole.
     End,
 }
@@ -29,7 +33,12 @@ pub(super) struct Cause {
 pub(super) struct Graph<'a> {
     pub entries: &'a [&'a Entry],
     pub kinds: &'a [Kind],
+    /// When the load event fired.
+    pub loaded_at: Option<i64>,
     addresses: BTreeMap<String, Vec<usize>>,
+    mentions: Mentions,
+    /// What each entry's `Referer` names.
+    named: Vec<Option<usize>>,
     /// The entry that redirected to this one.
     redirected_from: Vec<Option<usize>>,
     /// The entry that this one redirected to.
@@ -38,15 +47,28 @@ pub(super) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     /// Indexes `entries`, which are sorted by start.
-    pub fn new(entries: &'a [&'a Entry], kinds: &'a [Kind]) -> Graph<'a> {
+    pub fn new(entries: &'a [&'a Entry], kinds: &'a [Kind], loaded_at: Option<i64>) -> Graph<'a> {
         let mut addresses: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             addresses.entry(entry.address()).or_default().push(at);
         }
-        let none = vec![None; entries.len()];
-        let mut graph =
-            Graph { entries, kinds, addresses, redirected_from: none.clone(), redirected_to: none };
+        let mentions = Mentions::of(entries, kinds, addresses.keys());
+        let (redirected_from, redirected_to) =
+            (vec![None; entries.len()], vec![None; entries.len()]);
+        let mut graph = Graph {
+            entries,
+            kinds,
+            loaded_at,
+            addresses,
+            mentions,
+            named: vec![None; entries.len()],
+            redirected_from,
+            redirected_to,
+        };
         graph.chain_redirects();
+        graph.named = (0..entries.len())
+            .map(|child| graph.resolve(entries[child].request_headers.get("referer")?, child))
+            .collect();
         graph
     }
 
@@ -74,6 +96,27 @@ impl<'a> Graph<'a> {
         Some(found)
     }
 
+    /// The entry that the `Referer` of `child` names.
+    pub fn named(&self, child: usize) -> Option<usize> {
+        self.named[child]
+    }
+
+    /// Whether the `Referer` of `child` has the host of `at`, as one that is cut to its origin does.
+    pub fn is_origin_named(&self, child: usize, at: usize) -> bool {
+        let referer = self.entries[child].request_headers.get("referer");
+        let host = referer.and_then(|url| url.split("://").nth(1)?.split(['/', ':']).next());
+        host.is_some_and(|host| host == self.host(at))
+    }
+
+    /// The part of an entry's host name that its owner registered, as far as its labels tell.
+    pub fn site(&self, at: usize) -> &str {
+        site(self.host(at))
+    }
+
+    fn host(&self, at: usize) -> &str {
+        self.entries[at].url.as_ref().and_then(|url| url.host_str()).unwrap_or_default()
+    }
+
     /// The document itself, behind the redirects that may come before it.
     pub fn document(&self, child: usize) -> usize {
         let mut at = 0;
@@ -89,7 +132,45 @@ impl<'a> Graph<'a> {
             return vec![Cause { parent, point: Point::Head, provenance: Provenance::Measured }];
         }
         let stated = self.stated(child);
-        if stated.is_empty() { vec![infer::cause(self, child)] } else { stated }
+        match stated.is_empty() {
+            true => vec![self.read(child).unwrap_or_else(|| infer::cause(self, child))],
+            false => stated,
+        }
+    }
+
+    /// The first request of the chain of redirects that led to `child`.
+    pub fn asked_for(&self, child: usize) -> usize {
+        let mut first = child;
+        while let Some(before) = self.redirected_from[first] {
+            first = before;
+        }
+        first
+    }
+
+    /// How the text of the entry `by` refers to `child`.
+    pub fn mention(&self, by: usize, child: usize) -> Option<Mention> {
+        self.mentions.get(by, &self.entries[child].address())
+    }
+
+    /// The body that names `child` and was there in time: one whose references browsers follow before
+    /// a script's text, an earlier one before a later one.
+    fn read(&self, child: usize) -> Option<Cause> {
+        if self.mentions.is_empty() {
+            return None;
+        }
+        let latest = self.entries[child].started + CLOCK_GRAIN;
+        let there_at = |parent: usize| match self.kinds[parent] {
+            Kind::Document => self.entries[parent].head_at(),
+            _ => self.entries[parent].end_at(),
+        };
+        let in_time = (0..child).filter(|parent| there_at(*parent) <= latest);
+        let naming = in_time.filter_map(|parent| Some((parent, self.mention(parent, child)?)));
+        let (parent, mention) = naming.min_by_key(|(parent, m)| (!m.is_followed, *parent))?;
+        let point = match self.kinds[parent] {
+            Kind::Document => Point::Read { at: mention.at, of: mention.of },
+            _ => Point::End,
+        };
+        Some(Cause { parent, point, provenance: Provenance::Read })
     }
 
     fn stated(&self, child: usize) -> Vec<Cause> {
@@ -100,7 +181,10 @@ impl<'a> Graph<'a> {
                 continue;
             }
             let point = match self.kinds[parent] {
-                Kind::Document => Point::Inside(place.line),
+                Kind::Document => match self.mention(parent, child) {
+                    Some(mention) => Point::Read { at: mention.at, of: mention.of },
+                    None => Point::Inside(place.line),
+                },
                 _ => Point::End,
             };
             causes.push(Cause { parent, point, provenance: Provenance::Measured });
@@ -116,4 +200,28 @@ fn redirect_target(entry: &Entry, kind: Kind) -> Option<String> {
     let target = entry.redirect_url.as_deref().or(entry.response_headers.get("location"))?;
     let target = entry.url.as_ref()?.join(target).ok()?;
     Some(entry::address(target.as_str()))
+}
+
+/// The last two labels of a host name; three where a country sells names below `co`, `com` and the like.
+fn site(host: &str) -> &str {
+    const SECOND: [&str; 6] = ["co", "com", "org", "net", "ac", "gov"];
+    let mut dots = host.rmatch_indices('.').map(|(at, _)| at);
+    let (Some(last), Some(second)) = (dots.next(), dots.next()) else { return host };
+    let is_sold_below = host.len() - last == 3 && SECOND.contains(&&host[second + 1..last]);
+    let start = match is_sold_below {
+        true => dots.next().map_or(0, |third| third + 1),
+        false => second + 1,
+    };
+    &host[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_are_what_is_registered() {
+        let sites = ["www.shop.example", "a.b.co.uk", "b.co.uk", "localhost", "x.y.z.de"].map(site);
+        assert_eq!(sites, ["shop.example", "b.co.uk", "b.co.uk", "localhost", "z.de"]);
+    }
 }

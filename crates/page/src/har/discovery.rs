@@ -5,6 +5,7 @@
 //! - A reference inside a document lies at a **position in document order**, never at "the bytes that
 //!   had arrived by then", which a longer round trip would shift. Where initiators state lines that
 //!   tell the references apart, the position is the line's share of the last line referred to;
+//!   where the document's text was recorded, it is the reference's place in the text;
 //!   otherwise the references are spread evenly over the document in the order of their requests.
 //! - The client's **work** is the gap from the parent's end (a redirect's head) to the entry's start.
 //!   An entry starts before its `blocked`, `dns` and `connect`, so none of them is in it. A request
@@ -39,10 +40,10 @@ pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
             object: ObjectId(cause.parent as u32),
             after: match cause.point {
                 Point::Head => After::Head,
-                Point::Inside(_) if bodies[cause.parent] > 0 => {
+                Point::Inside(_) | Point::Read { .. } if bodies[cause.parent] > 0 => {
                     After::Bytes(positions[&(cause.parent, child)])
                 }
-                Point::Inside(_) | Point::End => After::End,
+                Point::Inside(_) | Point::Read { .. } | Point::End => After::End,
             },
             compute,
             provenance: cause.provenance,
@@ -60,7 +61,9 @@ fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
         match cause.point {
             Point::Head => Some(parent.head_at()),
             Point::End => Some(parent.end_at()),
-            Point::Inside(_) => Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN),
+            Point::Inside(_) | Point::Read { .. } => {
+                Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN)
+            }
         }
     };
     match causes.iter().filter_map(reached).max() {
@@ -84,6 +87,13 @@ fn positions(
         }
     }
     let mut positions = BTreeMap::new();
+    for (child, causes) in causes.iter().enumerate() {
+        for Cause { parent, point, .. } in causes {
+            if let Point::Read { at, of } = *point {
+                positions.insert((*parent, child), share(bodies[*parent], at as u64, of as u64));
+            }
+        }
+    }
     for (document, references) in by_document {
         let size = bodies[document];
         let lines = usable_lines(&references);

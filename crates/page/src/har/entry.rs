@@ -3,6 +3,7 @@
 //! Instants are microseconds since the Unix epoch, spans microseconds. A span of -1 (HAR's "does not
 //! apply") and a missing one are `None`.
 
+use base64::Engine;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -57,6 +58,8 @@ pub(super) struct Entry {
     pub redirect_url: Option<String>,
     pub mime: String,
     pub content_size: Option<u64>,
+    /// The body, decoded, where it is a text that may name other objects.
+    pub body_text: Option<String>,
     pub body_size: Option<u64>,
     pub transfer_size: Option<u64>,
     pub resource_type: Option<String>,
@@ -101,6 +104,27 @@ impl Entry {
     }
 }
 
+/// The body in `content`, if it is a text that may name other objects.
+fn body_text(content: &Value) -> Option<String> {
+    const NAMING: [&str; 5] = ["html", "css", "javascript", "ecmascript", "json"];
+    let stated = text(field(content, "mimeType")).unwrap_or_default().to_lowercase();
+    let body =
+        text(field(content, "text")).filter(|_| NAMING.iter().any(|n| stated.contains(n)))?;
+    match text(field(content, "encoding")) {
+        None => Some(body.to_owned()),
+        Some(encoding) if encoding.eq_ignore_ascii_case("base64") => {
+            let bytes = base64::engine::general_purpose::STANDARD.decode(body.trim()).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        Some(_) => None,
+    }
+}
+
+/// `url` up to its fragment, as it is spelt.
+pub(super) fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or(url)
+}
+
 /// `url` without its fragment and in one spelling.
 pub(super) fn address(url: &str) -> String {
     match Url::parse(url) {
@@ -108,7 +132,7 @@ pub(super) fn address(url: &str) -> String {
             url.set_fragment(None);
             url.into()
         }
-        Err(_) => url.split('#').next().unwrap_or(url).to_owned(),
+        Err(_) => without_fragment(url).to_owned(),
     }
 }
 
@@ -180,6 +204,7 @@ impl<'a> Reader<'a> {
             redirect_url: text(field(response, "redirectURL")).map(str::to_owned),
             mime: mime(text(field(content, "mimeType")).unwrap_or_default()),
             content_size: bytes(field(content, "size")),
+            body_text: body_text(content),
             body_size: bytes(field(response, "bodySize")),
             transfer_size: bytes(field(response, "_transferSize"))
                 .or_else(|| bytes(own("_transferSize")))

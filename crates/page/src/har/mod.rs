@@ -26,6 +26,7 @@ mod log;
 mod select;
 mod sizes;
 mod summary;
+mod text;
 
 use std::path::Path;
 

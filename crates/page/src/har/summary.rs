@@ -27,8 +27,8 @@ pub(super) fn origin(recording: &Recording<'_>, page: &Summary) -> String {
     let notes = notes.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(notes.map(|(count, what)| format!("{count} {what}")));
     parts.push(format!(
-        "edges: {} stated, {} inferred, {} by default",
-        page.edges.measured, page.edges.inferred, page.edges.defaulted
+        "edges: {} stated, {} read in bodies, {} inferred, {} by default",
+        page.edges.measured, page.edges.read, page.edges.inferred, page.edges.defaulted
     ));
     parts.push(format!("round trips of {measured_hosts} of {} hosts measured", page.hosts));
     if !loaded {

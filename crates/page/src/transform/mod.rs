@@ -3,6 +3,7 @@
 //! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes all four. Each takes a page's graph and leaves one
 //! that loads the same things; what it costs or saves the client to work them off is its device's affair.
 
+mod flat;
 mod gzip;
 mod inline;
 mod removal;
@@ -33,6 +34,8 @@ enum Transform {
     Shard(u64),
     /// Text is compressed to this share of its bytes.
     Gzip(f64),
+    /// What nobody is known to have named is named by the document.
+    Flat,
 }
 
 /// A page's name without what is to be done to it; `None` if nothing is.
@@ -48,6 +51,7 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Inline(most) => inline::inline(&mut page, most),
             Transform::Sprite(most) => sprite::sprite(&mut page, most),
             Transform::Shard(hosts) => shard::shard(&mut page, hosts),
+            Transform::Flat => flat::flat(&mut page),
             Transform::Gzip(share) => gzip::gzip(&mut page, share),
         };
         page.origin = format!("{}; {done}", page.origin);
@@ -70,6 +74,7 @@ impl Transform {
             "inline" => bytes(SMALL_BYTES).map(Transform::Inline),
             "sprite" => bytes(SPRITE_BYTES).map(Transform::Sprite),
             "shard" => read_hosts(value).map(Transform::Shard),
+            "flat" if value.is_none() => Ok(Transform::Flat),
             "gzip" => read_share(value).map(Transform::Gzip),
             _ => Err(format!("`{what}` is nothing that is done to a page")),
         }

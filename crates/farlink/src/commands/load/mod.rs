@@ -1,5 +1,6 @@
 //! `farlink load`: one page, several arms, an answer.
 
+mod guesses;
 mod hars;
 mod json;
 mod plan;
@@ -18,10 +19,11 @@ use scenario::nearest;
 use self::report::Kept;
 use self::traces::Traces;
 use super::watched::Watched;
-use super::{files, interrupt, refused, workers};
+use super::{files, interrupt, output, refused, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
+use crate::show::terminal::wrapped;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(load)?;
@@ -52,6 +54,9 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
         text::print(load, &arms, &worlds)?;
+        if let Some(sentence) = guesses::sentence(load, &plan, &worlds, &arms, &cancel)? {
+            output::line(wrapped(&format!("\nnote: {sentence}")))?;
+        }
     }
     if load.how.queue_sweep {
         let rows = sweep::run(load, &plan, &worlds, &cancel)?;

@@ -1,0 +1,225 @@
+//! Marks what blocks the first paint of a page: the style sheets and synchronous scripts that stand
+//! before the content of the main document, and what such sheets import.
+//!
+//! Browsers paint nothing before a style sheet of the head is there (HTML standard, section 4.2.4.3,
+//! "implicitly potentially render-blocking"), and their parser stops at a script without `async` or
+//! `defer` (section 4.12.1). Not blocking are: what scripts insert, what frames ask for, sheets of
+//! another medium, scripts and sheets behind content, whatever the load event does not wait for.
+//!
+//! Where a document's text is at hand, it says which references block. Where it is not, the order of
+//! references and their priorities tell: Chromium asks for a synchronous script of the head with
+//! High, for a deferred or an inserted one with Low, for a sheet of another medium with VeryLow
+//! (`third_party/blink/renderer/platform/loader/fetch/resource_fetcher.cc`).
+
+use crate::{After, Edge, Kind, Object, ObjectId, Page, Priority};
+
+/// So many images may stand in a head, as preloads. Content begins with the next one.
+const PRELOADED_IMAGES: usize = 2;
+
+/// Says what is known of whether each object blocks the first paint.
+pub(crate) type Stated = [Option<bool>];
+
+/// Marks the objects of `page`; `stated` has one entry an object, or none at all.
+pub(crate) fn mark(page: &mut Page, stated: &Stated) {
+    let order = Order::of(page, stated);
+    for index in 1..page.objects.len() {
+        let object = &page.objects[index];
+        let known = stated.get(index).copied().flatten();
+        let by_order = || order.stands_before_content(page, index) && is_waited_for(object);
+        let blocks = object.blocks_load
+            && object.method == "GET"
+            && (known.unwrap_or_else(by_order) || is_imported(page, object));
+        page.objects[index].blocks_render = blocks;
+    }
+}
+
+/// A place in the main document; objects of one byte come in the order of their requests.
+type Place = (u64, usize);
+
+/// What the main document shows, in its order.
+struct Order {
+    /// Where its first reference stands, going by requests. What is said to stand before that and was
+    /// requested later has been written into the document by a script.
+    first: Option<Place>,
+    /// Images, media and frames.
+    shown: Vec<Place>,
+}
+
+impl Order {
+    fn of(page: &Page, stated: &Stated) -> Order {
+        let first = (1..page.objects.len()).find_map(|index| place(page, index));
+        let is_shown = |index: &usize| {
+            let kind = page.objects[*index].kind;
+            let inserted = stated.get(*index).copied().flatten() == Some(false);
+            matches!(kind, Kind::Image | Kind::Media | Kind::Document) && !inserted
+        };
+        let shown = (1..page.objects.len()).filter(is_shown);
+        Order { first, shown: shown.filter_map(|index| place(page, index)).collect() }
+    }
+
+    /// Whether no more is shown before the object than a head may preload: by the order of requests,
+    /// which is a parser's, and by the places in the document.
+    fn stands_before_content(&self, page: &Page, index: usize) -> bool {
+        let Some(own) = place(page, index) else { return false };
+        let precedes = |shown: &&Place| {
+            shown.1 < index || (**shown < own && self.first.is_none_or(|first| **shown > first))
+        };
+        self.shown.iter().filter(precedes).count() <= PRELOADED_IMAGES
+    }
+}
+
+/// Where the main document names the object, directly or by a redirect.
+fn place(page: &Page, index: usize) -> Option<Place> {
+    let [edge] = page.objects[index].waits_for.as_slice() else { return None };
+    let parent = edge.object.0 as usize;
+    match edge.after {
+        After::Head if page.objects[parent].kind == Kind::Redirect && parent > 0 => {
+            place(page, parent)
+        }
+        _ if edge.object == page.document() => Some((bytes(edge, page.root_bytes()), index)),
+        _ => None,
+    }
+}
+
+fn bytes(edge: &Edge, whole: u64) -> u64 {
+    match edge.after {
+        After::Head => 0,
+        After::Bytes(bytes) => bytes.min(whole),
+        After::End => whole,
+    }
+}
+
+/// Whether rendering or parsing waits for objects of this kind and priority.
+fn is_waited_for(object: &Object) -> bool {
+    let is_urgent = matches!(object.priority, Priority::Highest | Priority::High);
+    is_urgent && matches!(object.kind, Kind::Stylesheet | Kind::Script)
+}
+
+/// Whether a sheet that blocks imports it.
+fn is_imported(page: &Page, object: &Object) -> bool {
+    let imports = |edge: &Edge| {
+        let parent = &page.objects[edge.object.0 as usize];
+        parent.kind == Kind::Stylesheet && parent.blocks_render
+    };
+    let edges = &object.waits_for;
+    object.kind == Kind::Stylesheet && !edges.is_empty() && edges.iter().all(imports)
+}
+
+impl Page {
+    /// The document that the page's redirects lead to.
+    pub fn document(&self) -> ObjectId {
+        let mut document = ObjectId(0);
+        for (object, index) in self.objects.iter().zip(0..).skip(1) {
+            let leads_on = |edge: &Edge| edge.object == document && edge.after == After::Head;
+            let redirects = self.objects[document.0 as usize].kind == Kind::Redirect;
+            if redirects && object.waits_for.iter().any(leads_on) {
+                document = ObjectId(index);
+            }
+        }
+        document
+    }
+
+    fn root_bytes(&self) -> u64 {
+        self.objects[self.document().0 as usize].body_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Estimate, Provenance};
+
+    fn edge(object: u32, after: After) -> Edge {
+        let provenance = Provenance::Measured;
+        Edge { object: ObjectId(object), after, compute: Estimate::default(), provenance }
+    }
+
+    /// A document of 1,000 bytes with these, each after one edge.
+    fn page(objects: &[(Kind, Priority, Edge)]) -> Page {
+        let mut page = crate::open("synthetic:1x1KB").unwrap();
+        let sample = page.objects.remove(1);
+        page.objects[0].body_bytes = 1000;
+        for (kind, priority, edge) in objects {
+            let (kind, priority) = (*kind, *priority);
+            let object = Object { kind, priority, waits_for: vec![edge.clone()], ..sample.clone() };
+            page.objects.push(object);
+        }
+        page
+    }
+
+    fn marked(page: &mut Page, stated: &Stated) -> Vec<usize> {
+        mark(page, stated);
+        (0..page.objects.len()).filter(|index| page.objects[*index].blocks_render).collect()
+    }
+
+    use Kind::*;
+    use Priority::*;
+
+    #[test]
+    fn sheets_and_urgent_scripts_before_content_block() {
+        let at = |bytes| edge(0, After::Bytes(bytes));
+        let mut page = page(&[
+            (Image, Low, at(10)),                       // 1, a preload
+            (Stylesheet, Highest, at(20)),              // 2
+            (Stylesheet, Lowest, at(25)),               // 3, for print
+            (Script, High, at(30)),                     // 4
+            (Script, Low, at(35)),                      // 5, deferred
+            (Stylesheet, Highest, edge(2, After::End)), // 6, imported
+            (Stylesheet, Highest, edge(4, After::End)), // 7, inserted by a script
+            (Image, Low, at(500)),                      // 8
+            (Image, Low, at(510)),                      // 9
+            (Script, High, at(900)),                    // 10, behind content
+            (Stylesheet, Highest, at(900)),             // 11, behind content
+        ]);
+        assert_eq!(marked(&mut page, &[]), [2, 4, 6]);
+    }
+
+    #[test]
+    fn what_a_script_wrote_into_the_top_of_the_document_is_no_content() {
+        let at = |bytes| edge(0, After::Bytes(bytes));
+        let mut page = page(&[
+            (Stylesheet, Highest, at(20)), // 1
+            (Script, High, at(900)),       // 2, behind the images at 500, requested before them
+            (Image, Low, at(500)),
+            (Image, Low, at(500)),
+            (Image, Low, at(500)),
+            (Image, Low, at(1)), // 6 to 8, where a browser places what a script has written
+            (Image, Low, at(1)),
+            (Image, Low, at(1)),
+            (Stylesheet, Highest, at(1)), // 9
+        ]);
+        assert_eq!(marked(&mut page, &[]), [1]);
+    }
+
+    #[test]
+    fn what_a_text_says_comes_before_order_and_priority() {
+        let at = |bytes| edge(0, After::Bytes(bytes));
+        let mut page =
+            page(&[(Script, High, at(20)), (Script, Low, at(990)), (Script, High, at(30))]);
+        assert_eq!(marked(&mut page, &[None, Some(false), Some(true), None]), [2, 3]);
+    }
+
+    #[test]
+    fn redirects_lead_to_what_blocks_and_frames_do_not() {
+        let mut page = page(&[
+            (Redirect, Highest, edge(0, After::Bytes(100))),
+            (Stylesheet, Highest, edge(1, After::Head)),
+            (Document, Highest, edge(0, After::Bytes(200))),
+            (Stylesheet, Highest, edge(3, After::Bytes(1))),
+        ]);
+        assert_eq!(marked(&mut page, &[]), [2]);
+        page.objects[2].blocks_load = false;
+        assert_eq!(marked(&mut page, &[]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn the_document_may_lie_behind_redirects() {
+        let mut page = page(&[
+            (Document, Highest, edge(0, After::Head)),
+            (Stylesheet, Highest, edge(1, After::Bytes(10))),
+        ]);
+        page.objects[0].kind = Redirect;
+        assert_eq!(page.document(), ObjectId(1));
+        assert_eq!(marked(&mut page, &[]), [2]);
+    }
+}
