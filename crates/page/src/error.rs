@@ -55,6 +55,14 @@ pub enum Error {
         /// The most that is read.
         limit_bytes: u64,
     },
+    /// The file is something else than a HAR.
+    #[error("{name}: this is {what}")]
+    OtherFormat {
+        /// The file.
+        name: String,
+        /// What it is, and what to do.
+        what: &'static str,
+    },
     /// The file is not JSON.
     #[error("{name}: not JSON at line {line}, column {column}: {detail}")]
     NotJson {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod browsable;
+mod caution;
 mod draw;
 mod error;
 pub mod file;
@@ -23,6 +24,7 @@ mod union;
 pub mod write;
 
 pub use browsable::{Browsable, Content, browsable};
+pub use caution::Caution;
 pub use error::Error;
 pub use generate::calibration_pages;
 pub use graph::{

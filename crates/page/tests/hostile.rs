@@ -324,6 +324,7 @@ fn page() -> impl Strategy<Value = Page> {
             hosts,
             objects,
             skipped: vec![Skipped { url: "data:".to_owned(), reason: SkipReason::NotHttp }],
+            cautions: Vec::new(),
         })
     })
 }
