@@ -35,4 +35,5 @@ pub use list::{List, Listed, is_list};
 pub use open::{CatalogueEntry, catalogue, files, open};
 pub use show::Table;
 pub use summary::{Counts, Summary};
+pub use transform::of_several;
 pub use union::{Member, Union};
