@@ -15,10 +15,12 @@ mod study_files;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::failure::Failure;
 
 pub use self::discovery::Discovery;
 pub use self::handshake::Handshake;
@@ -116,6 +118,10 @@ pub struct Load {
     #[arg(value_hint = ValueHint::AnyPath)]
     pub page: String,
 
+    /// Which page of a HAR that holds several: its number in the file, counted from 1, or its id.
+    #[arg(long = "page", value_name = "N|ID", value_hint = ValueHint::Other)]
+    pub which: Option<String>,
+
     #[command(flatten)]
     pub how: How,
 
@@ -171,6 +177,20 @@ pub struct Load {
     /// How many loads to make at once (default: one a core; one of Chromium's).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+impl Load {
+    /// Names the page of a HAR that `--page` chooses, as `file.har#2` does.
+    pub fn choose_page(&mut self) -> Result<(), Failure> {
+        let Some(which) = self.which.take() else { return Ok(()) };
+        let file = self.page.split('~').next().unwrap_or_default();
+        if !Path::new(file).is_file() {
+            let message = format!("--page {which}: `{file}` is no HAR file, so there is no page to choose");
+            return Err(Failure::bad_input(message));
+        }
+        self.page = page::of_several(&self.page, &which);
+        Ok(())
+    }
 }
 
 /// How a page is loaded.

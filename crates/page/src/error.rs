@@ -21,6 +21,15 @@ pub enum Error {
         /// The nearest name, if one is near.
         suggestion: Option<String>,
     },
+    /// An address, where a recording is meant.
+    #[error(
+        "`{spec}` is an address, and farlink loads recordings: save the page's requests as HAR in your browser \
+         (docs/save-a-har.md) and give the file"
+    )]
+    Address {
+        /// What was asked for.
+        spec: String,
+    },
     /// The name of a generator is right, its parameters are not.
     #[error("`{spec}`: {problem}; write {example}")]
     BadSpec {
@@ -54,6 +63,14 @@ pub enum Error {
         name: String,
         /// The most that is read.
         limit_bytes: u64,
+    },
+    /// The file is something else than a HAR.
+    #[error("{name}: this is {what}")]
+    OtherFormat {
+        /// The file.
+        name: String,
+        /// What it is, and what to do.
+        what: &'static str,
     },
     /// The file is not JSON.
     #[error("{name}: not JSON at line {line}, column {column}: {detail}")]

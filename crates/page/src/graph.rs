@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Caution;
+
 /// Index of an object in [`Page::objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectId(pub u32);
@@ -31,6 +33,9 @@ pub struct Page {
     pub objects: Vec<Object>,
     /// Entries of the source that are not part of the page, with the reason.
     pub skipped: Vec<Skipped>,
+    /// Reasons to distrust the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<Caution>,
 }
 
 /// A server name, as a browser would group connections by.
@@ -220,6 +225,12 @@ pub enum SkipReason {
     InternalRedirect,
     /// It was requested before the page's document (a browser's own traffic).
     BeforeDocument,
+    /// A CONNECT to a proxy: it opened a way for requests that stand in entries of their own.
+    Tunnel,
+    /// A service worker's own request for what the page asked it for: one exchange, told twice.
+    WorkerFetch,
+    /// It was given up before its answer was whole.
+    Aborted,
 }
 
 impl fmt::Display for SkipReason {
@@ -231,6 +242,9 @@ impl fmt::Display for SkipReason {
             SkipReason::FromCache => "answered by the browser's cache, nothing was sent",
             SkipReason::InternalRedirect => "redirected inside the browser, nothing was sent",
             SkipReason::BeforeDocument => "requested before the page's document",
+            SkipReason::Tunnel => "a tunnel through a proxy (CONNECT)",
+            SkipReason::WorkerFetch => "a service worker's own request, counted with the page's",
+            SkipReason::Aborted => "aborted",
         })
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod browsable;
+mod caution;
 mod draw;
 mod error;
 pub mod file;
@@ -23,6 +24,7 @@ mod union;
 pub mod write;
 
 pub use browsable::{Browsable, Content, browsable};
+pub use caution::Caution;
 pub use error::Error;
 pub use generate::calibration_pages;
 pub use graph::{
@@ -33,4 +35,5 @@ pub use list::{List, Listed, is_list};
 pub use open::{CatalogueEntry, catalogue, files, open};
 pub use show::Table;
 pub use summary::{Counts, Summary};
+pub use transform::of_several;
 pub use union::{Member, Union};

@@ -21,7 +21,7 @@ pub struct CatalogueEntry {
 }
 
 /// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a
-/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` for another page than the first), a page file
+/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a page file
 /// of ours, or a draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). What is to be done to it may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
     match plain(spec) {
@@ -81,6 +81,10 @@ fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
 }
 
 fn unknown(spec: &str) -> Error {
+    let lower = spec.to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return Error::Address { spec: spec.to_owned() };
+    }
     let looks_like_a_file = spec.contains('/') || spec.contains(".har");
     if looks_like_a_file {
         let source = match std::fs::metadata(spec) {
@@ -144,5 +148,9 @@ mod tests {
         );
         assert!(!open("zzz").unwrap_err().to_string().contains("did you mean"));
         assert!(matches!(open("nowhere/a.har"), Err(Error::Io { .. })));
+        for address in ["https://www.example.com/", "HTTP://example.com"] {
+            let message = open(address).unwrap_err().to_string();
+            assert!(message.contains("is an address") && message.contains("save-a-har"), "{message}");
+        }
     }
 }

@@ -41,6 +41,9 @@ impl fmt::Display for Table<'_> {
 
 fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Result {
     writeln!(f, "{}\n{}", page.name, page.origin)?;
+    for caution in &page.cautions {
+        writeln!(f, "warning: {caution}")?;
+    }
     writeln!(
         f,
         "{} requests, {} hosts, {} bytes of bodies; {} hold up the load event",

@@ -76,7 +76,7 @@ fn not_json_is_told_by_line_and_column() {
     let message = refusal("{\"log\": {\n  \"entries\": [,]}}");
     assert!(message.starts_with("a.har: not JSON at line 2, column 15"), "{message}");
     assert!(refusal("").starts_with("a.har: not JSON at line 1, column 0"));
-    assert!(refusal("<html>").starts_with("a.har: not JSON"));
+    assert!(refusal("<html>").starts_with("a.har: this is an HTML or XML document"));
 }
 
 #[test]
@@ -91,20 +91,145 @@ fn json_that_is_no_har_is_told() {
 }
 
 #[test]
-fn a_negative_time_is_told_by_entry_and_field() {
+fn a_span_without_sense_costs_that_span_and_a_caution() {
+    for (odd, ms) in [
+        (json!("-25"), "-25"),
+        (json!(-1000), "-1000"),
+        (json!(1_714_557_600_000u64), "1714557600000"),
+    ] {
+        let mut har = small();
+        har["log"]["entries"][3]["timings"]["wait"] = odd;
+        let page = parse(&har).unwrap();
+        assert_eq!(page.objects.len(), 5);
+        let cautions: Vec<String> = page.cautions.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            cautions,
+            [format!(
+                "a time makes no sense and is taken as unknown: {ms} ms in timings.wait of entry 3 (counted from 0)"
+            )]
+        );
+    }
     let mut har = small();
-    har["log"]["entries"][3]["timings"]["wait"] = json!("-25");
-    assert_eq!(
-        parse(&har).unwrap_err().to_string(),
-        "a.har: entry 3 (counted from 0), timings.wait: is -25 ms; a time is 0 or more, or -1 where \
-         it does not apply"
-    );
     har["log"]["entries"][3]["timings"]["wait"] = json!(-1);
-    assert!(parse(&har).is_ok());
+    assert!(parse(&har).unwrap().cautions.is_empty());
     har["log"]["entries"][1]["startedDateTime"] = json!("yesterday");
     assert!(
         parse(&har).unwrap_err().to_string().contains("entry 1 (counted from 0), startedDateTime")
     );
+}
+
+#[test]
+fn sizes_without_sense_are_refused_by_entry_and_field() {
+    for (path, field) in [
+        ("/response/content/size", "response.content.size"),
+        ("/response/_transferSize", "response._transferSize"),
+        ("/request/headersSize", "request.headersSize"),
+    ] {
+        let mut har = small();
+        *har["log"]["entries"][2].pointer_mut(path).unwrap() = json!(9_000_000_000_000u64);
+        let message = parse(&har).unwrap_err().to_string();
+        assert!(
+            message.contains(&format!("entry 2 (counted from 0), {field}: is 9000000000000 bytes")),
+            "{message}"
+        );
+    }
+}
+
+fn reasons(page: &Page) -> Vec<SkipReason> {
+    page.skipped.iter().map(|skipped| skipped.reason).collect()
+}
+
+#[test]
+fn tunnels_and_aborted_requests_are_none_of_the_page() {
+    let mut har = small();
+    let mut tunnel = entry("https://a.test:443", 0, "");
+    tunnel["request"]["method"] = json!("CONNECT");
+    let mut aborted = entry("https://a.test/big.js", 130, "text/javascript");
+    aborted["response"]["_failureText"] = json!("net::ERR_ABORTED");
+    let mut ping = entry("https://a.test/ping", 140, "");
+    (ping["response"]["status"], ping["response"]["_error"]) =
+        (json!(204), json!("net::ERR_ABORTED"));
+    let entries = har["log"]["entries"].as_array_mut().unwrap();
+    entries.splice(0..0, [tunnel, aborted, ping]);
+    let page = parse(&har).unwrap();
+    assert_eq!(page.root().path, "/");
+    assert_eq!(reasons(&page), [SkipReason::Tunnel, SkipReason::Aborted]);
+    assert_eq!(page.objects.len(), 6, "a beacon without a body was whole");
+}
+
+/// Firefox, Safari, Chrome and WebPageTest.
+#[test]
+fn every_tools_second_use_from_a_cache_is_no_request() {
+    let marks: [fn(&mut Value); 6] = [
+        |entry| entry["timings"] = json!({}),
+        |entry| entry["response"]["_fetchType"] = json!("Memory Cache"),
+        |entry| entry["_fetchType"] = json!("Disk Cache"),
+        |entry| entry["_fromCache"] = json!("memory"),
+        |entry| entry["_cached"] = json!(1),
+        |entry| entry["response"]["_transferSize"] = json!(0),
+    ];
+    for (at, mark) in marks.into_iter().enumerate() {
+        let mut har = small();
+        let mut second = entry("https://a.test/i.png", 400, "image/png");
+        mark(&mut second);
+        har["log"]["entries"].as_array_mut().unwrap().push(second);
+        let page = parse(&har).unwrap();
+        assert_eq!(reasons(&page), [SkipReason::FromCache], "mark {at}");
+    }
+}
+
+#[test]
+fn recordings_that_cannot_answer_say_so() {
+    let cautions = |har: &Value| -> Vec<String> {
+        parse(har).unwrap().cautions.iter().map(ToString::to_string).collect()
+    };
+    let each = |change: fn(&mut Value)| {
+        let mut har = small();
+        har["log"]["entries"].as_array_mut().unwrap().iter_mut().for_each(change);
+        har
+    };
+    assert!(cautions(&small()).is_empty());
+    let without_sizes = each(|entry| {
+        let response = entry["response"].as_object_mut().unwrap();
+        response.remove("_transferSize");
+        response["bodySize"] = json!(-1);
+        response["content"]["size"] = json!(0);
+    });
+    let said = cautions(&without_sizes);
+    assert!(said[0].starts_with("4 of 4 responses have no size in the recording"), "{said:?}");
+    let warm = each(|entry| entry["_fromCache"] = json!("disk"));
+    let said = cautions(&warm);
+    assert!(said[0].starts_with("recorded with a warm cache: of 5 responses 5 came"), "{said:?}");
+    let mut error = small();
+    error["log"]["entries"][0]["response"]["status"] = json!(404);
+    assert!(cautions(&error)[0].contains("answered with status 404"));
+}
+
+#[test]
+fn of_several_pages_one_is_read_and_the_others_are_named() {
+    let mut har = small();
+    let mut blank = entry("data:text/html,hi", 0, "text/html");
+    blank["pageref"] = json!("blank");
+    let mut other = entry("https://c.test/", 900, "text/html");
+    (other["pageref"], other["_resourceType"]) = (json!("page_9"), json!("document"));
+    let log = har["log"].as_object_mut().unwrap();
+    log["pages"].as_array_mut().unwrap().insert(0, json!({"id": "blank"}));
+    log["entries"].as_array_mut().unwrap().splice(0..0, [blank, other]);
+    let page = parse(&har).unwrap();
+    assert_eq!((page.objects.len(), page.root().url.as_str()), (5, "https://a.test/"));
+    assert_eq!(
+        page.cautions[0].to_string(),
+        "the file holds 2 pages; `page_1` is loaded. Choose another with --page: page_9"
+    );
+    let text = har.to_string();
+    for which in ["2", "page_9"] {
+        let options = Options { page: Some(which.to_owned()) };
+        let page = har::parse("a.har", text.as_bytes(), &options).unwrap();
+        assert_eq!(page.root().url, "https://c.test/");
+    }
+    let options = Options { page: Some("3".to_owned()) };
+    let refused = har::parse("a.har", text.as_bytes(), &options).unwrap_err().to_string();
+    assert_eq!(refused, "a.har: there is no page `3` in it; it has page_1, page_9");
 }
 
 #[test]
@@ -324,6 +449,7 @@ fn page() -> impl Strategy<Value = Page> {
             hosts,
             objects,
             skipped: vec![Skipped { url: "data:".to_owned(), reason: SkipReason::NotHttp }],
+            cautions: Vec::new(),
         })
     })
 }

@@ -75,6 +75,7 @@ pub fn everything() -> Everything {
         hosts: hosts.to_vec(),
         objects: Vec::new(),
         skipped: Vec::new(),
+        cautions: Vec::new(),
     };
     let mut all = Everything { page, names: Vec::new() };
     all.add("entrance", Kind::Redirect, 0, &[]).status = 301;

@@ -1,6 +1,7 @@
 //! One module a command, and what they share.
 
 mod calibrate;
+mod cautions;
 mod completions;
 mod doctor;
 mod emulated;
@@ -42,7 +43,10 @@ use crate::failure::Failure;
 /// Carries out what was typed.
 pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
     let code = match cli.command {
-        Command::Load(load) => load::run(&load),
+        Command::Load(mut load) => {
+            load.choose_page()?;
+            load::run(&load)
+        }
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => runs::run(&runs),

@@ -19,6 +19,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
+    super::cautions::warn(&plan, &worlds)?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;

@@ -53,8 +53,14 @@ fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
             recorded_tls: false,
         })
         .collect();
-    let page =
-        Page { name: String::new(), origin: String::new(), hosts, objects, skipped: Vec::new() };
+    let page = Page {
+        name: String::new(),
+        origin: String::new(),
+        hosts,
+        objects,
+        skipped: Vec::new(),
+        cautions: Vec::new(),
+    };
     page.check().expect("a page that keeps the invariants");
     page
 }

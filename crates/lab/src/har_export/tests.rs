@@ -103,6 +103,7 @@ fn redirecting_page() -> Page {
             object("image-01.png?v=2&x", Kind::Document, 200, vec![edge]),
         ],
         skipped: vec![],
+        cautions: vec![],
     }
 }
 

@@ -112,12 +112,19 @@ fn open(spec: &str) -> Result<Page, String> {
     Ok(page)
 }
 
+/// What of a recording is not loaded, and why.
 fn page_notes(page: &Page) -> Vec<String> {
     let skipped = page.skipped.len();
     let entries = page.objects.len() + skipped;
+    let reasons = page.summary().skipped;
+    let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
     match skipped {
         0 => Vec::new(),
-        _ => vec![format!("{}: {skipped} of {entries} recorded entries are not loaded", page.name)],
+        _ => vec![format!(
+            "{}: {skipped} of {entries} recorded entries are not loaded: {} (`farlink pages show` names them)",
+            page.name,
+            reasons.join("; ")
+        )],
     }
 }
 
@@ -164,7 +171,12 @@ impl Ready {
             load_plans: Mutex::default(),
         });
         let members: Vec<Member> = members.collect();
-        let skipped = members.iter().flat_map(|member| page_notes(&member.page));
+        let cautions = |page: &Page| -> Vec<String> {
+            page.cautions.iter().map(|caution| format!("{}: {caution}", page.name)).collect()
+        };
+        let skipped = members
+            .iter()
+            .flat_map(|member| cautions(&member.page).into_iter().chain(page_notes(&member.page)));
         let notes = skipped.chain(notes).collect();
         let site = Arc::new(Site::new(&whole));
         Ok(Ready::new(Arc::new(whole), members, site, notes))

@@ -63,6 +63,7 @@ impl Builder {
             hosts,
             objects: Vec::new(),
             skipped: Vec::new(),
+            cautions: Vec::new(),
         };
         let mut builder = Builder { page, document: ObjectId(0) };
         builder.push(HostId(0), path, Kind::Document, bytes, Vec::new());

@@ -48,6 +48,7 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
         hosts: vec![host],
         objects: vec![object(number, 0, Kind::Document, document_bytes, Vec::new())],
         skipped: Vec::new(),
+        cautions: Vec::new(),
     };
     for index in 1..=count {
         let at = document_bytes * u64::from(index) / u64::from(count + 1);

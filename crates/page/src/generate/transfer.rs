@@ -66,6 +66,7 @@ impl Transfer {
             hosts: vec![host],
             objects: (0..*connections).map(|index| self.exchange(index)).collect(),
             skipped: Vec::new(),
+            cautions: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::entry::Entry;
 use super::hosts::Hosts;
 use super::log::Log;
 use super::select::Selection;
-use super::{caching, discovery, kinds, sizes, summary};
+use super::{caching, cautions, discovery, kinds, sizes, summary};
 use crate::{BodySource, Edge, Kind, Object, Page, rendering};
 
 /// What ends this much after the load event did not hold it up, in microseconds.
@@ -33,13 +33,15 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
         .collect();
     let stated: Vec<Option<bool>> =
         (0..entries.len()).map(|child| blocks_render(&graph, child)).collect();
+    let cautions = cautions::cautions(&selection, &objects);
     let measured_hosts = hosts.measured();
     let mut page = Page {
         name: name.to_owned(),
         origin: String::new(),
         hosts: hosts.into_hosts(),
         objects,
-        skipped: selection.skipped,
+        skipped: selection.skipped.clone(),
+        cautions,
     };
     rendering::mark(&mut page, &stated);
     let recording = summary::Recording {

@@ -17,6 +17,9 @@ use crate::Error;
 /// The longest span taken for one: a day. Beyond it a field holds something else than a span.
 const LONGEST_MS: f64 = 86_400_000.0;
 
+/// The largest object taken for one: 4 GiB.
+const LARGEST_BYTES: u64 = 1 << 32;
+
 /// Seven spans in whole milliseconds may miss their sum by so much.
 const ROUNDING_MS: f64 = 4.0;
 
@@ -67,7 +70,24 @@ pub(super) struct Entry {
     pub initiator: Initiator,
     /// The browser says that its cache (memory, disk, prefetch) answered.
     pub from_cache: bool,
+    /// A service worker answered.
+    pub by_service_worker: bool,
+    /// A service worker's own request for what the page asked it for.
+    pub is_worker_fetch: bool,
+    /// It was given up before its answer was whole.
+    pub aborted: bool,
     pub pushed: bool,
+    /// Spans that make no sense, taken as unknown.
+    pub odd: Vec<OddSpan>,
+}
+
+/// A span that makes no sense.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OddSpan {
+    /// Its name in `timings`.
+    pub field: &'static str,
+    /// What is written there.
+    pub ms: f64,
 }
 
 impl Headers {
@@ -154,6 +174,10 @@ pub(super) fn instant(text: &str) -> Option<i64> {
 pub(super) struct Reader<'a> {
     name: &'a str,
     tls_beside_connect: bool,
+    /// Some entry has a span of an exchange: one without any was none.
+    tells_spans: bool,
+    /// Some entry has crossed the wire by `_transferSize`: where that is 0, none did.
+    tells_transfers: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -163,7 +187,14 @@ impl<'a> Reader<'a> {
     /// spans, tells: each entry with a TLS handshake has a vote.
     pub fn new(name: &'a str, entries: &[Value]) -> Reader<'a> {
         let votes: i64 = entries.iter().map(tls_vote).sum();
-        Reader { name, tls_beside_connect: votes > 0 }
+        let transfers =
+            |entry| bytes(field(field(entry, "response"), "_transferSize")).is_some_and(|n| n > 0);
+        Reader {
+            name,
+            tls_beside_connect: votes > 0,
+            tells_spans: entries.iter().any(has_spans),
+            tells_transfers: entries.iter().any(transfers),
+        }
     }
 
     /// Reads one entry.
@@ -183,11 +214,22 @@ impl<'a> Reader<'a> {
             .and_then(instant)
             .ok_or_else(|| wrong("startedDateTime", "is not an ISO 8601 date and time"))?;
         let own = |name: &str| field(value, name);
+        let size = |at: &str, value: &Value| match bytes(value) {
+            Some(bytes) if bytes > LARGEST_BYTES => Err(wrong(
+                at,
+                &format!(
+                    "is {bytes} bytes, and no object of a page has over {LARGEST_BYTES}; correct it or remove the entry"
+                ),
+            )),
+            known => Ok(known),
+        };
+        let (timings, odd) = self.timings(value);
+        let status = number(field(response, "status")).unwrap_or(0.0) as i64;
         Ok(Entry {
             index,
             pageref: text(own("pageref")).map(str::to_owned),
             started,
-            timings: self.timings(index, value)?,
+            timings,
             method: text(field(request, "method")).unwrap_or("GET").to_uppercase(),
             url_text: url_text.to_owned(),
             url: Url::parse(url_text).ok().filter(|u| {
@@ -197,33 +239,50 @@ impl<'a> Reader<'a> {
             response_version: version(response, own("_protocol")),
             request_headers: headers(field(request, "headers")),
             response_headers: headers(field(response, "headers")),
-            request_headers_size: bytes(field(request, "headersSize")).filter(|n| *n > 0),
-            response_headers_size: bytes(field(response, "headersSize")).filter(|n| *n > 0),
-            request_body_size: bytes(field(request, "bodySize")),
-            status: number(field(response, "status")).unwrap_or(0.0) as i64,
+            request_headers_size: size("request.headersSize", field(request, "headersSize"))?
+                .filter(|n| *n > 0),
+            response_headers_size: size("response.headersSize", field(response, "headersSize"))?
+                .filter(|n| *n > 0),
+            request_body_size: size("request.bodySize", field(request, "bodySize"))?,
+            status,
             redirect_url: text(field(response, "redirectURL")).map(str::to_owned),
             mime: mime(text(field(content, "mimeType")).unwrap_or_default()),
-            content_size: bytes(field(content, "size")),
+            content_size: size("response.content.size", field(content, "size"))?,
             body_text: body_text(content),
-            body_size: bytes(field(response, "bodySize")),
-            transfer_size: bytes(field(response, "_transferSize"))
-                .or_else(|| bytes(own("_transferSize")))
-                .or_else(|| bytes(own("_bytesIn"))),
+            body_size: size("response.bodySize", field(response, "bodySize"))?,
+            transfer_size: size("response._transferSize", field(response, "_transferSize"))?
+                .or(size("_transferSize", own("_transferSize"))?)
+                .or(size("_bytesIn", own("_bytesIn"))?),
             resource_type: text(own("_resourceType")).map(str::to_lowercase),
             priority: ["_initialPriority", "_initial_priority", "_priority"]
                 .into_iter()
                 .find_map(|name| text(own(name)))
                 .map(str::to_owned),
             initiator: initiator::read(value),
-            from_cache: from_cache(value),
+            from_cache: self.from_cache(value),
+            by_service_worker: by_service_worker(value),
+            is_worker_fetch: false,
+            aborted: aborted(value, status),
             pushed: truth(own("_was_pushed")),
+            odd,
         })
     }
 
-    fn timings(&self, index: usize, value: &Value) -> Result<Timings, Error> {
+    /// Whether no request was made, by a tool's words or because nothing of an exchange is written.
+    fn from_cache(&self, entry: &Value) -> bool {
+        let response = field(entry, "response");
+        let has_content = bytes(field(field(response, "content"), "size")).is_some_and(|n| n > 0);
+        let crossed_nothing = self.tells_transfers
+            && has_content
+            && bytes(field(response, "_transferSize")) == Some(0);
+        says_cached(entry) || crossed_nothing || (self.tells_spans && !has_spans(entry))
+    }
+
+    fn timings(&self, value: &Value) -> (Timings, Vec<OddSpan>) {
         let timings = field(value, "timings");
-        let span = |name: &str| self.span(index, name, field(timings, name));
-        let (connect, tls) = (span("connect")?, span("ssl")?);
+        let mut odd = Vec::new();
+        let mut span = |name: &'static str| span(name, field(timings, name), &mut odd);
+        let (connect, tls) = (span("connect"), span("ssl"));
         // QUIC's handshake is TLS's, and a socket may have been opened ahead: Chrome writes connect =
         // ssl for both, up to its clock's grain, and no time of TCP's own is left.
         let connect = match (connect, tls) {
@@ -232,38 +291,37 @@ impl<'a> Reader<'a> {
             }
             (connect, _) => connect,
         };
-        Ok(Timings {
-            blocked: span("blocked")?,
-            dns: span("dns")?,
+        let timings = Timings {
+            blocked: span("blocked"),
+            dns: span("dns"),
             connect,
             tls,
-            send: span("send")?,
-            wait: span("wait")?,
-            receive: span("receive")?,
-        })
-    }
-
-    /// A span of `timings`: absent or -1 is `None`; a clock's slip of less than 1 ms below zero is
-    /// zero; anything below -1 is refused, as it would move the rest of the page.
-    fn span(&self, index: usize, name: &str, value: &Value) -> Result<Option<i64>, Error> {
-        let wrong = |problem: String| Error::Entry {
-            name: self.name.to_owned(),
-            entry: index,
-            field: format!("timings.{name}"),
-            problem,
+            send: span("send"),
+            wait: span("wait"),
+            receive: span("receive"),
         };
-        match number(value) {
-            None => Ok(None),
-            Some(-1.0) => Ok(None),
-            Some(ms) if ms < -1.0 => Err(wrong(format!(
-                "is {ms} ms; a time is 0 or more, or -1 where it does not apply"
-            ))),
-            Some(ms) if ms <= 0.0 => Ok(Some(0)),
-            Some(ms) => micros(ms)
-                .map(Some)
-                .ok_or_else(|| wrong(format!("is {ms} ms; a time of one exchange is under a day"))),
-        }
+        (timings, odd)
     }
+}
+
+/// A span of `timings`: absent or -1 is `None`; a clock's slip of less than 1 ms below zero is zero. One that makes no sense, below -1 or
+/// over a day, is `None` as well, and noted.
+fn span(name: &'static str, value: &Value, odd: &mut Vec<OddSpan>) -> Option<i64> {
+    let ms = number(value).filter(|ms| *ms != -1.0)?;
+    let micros = if ms <= 0.0 { Some(0) } else { micros(ms) };
+    if ms < -1.0 || micros.is_none() {
+        odd.push(OddSpan { field: name, ms });
+        return None;
+    }
+    micros
+}
+
+/// Whether an entry has any span of an exchange: Firefox writes none for what its cache answers.
+fn has_spans(entry: &Value) -> bool {
+    let timings = field(entry, "timings");
+    ["send", "wait", "receive", "connect"]
+        .into_iter()
+        .any(|name| number(field(timings, name)).is_some_and(|ms| ms != -1.0))
 }
 
 /// +1 if `time` says that `ssl` lies beside `connect`, -1 if inside, 0 if it says nothing.
@@ -304,15 +362,47 @@ fn headers(list: &Value) -> Headers {
     Headers(list.iter().filter_map(pair).collect())
 }
 
-/// The words by which tools say that no request was made. A service worker's answer counts as one
-/// from cache: what it fetched itself stands in entries of its own.
-fn from_cache(entry: &Value) -> bool {
+/// The words by which tools say that no request was made: Chrome, WebPageTest, chrome-har, Safari; older ones say it beside the status.
+fn says_cached(entry: &Value) -> bool {
     let response = field(entry, "response");
+    let said = |value: &Value, words: &[&str]| {
+        let value = text(value).unwrap_or_default().to_lowercase();
+        words.iter().any(|word| value.contains(word))
+    };
     text(field(entry, "_fromCache")).is_some()
-        || truth(field(entry, "_fromDiskCache"))
-        || ["fromDiskCache", "fromServiceWorker", "fromPrefetchCache", "_fetchedViaServiceWorker"]
+        || ["_fromDiskCache", "_fromMemoryCache", "_cached"]
+            .into_iter()
+            .any(|name| truth(field(entry, name)))
+        || ["fromDiskCache", "fromPrefetchCache"]
             .into_iter()
             .any(|name| truth(field(response, name)))
+        || said(field(entry, "_fetchType"), &["memory cache", "disk cache"])
+        || said(field(response, "_fetchType"), &["memory cache", "disk cache"])
+        || said(
+            field(response, "statusText"),
+            &["from cache", "from memory cache", "from disk cache", "(cached)"],
+        )
+}
+
+/// The words by which tools say that a service worker answered.
+fn by_service_worker(entry: &Value) -> bool {
+    let response = field(entry, "response");
+    ["fromServiceWorker", "_fetchedViaServiceWorker"]
+        .into_iter()
+        .any(|name| truth(field(response, name)))
+        || [field(entry, "_fetchType"), field(response, "_fetchType")]
+            .into_iter()
+            .any(|kind| text(kind).is_some_and(|kind| kind.eq_ignore_ascii_case("service worker")))
+}
+
+/// The words by which tools say that a request was given up, though a status had come: Playwright, Chrome. An answer without a body is whole
+/// with its head.
+fn aborted(entry: &Value, status: i64) -> bool {
+    let response = field(entry, "response");
+    let failed =
+        ["_failureText", "_error"].into_iter().any(|name| text(field(response, name)).is_some());
+    let is_bodiless = matches!(status, 204 | 205 | 304) || (300..400).contains(&status);
+    truth(field(entry, "_wasAborted")) || (failed && !is_bodiless)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::entry::{self, Entry};
 use super::json::{field, number, text};
+use super::{decode, repair};
 use crate::Error;
 
 /// One `log.pages` element.
@@ -26,8 +27,8 @@ pub(super) struct Log {
 impl Log {
     /// Reads `text`; strict on structure, lenient on values.
     pub fn parse(name: &str, text: &[u8]) -> Result<Log, Error> {
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let value: Value = serde_json::from_slice(text).map_err(|e| Error::NotJson {
+        let text = decode::text(name, text)?;
+        let value: Value = serde_json::from_str(&text).map_err(|e| Error::NotJson {
             name: name.to_owned(),
             line: e.line(),
             column: e.column(),
@@ -46,14 +47,16 @@ impl Log {
         }
         let pages = field(log, "pages").as_array().map(Vec::as_slice).unwrap_or_default();
         let reader = entry::Reader::new(name, entries);
+        let mut read: Vec<Entry> = entries
+            .iter()
+            .enumerate()
+            .map(|(index, value)| reader.read(index, value))
+            .collect::<Result<_, _>>()?;
+        repair::repair(&mut read);
         Ok(Log {
             creator: creator(log),
             pages: pages.iter().map(page_mark).collect(),
-            entries: entries
-                .iter()
-                .enumerate()
-                .map(|(index, value)| reader.read(index, value))
-                .collect::<Result<_, _>>()?,
+            entries: read,
         })
     }
 }

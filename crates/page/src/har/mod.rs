@@ -15,6 +15,8 @@
 mod build;
 mod caching;
 mod cause;
+mod cautions;
+mod decode;
 mod discovery;
 mod entry;
 mod hosts;
@@ -23,6 +25,7 @@ mod initiator;
 mod json;
 mod kinds;
 mod log;
+mod repair;
 mod select;
 mod sizes;
 mod summary;
@@ -37,7 +40,7 @@ pub(crate) use kinds::by_kind as kinds_by_default;
 /// What to read from a HAR.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The id of the page to read where the file holds several; the first otherwise.
+    /// The page to read where the file holds several, by its id or its number, counted from 1; the first otherwise.
     pub page: Option<String>,
 }
 

@@ -15,6 +15,10 @@ const READABLE_CHARS: usize = 120;
 pub(super) struct Selection<'a> {
     pub kept: Vec<&'a Entry>,
     pub skipped: Vec<Skipped>,
+    /// The id of the page that is read, where the file names pages.
+    pub page: Option<String>,
+    /// The ids of the file's other pages.
+    pub others: Vec<String>,
     /// When the load event fired, if the recording says so.
     pub loaded_at: Option<i64>,
 }
@@ -25,7 +29,8 @@ pub(super) fn select<'a>(
     log: &'a Log,
     options: &Options,
 ) -> Result<Selection<'a>, Error> {
-    let page = chosen_page(name, log, options)?;
+    let pages = pages(log);
+    let page = chosen_page(name, &pages, options)?;
     let mut by_start: Vec<&Entry> = log.entries.iter().collect();
     by_start.sort_by_key(|e| (e.started, e.index));
 
@@ -63,27 +68,41 @@ pub(super) fn select<'a>(
         .into_iter()
         .map(|(index, reason)| Skipped { url: readable(&log.entries[index].url_text), reason })
         .collect();
-    Ok(Selection { kept, skipped, loaded_at })
+    let others = pages.into_iter().filter(|id| Some(*id) != page.as_deref());
+    let others = others.map(str::to_owned).collect();
+    Ok(Selection { kept, skipped, page, others, loaded_at })
 }
 
-/// The id of the page to read: the one asked for, or the first that entries name.
-fn chosen_page(name: &str, log: &Log, options: &Options) -> Result<Option<String>, Error> {
-    let used: Vec<&str> = log.entries.iter().filter_map(|e| e.pageref.as_deref()).collect();
-    match &options.page {
-        Some(wanted) if used.contains(&wanted.as_str()) => Ok(Some(wanted.clone())),
-        Some(wanted) => {
-            let known: BTreeSet<&str> = used.into_iter().collect();
-            let known = match known.is_empty() {
-                true => "no named pages".to_owned(),
-                false => known.into_iter().collect::<Vec<_>>().join(", "),
-            };
-            Err(Error::NoSuchPage { name: name.to_owned(), wanted: wanted.clone(), known })
-        }
-        None => {
-            let first = log.pages.iter().map(|mark| mark.id.as_str()).find(|id| used.contains(id));
-            Ok(first.or(used.first().copied()).map(str::to_owned))
+/// The ids of the pages of which there is anything to load, in the order of the file.
+fn pages(log: &Log) -> Vec<&str> {
+    let nothing = BTreeSet::new();
+    let loadable = log.entries.iter().filter(|e| reason_to_skip(e, None, &nothing).is_none());
+    let used: Vec<&str> = loadable.filter_map(|e| e.pageref.as_deref()).collect();
+    let marks = log.pages.iter().map(|mark| mark.id.as_str()).filter(|id| used.contains(id));
+    let mut pages: Vec<&str> = Vec::new();
+    for id in marks.chain(used.iter().copied()) {
+        if !pages.contains(&id) {
+            pages.push(id);
         }
     }
+    pages
+}
+
+/// The id of the page to read: the one asked for by its id or its number, counted from 1, or else the first.
+fn chosen_page(name: &str, pages: &[&str], options: &Options) -> Result<Option<String>, Error> {
+    let Some(wanted) = options.page.as_deref() else {
+        return Ok(pages.first().map(|id| (*id).to_owned()));
+    };
+    let by_number = || pages.get(wanted.parse::<usize>().ok()?.checked_sub(1)?).copied();
+    let found = pages.iter().copied().find(|id| *id == wanted).or_else(by_number);
+    found.map(|id| Some(id.to_owned())).ok_or_else(|| Error::NoSuchPage {
+        name: name.to_owned(),
+        wanted: wanted.to_owned(),
+        known: match pages.is_empty() {
+            true => "no named pages".to_owned(),
+            false => pages.join(", "),
+        },
+    })
 }
 
 fn reason_to_skip(
@@ -100,6 +119,15 @@ fn reason_to_skip(
     // RFC 9110 section 15.2: a 1xx answer is interim. 101 leaves HTTP altogether.
     if entry.status == 101 {
         return Some(SkipReason::NotHttp);
+    }
+    if entry.method == "CONNECT" {
+        return Some(SkipReason::Tunnel);
+    }
+    if entry.is_worker_fetch {
+        return Some(SkipReason::WorkerFetch);
+    }
+    if entry.aborted {
+        return Some(SkipReason::Aborted);
     }
     if !(200..1000).contains(&entry.status) {
         return Some(SkipReason::NoFinalResponse);

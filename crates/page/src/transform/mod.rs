@@ -43,6 +43,14 @@ pub(crate) fn untransformed(spec: &str) -> Option<&str> {
     spec.split_once(MARK).map(|(page, _)| page)
 }
 
+/// `spec` with the page of a HAR of several chosen: `a.har~gzip` and `2` make `a.har#2~gzip`.
+pub fn of_several(spec: &str, page: &str) -> String {
+    match spec.split_once(MARK) {
+        Some((file, done)) => format!("{file}#{page}{MARK}{done}"),
+        None => format!("{spec}#{page}"),
+    }
+}
+
 /// Does to `page` what its name `spec` says, from left to right.
 pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
     for text in spec.split(MARK).skip(1) {

@@ -19,7 +19,7 @@ use scenario::nearest;
 use self::report::Kept;
 use self::traces::Traces;
 use super::watched::Watched;
-use super::{files, interrupt, output, refused, workers};
+use super::{cautions, files, interrupt, output, refused, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
@@ -38,6 +38,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         worlds.prepare(cell).map_err(refused)?;
     }
     check_blocked(load, &plan, &worlds)?;
+    cautions::warn(&plan, &worlds)?;
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }

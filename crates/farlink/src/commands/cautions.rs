@@ -1,0 +1,24 @@
+//! Warnings about recordings that cannot answer what they are asked, before the answer.
+
+use std::collections::BTreeSet;
+
+use lab::worlds::Worlds;
+use scenario::Plan;
+
+use crate::failure::Failure;
+use crate::show::terminal::wrapped;
+
+/// Prints the cautions of all pages of a plan to standard error, each once.
+pub fn warn(plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for cell in plan.cells() {
+        if !seen.insert(cell.page.spec.as_str()) {
+            continue;
+        }
+        let page = worlds.library().page_of(cell).map_err(Failure::bad_input)?;
+        for caution in &page.cautions {
+            anstream::eprintln!("{}", wrapped(&format!("warning: {}: {caution}", page.name)));
+        }
+    }
+    Ok(())
+}

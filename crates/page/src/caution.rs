@@ -1,0 +1,83 @@
+//! Reasons to distrust what a page tells, each with what to do about it. A recording that cannot answer a question says so before the answer.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a page's source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Caution {
+    /// The source holds several pages.
+    SeveralPages {
+        /// The page that was read.
+        read: String,
+        /// The others.
+        others: Vec<String>,
+    },
+    /// The document was answered with an error.
+    DocumentStatus {
+        /// The status code.
+        status: u16,
+    },
+    /// Most responses have no size.
+    NoSizes {
+        /// How many.
+        without: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The page was recorded with a warm cache.
+    WarmCache {
+        /// Responses that came from the browser's cache.
+        cached: usize,
+        /// Responses that confirmed what the browser's cache held (304).
+        revalidated: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// Time spans were left out that make no sense.
+    OddSpans {
+        /// How many.
+        count: usize,
+        /// The first: entry, field, value.
+        first: String,
+    },
+}
+
+/// Where recording is explained.
+const GUIDE: &str = "docs/save-a-har.md";
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Caution::SeveralPages { read, others } => write!(
+                f,
+                "the file holds {} pages; `{read}` is loaded. Choose another with --page: {}",
+                others.len() + 1,
+                others.join(", ")
+            ),
+            Caution::DocumentStatus { status } => write!(
+                f,
+                "the document was answered with status {status}: this is an error page. Record it again ({GUIDE})"
+            ),
+            Caution::NoSizes { without, of } => write!(
+                f,
+                "{without} of {of} responses have no size in the recording, so times are too short and comparisons mean \
+                 little. Record it again with a tool that writes sizes ({GUIDE})"
+            ),
+            Caution::WarmCache { cached, revalidated, of } => write!(
+                f,
+                "recorded with a warm cache: of {of} responses {cached} came from the browser's cache and {revalidated} were \
+                 revalidated, so sizes and server times are guesses. Record it again with \"Disable cache\" ticked ({GUIDE})"
+            ),
+            Caution::OddSpans { count: 1, first } => {
+                write!(f, "a time makes no sense and is taken as unknown: {first}")
+            }
+            Caution::OddSpans { count, first } => write!(
+                f,
+                "{count} times make no sense and are taken as unknown, the first is {first}"
+            ),
+        }
+    }
+}
