@@ -3,8 +3,9 @@
 mod common;
 
 use common::{bare, visit};
-use farlink_lab::scenario::{Protocol, Tls};
+
 use farlink_lab::simulate::Simulator;
+use scenario::{Protocol, Tls};
 
 const LOADS: u64 = 150;
 const LINK: &str = "rtt=40ms,down=10mbit,up=5mbit,queue=100pkt";

@@ -3,7 +3,7 @@
 use super::energy::Radios;
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
-use scenario::{Program, Scenario, View};
+use scenario::{Scenario, View};
 
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]
