@@ -91,6 +91,31 @@ impl Stream {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 
+    /// Exponential with mean 1, from comparisons of uniforms alone (von Neumann, "Various Techniques Used in
+    /// Connection with Random Digits", 1951): the same bits on every platform.
+    pub fn exponential(&mut self) -> f64 {
+        for whole in 0u32.. {
+            let (first, length) = self.falling_run();
+            if length % 2 == 1 {
+                return f64::from(whole) + first;
+            }
+        }
+        unreachable!("a run of odd length comes")
+    }
+
+    /// The first and the number of uniforms until one is larger than the one before.
+    fn falling_run(&mut self) -> (f64, u32) {
+        let first = self.unit();
+        let (mut last, mut length) = (first, 1);
+        loop {
+            let next = self.unit();
+            if next > last {
+                return (first, length);
+            }
+            (last, length) = (next, length + 1);
+        }
+    }
+
     /// Fills `out` with random bytes.
     pub fn fill(&mut self, out: &mut [u8]) {
         for chunk in out.chunks_mut(8) {
@@ -121,6 +146,20 @@ mod tests {
         assert!((2_850..3_150).contains(&hits), "{hits} of 100000 at 3 %");
         let mean = (0..100_000).map(|_| stream.below(10)).sum::<u64>() as f64 / 1e5;
         assert!((4.45..4.55).contains(&mean), "mean {mean} of 0..10");
+    }
+
+    /// Mean and deviation 1, and e^-x of the draws above x.
+    #[test]
+    fn exponential_draws_have_the_tail_of_their_distribution() {
+        let mut stream = Source::new(7, 0).stream("exponential");
+        let draws: Vec<f64> = (0..200_000).map(|_| stream.exponential()).collect();
+        let mean = draws.iter().sum::<f64>() / 2e5;
+        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 2e5;
+        assert!((mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
+        for (above, share) in [(0.1, 0.904_837), (1.0, 0.367_879), (3.0, 0.049_787)] {
+            let found = draws.iter().filter(|x| **x > above).count() as f64 / 2e5;
+            assert!((found - share).abs() < 0.004, "{found} above {above}");
+        }
     }
 
     #[test]

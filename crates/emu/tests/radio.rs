@@ -1,11 +1,12 @@
-//! The kernel's TCP behind a 3G radio: after a pause it takes a promotion for a loss, and its own counters say so.
+//! The kernel's TCP behind a 3G radio: after a pause it takes a promotion for a loss, and its own counters say so. Pings through an LTE radio take what
+//! is configured.
 //!
 //! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
 
 mod inside;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use farlink_emu::{RadioReport, Side, Testbed, Topology};
@@ -30,6 +31,7 @@ fn as_an_ordinary_user() {
 }
 
 fn check_all() {
+    check_pings();
     let usual = pause_behind("linux-6");
     let Counters { timeouts, undone, doubled } = usual.counters;
     assert!(timeouts > 0 && undone + doubled > 0, "the kernel itself found out: {usual:?}");
@@ -41,6 +43,52 @@ fn check_all() {
         let promoted = seen.radio.transitions.iter().filter(|t| t.to == RadioState::FachToDch);
         assert_eq!(promoted.count(), 1, "{name}: {:?}", seen.radio.transitions);
     }
+}
+
+/// The cell of kallio2016, whose pings `farlink link test` has take 22.9 ms on average: 8.1 ms of links, 13 ms to ask for resources, 1.8 ms of repetitions.
+fn check_pings() {
+    let testbed = Testbed::new().unwrap();
+    let topology = Topology::of(&Network::parse("kallio2016-cell-25prb").unwrap());
+    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0)).unwrap();
+    let control = emulator.control();
+    let emulation = std::thread::spawn(move || emulator.run());
+    let address = SocketAddr::from((Side::Server.address(), 7));
+    let server = testbed.namespace(Side::Server);
+    let socket = server.run(move || Ok(UdpSocket::bind(address).unwrap())).unwrap();
+    let echo = server.spawn(move || Ok(echo(&socket))).unwrap();
+    let trips = testbed.namespace(Side::Client).run(move || ping(address)).unwrap();
+    echo.join().unwrap().unwrap();
+    control.stop();
+    emulation.join().unwrap().unwrap();
+    let (first, awake) = (trips[0], &trips[1..]);
+    let mean = awake.iter().sum::<Duration>() / awake.len() as u32;
+    println!("pings through an LTE radio: {first:?} from rest, {mean:?} awake");
+    assert!((265..330).contains(&first.as_millis()), "{first:?}: a promotion takes 260 ms");
+    assert!((21_000..26_000).contains(&mean.as_micros()), "{mean:?}");
+}
+
+const PINGS: usize = 60;
+
+fn echo(socket: &UdpSocket) {
+    let mut buf = [0; 56];
+    for _ in 0..PINGS {
+        let (length, from) = socket.recv_from(&mut buf).unwrap();
+        socket.send_to(&buf[..length], from).unwrap();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "round trips are the machine's time")]
+fn ping(address: SocketAddr) -> Result<Vec<Duration>, farlink_emu::Error> {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let trips = (0..PINGS).map(|_| {
+        let sent = std::time::Instant::now();
+        socket.send_to(&[0; 56], address).unwrap();
+        socket.recv_from(&mut [0; 56]).unwrap();
+        let trip = sent.elapsed();
+        std::thread::sleep(Duration::from_millis(150));
+        trip
+    });
+    Ok(trips.collect())
 }
 
 /// What a pause left behind.

@@ -47,6 +47,29 @@ mod real_time {
         Some((visit["plt_ms"].as_f64().unwrap(), connections.len()))
     }
 
+    /// What the servers' TCP counted and what the emulator saw the browser send again; with 5 % of all packets lost that is not nothing.
+    #[test]
+    fn what_a_browsers_connections_sent_again_is_counted() {
+        let desk = Desk::new();
+        if !possible(&desk) {
+            return;
+        }
+        let network = "rtt=40ms,down=20mbit,up=20mbit,loss=5%";
+        let load = format!(
+            "load synthetic:10x100KB --network {network} --world emu --client chromium -n 1 --json"
+        );
+        // A browser's own addresses cost it time: they are asked for only where a load is watched.
+        let ran = desk.farlink(&format!("{load} --report r.html"));
+        if ran.out.contains("was not on time in") {
+            println!("skipped: too much else runs");
+            return;
+        }
+        let visit: Value = serde_json::from_str(ran.ok().trim()).unwrap();
+        let again = visit["retransmits"].as_u64().expect("it is known");
+        // 700 segments down, of which 35 are lost; some repetitions are lost, too, and some are needless.
+        assert!((10..200).contains(&again), "{again}: {visit}");
+    }
+
     #[test]
     fn chromium_goes_through_proxies() {
         let desk = Desk::new();

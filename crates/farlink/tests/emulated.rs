@@ -114,6 +114,34 @@ mod real_time {
         }
     }
 
+    /// A terminal that asks for capacity in front of the leg: a grant for the page's first request, frames for what follows.
+    #[test]
+    fn a_terminals_pep_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        let network = "rtt=300ms,down=2mbit,up=500kbit,queue=100pkt,radio=dama";
+        let load = |world: &str, n: &str| {
+            let page =
+                format!("load {PAGE} --device zero --no-nuisance --json --route pep --protocol h2");
+            let arguments =
+                page.split(' ').chain(["--network", network, "--world", world, "-n", n]);
+            let ran = desk.run(&arguments.collect::<Vec<_>>());
+            assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+            let visits = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
+            visits.collect::<Vec<Value>>()
+        };
+        let (sim, emu) = (load("sim", "11"), load("emu", "3"));
+        let plt = |visits: &[Value]| median(visits, |visit| visit["plt_ms"].as_f64().unwrap());
+        let (sim_plt, emu_plt) = (plt(&sim), plt(&emu));
+        assert!((emu_plt / sim_plt - 1.0).abs() < 0.1, "simulated {sim_plt}, emulated {emu_plt}");
+        for visit in sim.iter().chain(&emu) {
+            assert!(visit["ttfb_ms"].as_f64().unwrap() > 660.0 + 300.0, "{visit}");
+            assert!(visit["radio"]["promotions"].as_u64().unwrap() >= 1, "{visit}");
+        }
+    }
+
     /// Promotions of two and of 0.26 seconds, and small packets that wait for a sleeping receiver.
     #[test]
     fn radios_are_the_same_in_both_worlds() {

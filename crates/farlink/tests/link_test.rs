@@ -16,7 +16,7 @@ fn agrees(desk: &Desk, network: &str) -> Value {
 }
 
 /// Settings beside a round trip of 40 ms and 5 Mbit/s up.
-const FEATURES: [&str; 26] = [
+const FEATURES: [&str; 28] = [
     "down=10mbit",
     "down=unlimited",
     "down=10kbit",
@@ -26,6 +26,8 @@ const FEATURES: [&str; 26] = [
     "down=10mbit,gemodel=1% 20%",
     "down=10mbit,gemodel=0.1% 2% 80%",
     "down=10mbit,gemodel=0.1% 0.2%",
+    "down=10mbit,gemodel-time=2s 80ms",
+    "down=10mbit,gemodel-time=20s 10s 90% 1%",
     "down=10mbit,loss_file=losses.txt",
     "down=10mbit,duplicate=5%,loss=5%",
     "down=10mbit,jitter=5ms",
@@ -67,13 +69,20 @@ fn each_profile_does_what_it_was_told() {
 }
 
 #[test]
-fn a_radio_is_left_out_and_that_is_told() {
+fn a_ping_goes_through_the_radio() {
     let desk = Desk::new();
-    let found = agrees(&desk, "kallio2016-cell-4prb");
-    assert_eq!(found["left_out"], "radio=lte");
-    let out = desk.farlink("link test kallio2016-cell-4prb").ok();
-    assert!(out.contains("note: radio=lte is left out"), "{out}");
-    assert!(agrees(&desk, "3g")["left_out"].is_null());
+    let found = agrees(&desk, "kallio2016-cell-25prb");
+    assert_eq!(found["radio"], "radio=lte");
+    let mean = |ping: &str| found[ping]["mean_ns"].as_f64().expect("pings come back") / 1e6;
+    assert!((8.0..8.5).contains(&mean("ping")), "{found}");
+    // "a ping finds about 23 ms" (the profile's note); from rest it pays for the promotion.
+    assert!((22.0..24.0).contains(&mean("radio_ping_awake")), "{found}");
+    assert!((268.0..310.0).contains(&mean("radio_ping_from_rest")), "{found}");
+    let out = desk.farlink("link test kallio2016-cell-25prb").ok();
+    assert!(out.contains("ping through it, awake"), "{out}");
+    assert!(out.contains("note: radio=lte is in the pings through it alone"), "{out}");
+    let bare = agrees(&desk, "3g");
+    assert!(bare["radio"].is_null() && bare["radio_ping_awake"].is_null(), "{bare}");
 }
 
 #[test]

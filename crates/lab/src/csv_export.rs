@@ -82,7 +82,7 @@ struct Row<'a> {
     body_bytes: u64,
     wire_bytes_down: u64,
     wire_bytes_up: u64,
-    retransmits: u64,
+    retransmits: Option<u64>,
     queue_drops: u64,
     losses: u64,
 }

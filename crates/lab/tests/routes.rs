@@ -460,6 +460,27 @@ fn a_pep_changes_times_and_no_bytes() {
     }
 }
 
+/// The terminal is at rest when the page is asked for, so its first request waits for a grant, as without a PEP; what follows does not. A leg over
+/// QUIC sends on its own account, too: capacity may have been asked for a moment before.
+#[test]
+fn a_terminal_that_asks_for_capacity_carries_a_peps_leg() {
+    let terminal = format!("{SATELLITE},radio=dama,radio.frame=1ms");
+    for (route, tls, least) in
+        [("pep", Tls::None, 655.0), ("pep", Tls::Tls13, 655.0), ("pep,leg=quic", Tls::Tls13, 0.0)]
+    {
+        let page =
+            |network: &str| load(routed("synthetic:1x1KB", network, route, Protocol::H1, tls));
+        let (bare, behind) = (page(SATELLITE), page(&terminal));
+        let ttfb = |record: &VisitRecord| record.ttfb_ns.expect("it loads") as f64 / 1e6;
+        let later = ttfb(&behind) - ttfb(&bare);
+        assert!((least..675.0).contains(&later), "{route}, {tls}: {later} ms for a grant of 660");
+        let radio = behind.radio.expect("the terminal is in the record");
+        assert!(radio.radio.contains("radio=dama"), "{radio:?}");
+        assert!(radio.states.iter().any(|it| it.state == "assigned"), "{radio:?}");
+        assert_eq!(bare.radio, None);
+    }
+}
+
 #[test]
 fn what_a_pep_has_nothing_to_do_with_is_refused() {
     let refusal = |change: &dyn Fn(&mut Scenario)| {
@@ -476,7 +497,11 @@ fn what_a_pep_has_nothing_to_do_with_is_refused() {
     let radio = refusal(&|scenario| {
         scenario.network = NetworkSpec::parse(&format!("{LINK},radio=umts")).unwrap();
     });
-    assert!(radio.contains("a radio is a client's own"), "{radio}");
+    assert!(radio.contains("radio=umts is a client's own"), "{radio}");
+    let terminal = refusal(&|scenario| {
+        scenario.network = NetworkSpec::parse(&format!("{LINK},radio=dama")).unwrap();
+    });
+    assert_eq!(terminal, "");
     let host = refusal(&|scenario| scenario.route = "pep,bypass=nowhere.test".parse().unwrap());
     assert!(host.contains("no host `nowhere.test`"), "{host}");
 }

@@ -41,7 +41,7 @@ pub use config::{
 pub use error::{Place, SpecError, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
 pub use link::{DropCause, Link, Verdict};
-pub use loss::{DropList, DropListError, GilbertElliott, LossModel};
+pub use loss::{DropList, DropListError, GilbertElliott, LossModel, TimedGilbertElliott};
 pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};

@@ -98,7 +98,7 @@ impl<P: Clone + Send + 'static> Link<P> {
             mtu: config.mtu,
             carrier: Carrier::new(&config, source, name),
             blocks: config.harq.map(|harq| Box::new(TransportBlocks::new(harq, stream("blocks")))),
-            loss: Loss::new(config.loss, stream("loss")),
+            loss: Loss::new(config.loss, source, name),
             duplication: Duplication { probability: config.duplicate, stream: stream("duplicate") },
             processing: Processing { jitter: config.processing_jitter, stream: stream("jitter") },
             delay_line: DelayLine::new(),

@@ -6,27 +6,32 @@
 use std::fmt;
 use std::sync::Arc;
 
-use chance::Stream;
+use chance::{Source, Stream};
 use units::Time;
 
 mod drop_list;
+mod timed;
 
 pub use drop_list::{DropList, DropListError};
+pub use timed::TimedGilbertElliott;
+use timed::TimedState;
 
 /// Which packets a link loses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LossModel {
     /// Each with this probability, for itself: dummynet's `plr`, netem's `loss random`.
     Random(f64),
-    /// In bursts.
+    /// In bursts of packets: netem's `loss gemodel`.
     GilbertElliott(GilbertElliott),
+    /// In bursts of time.
+    TimedGilbertElliott(TimedGilbertElliott),
     /// Those that a file lists.
     Listed(Arc<DropList>),
 }
 
 /// The Gilbert-Elliott model: a good and a bad state, each with a probability of loss (Elliott,
 /// "Estimates of Error Rates for Codes on Burst-Noise Channels", 1963), with the parameters of netem's
-/// `loss gemodel P R 1-H 1-K`. The states change per packet, not per second.
+/// `loss gemodel P R 1-H 1-K`. The states change per packet, not per second: see [`TimedGilbertElliott`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
     /// Probability to go from the good state to the bad one, a packet (`p`).
@@ -48,6 +53,7 @@ impl LossModel {
         match self {
             LossModel::Random(probability) => Some(*probability),
             LossModel::GilbertElliott(model) => Some(model.mean()),
+            LossModel::TimedGilbertElliott(model) => Some(model.mean()),
             LossModel::Listed(_) => None,
         }
     }
@@ -69,12 +75,15 @@ impl GilbertElliott {
 }
 
 impl fmt::Display for LossModel {
-    /// For people: `1 %`, `1 % in bursts`, `as losses.txt lists`.
+    /// For people: `1 %`, `1 % in bursts`, `1 % in bursts of 80ms`, `as losses.txt lists`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| format!("{} %", (share * 1e8).round() / 1e6);
         match self {
             LossModel::Random(probability) => f.write_str(&percent(*probability)),
             LossModel::GilbertElliott(model) => write!(f, "{} in bursts", percent(model.mean())),
+            LossModel::TimedGilbertElliott(model) => {
+                write!(f, "{} in bursts of {:?}", percent(model.mean()), model.bad)
+            }
             LossModel::Listed(list) => write!(f, "as {} lists", list.origin()),
         }
     }
@@ -85,12 +94,22 @@ pub(crate) struct Loss {
     model: LossModel,
     stream: Stream,
     is_bad: bool,
+    timed: Option<Box<TimedState>>,
     offered: u64,
 }
 
 impl Loss {
-    pub(crate) fn new(model: LossModel, stream: Stream) -> Loss {
-        Loss { model, stream, is_bad: false, offered: 0 }
+    /// The losses of the link `name`, drawn a packet from `link/NAME/loss`, and bursts of time from
+    /// `link/NAME/bursts`: two arms of a comparison meet the same bursts whatever they send.
+    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> Loss {
+        let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
+        let timed = match &model {
+            LossModel::TimedGilbertElliott(timed) => {
+                Some(Box::new(TimedState::new(*timed, stream("bursts"))))
+            }
+            _ => None,
+        };
+        Loss { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
     }
 
     /// Whether the next packet, which comes at `now`, is lost. Draws as often whatever the
@@ -107,6 +126,10 @@ impl Loss {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
             LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),
+            LossModel::TimedGilbertElliott(_) => {
+                let loss = self.timed.as_mut().map_or(0.0, |state| state.loss_at(now));
+                self.stream.happens(loss)
+            }
             LossModel::Listed(list) => {
                 self.offered += 1;
                 list.contains(self.offered, now)
@@ -133,7 +156,7 @@ mod tests {
     use super::*;
 
     fn losses(model: LossModel, packets: usize) -> Vec<bool> {
-        let mut loss = Loss::new(model, Source::new(3, 0).stream("loss"));
+        let mut loss = Loss::new(model, &Source::new(3, 0), "down");
         (0..packets).map(|_| loss.strikes(Time::ZERO)).collect()
     }
 

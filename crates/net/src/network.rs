@@ -237,7 +237,9 @@ fn files_of(link: &LinkConfig) -> impl Iterator<Item = &str> {
     };
     let losses = match &link.loss {
         LossModel::Listed(list) => Some(list.origin()),
-        LossModel::Random(_) | LossModel::GilbertElliott(_) => None,
+        LossModel::Random(_) | LossModel::GilbertElliott(_) | LossModel::TimedGilbertElliott(_) => {
+            None
+        }
     };
     trace.into_iter().chain(losses)
 }

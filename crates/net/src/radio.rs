@@ -97,6 +97,22 @@ pub enum Technology {
 }
 
 impl RadioConfig {
+    /// Whether it belongs to a terminal with a network of its own behind it, not to a device.
+    pub fn is_terminals(&self) -> bool {
+        matches!(self.technology, Technology::Dama(_) | Technology::Leo(_))
+    }
+
+    /// How long after the last packet it has come to rest.
+    pub fn longest_tail(&self) -> Duration {
+        match &self.technology {
+            Technology::Umts(umts) => umts.dch_inactivity + umts.fach_inactivity,
+            Technology::Lte(lte) => lte.continuous + lte.short.span + lte.long.span,
+            Technology::Wifi(wifi) => wifi.inactivity,
+            Technology::Dama(dama) => dama.hold,
+            Technology::Leo(_) => Duration::ZERO,
+        }
+    }
+
     /// What the first packet from a device whose radio is at rest waits for at the least.
     pub fn least_first_wait(&self) -> Duration {
         match &self.technology {

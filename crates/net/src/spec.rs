@@ -53,12 +53,13 @@ pub(crate) struct Links {
 }
 
 /// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "rate",
     "delay",
     "trace",
     "loss",
     "gemodel",
+    "gemodel-time",
     "loss_file",
     "queue",
     "aqm",

@@ -25,10 +25,10 @@ pub struct ConnectionRecord {
     pub bytes_up: u64,
     /// Payload bytes the client received, TLS included.
     pub bytes_down: u64,
-    /// Segments the server retransmitted.
-    pub retransmits_down: u32,
-    /// Segments the client retransmitted.
-    pub retransmits_up: u32,
+    /// Segments the server retransmitted; `None` where nobody can tell.
+    pub retransmits_down: Option<u32>,
+    /// Segments the client retransmitted; `None` where nobody can tell.
+    pub retransmits_up: Option<u32>,
     /// Retransmission timeouts of the server.
     pub timeouts_down: u32,
     /// The server's smoothed RTT at the end.
@@ -42,6 +42,11 @@ pub struct ConnectionRecord {
 }
 
 impl ConnectionRecord {
+    /// Segments that either end retransmitted; `None` where that is not known of both.
+    pub fn retransmits(&self) -> Option<u64> {
+        Some(u64::from(self.retransmits_down?) + u64::from(self.retransmits_up?))
+    }
+
     /// Whether flow control limited it for over 1 % of its busy time, which a result must say.
     pub fn is_flow_limited(&self) -> bool {
         self.flow_limited_ns.saturating_mul(100) > self.busy_ns

@@ -79,8 +79,8 @@ impl VisitRecord {
         }
     }
 
-    /// Retransmitted segments, both directions.
-    pub fn retransmits(&self) -> u64 {
-        self.connections.iter().map(|c| u64::from(c.retransmits_down + c.retransmits_up)).sum()
+    /// Retransmitted segments, both directions; `None` where that is not known of every connection.
+    pub fn retransmits(&self) -> Option<u64> {
+        self.connections.iter().map(ConnectionRecord::retransmits).sum()
     }
 }

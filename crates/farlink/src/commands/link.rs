@@ -39,7 +39,12 @@ struct Row {
 }
 
 fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
-    let mut rows = vec![ping(&found.ping)];
+    let mut rows = vec![ping("ping, least / mean / most", &found.ping)];
+    if let Some(through) = &found.radio {
+        rows[0].what = "ping behind the radio";
+        rows.push(ping("ping through it, from rest", &through.first));
+        rows.push(ping("ping through it, awake", &through.awake));
+    }
     let directions = [("down", &network.down, &found.down), ("up", &network.up, &found.up)];
     for (what, link, direction) in directions {
         rows.extend(direction.speed.iter().map(|found| speed(what, found)));
@@ -48,18 +53,22 @@ fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
     rows
 }
 
-fn ping(ping: &Ping) -> Row {
+fn ping(what: &'static str, ping: &Ping) -> Row {
     let delivered = match ping.summary() {
+        Some((only, _, _)) if ping.sent == 1 => delay(only),
         Some((least, mean, most)) => {
             format!("{} / {} / {}", delay(least), delay(mean), delay(most))
         }
         None => "no answer".to_owned(),
     };
     let configured = match ping.more {
+        Some(more) if !more.is_zero() => {
+            format!("{} to {}", delay(ping.configured), delay(ping.configured + more))
+        }
         Some(_) => delay(ping.configured),
         None => format!("at least {}", delay(ping.configured)),
     };
-    Row { what: "ping, least / mean / most", configured, delivered, agrees: ping.agrees() }
+    Row { what, configured, delivered, agrees: ping.agrees() }
 }
 
 fn speed(direction: &'static str, speed: &Speed) -> Row {
@@ -120,7 +129,8 @@ fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure
         }
     }
     if let Some(radio) = &network.radio {
-        let note = "is left out: tested are the links behind it";
+        let note =
+            "is in the pings through it alone: speed and loss are those of the links behind it";
         output::line(wrapped(&format!("\nnote: {radio} {note}")))?;
     }
     for note in &network.notes {
@@ -149,19 +159,25 @@ fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value 
         })
     };
     let nanos = |span: std::time::Duration| span.as_nanos() as u64;
-    let summary = found.ping.summary();
-    serde_json::json!({
-        "network": network.name,
-        "left_out": network.radio.as_ref().map(ToString::to_string),
-        "agrees": rows.iter().all(|row| row.agrees != Some(false)),
-        "ping": {
-            "configured_ns": nanos(found.ping.configured),
-            "sent": found.ping.sent,
-            "answered": found.ping.round_trips.len(),
+    let ping = |ping: &Ping| {
+        let summary = ping.summary();
+        serde_json::json!({
+            "configured_ns": nanos(ping.configured),
+            "configured_at_most_ns": ping.more.map(|more| nanos(ping.configured + more)),
+            "sent": ping.sent,
+            "answered": ping.round_trips.len(),
             "least_ns": summary.map(|(least, ..)| nanos(least)),
             "mean_ns": summary.map(|(_, mean, _)| nanos(mean)),
             "most_ns": summary.map(|(.., most)| nanos(most)),
-        },
+        })
+    };
+    serde_json::json!({
+        "network": network.name,
+        "radio": network.radio.as_ref().map(ToString::to_string),
+        "agrees": rows.iter().all(|row| row.agrees != Some(false)),
+        "ping": ping(&found.ping),
+        "radio_ping_from_rest": found.radio.as_ref().map(|radio| ping(&radio.first)),
+        "radio_ping_awake": found.radio.as_ref().map(|radio| ping(&radio.awake)),
         "down": direction(&found.down),
         "up": direction(&found.up),
     })

@@ -215,9 +215,8 @@ impl Arm {
     }
 }
 
-/// A real browser does not tell which connections are its page's.
 fn retransmits(visit: &MeasuredVisit) -> Option<f64> {
-    visit.record.paint.is_none().then(|| visit.record.retransmits() as f64)
+    visit.record.retransmits().map(|segments| segments as f64)
 }
 
 fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {

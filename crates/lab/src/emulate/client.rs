@@ -99,8 +99,13 @@ impl Asking {
         supervisor.receive()
     }
 
-    /// The account of the journey so far, with what this end of its connections knows.
-    pub(super) fn report_with(&self, own: Vec<Endpoint>) -> Report {
+    /// The account of the journey so far of a client whose sockets are not ours: what it sent again was seen on the wire.
+    pub(super) fn report_from_outside(&self) -> Report {
+        self.report_with(|servers| servers.iter().map(packets::other_end).collect())
+    }
+
+    /// The account of the journey so far, with the client's ends of its connections.
+    fn report_with(&self, own: impl FnOnce(&[Endpoint]) -> Vec<Endpoint>) -> Report {
         let network = self.ask().unwrap_or_else(|error| {
             self.failure.borrow_mut().get_or_insert(error);
             NetworkReport::of_idle(self.topology.links().len())
@@ -109,8 +114,8 @@ impl Asking {
         *self.limited.borrow_mut() =
             held.map(|(client, nanos)| (*client, Duration::from_nanos(*nanos))).collect();
         self.between.hear(&network.servers);
-        let mut endpoints: Vec<Endpoint> =
-            own.into_iter().chain(network.servers.endpoints).collect();
+        let mut endpoints = own(&network.servers.endpoints);
+        endpoints.extend(network.servers.endpoints);
         packets::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
         let config = self.topology.radio();
@@ -159,7 +164,7 @@ impl Asking {
 
 impl Witness for Rc<Asking> {
     fn report(&self) -> Report {
-        self.report_with(super::endpoints())
+        self.report_with(|_| super::endpoints())
     }
 
     fn limited(&self, client: SocketAddr) -> Duration {

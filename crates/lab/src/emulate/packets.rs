@@ -55,6 +55,18 @@ impl Observer for SharedPassages {
     }
 }
 
+/// The end that `one` talks to, where only the wire tells of it.
+pub(super) fn other_end(one: &Endpoint) -> Endpoint {
+    Endpoint {
+        local: one.peer,
+        peer: one.local,
+        cookie: None,
+        active: !one.active,
+        stats: None,
+        ..one.without_series()
+    }
+}
+
 /// Adds to the ends of connections what they sent again.
 pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
     for endpoint in endpoints {

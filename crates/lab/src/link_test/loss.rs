@@ -59,7 +59,8 @@ impl Loss {
 
 pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
     let links = bench.links(way);
-    let interval = links.iter().map(|link| spacing(link)).max().unwrap_or_default();
+    let interval = links.iter().map(|link| spacing(link).max(rounds(&link.loss))).max();
+    let interval = interval.unwrap_or_default();
     let interval = interval.max(Duration::from_millis(1));
     let mut setup = bench.set_up(way);
     let spread: Duration = links.iter().map(|link| 12 * link.jitter.spread).sum();
@@ -92,7 +93,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
         configured: configured(&links),
         sent: PROBES,
         lost: PROBES - arrived,
-        inflation: links.iter().map(|link| inflation(&link.loss)).fold(1.0, f64::max),
+        inflation: links.iter().map(|link| inflation(&link.loss, interval)).fold(1.0, f64::max),
     }
 }
 
@@ -112,6 +113,14 @@ fn spacing(link: &LinkConfig) -> Duration {
     of_rate.max(of_limit)
 }
 
+/// Bursts of time are sampled a burst apart, so that the probes meet many of them.
+fn rounds(loss: &LossModel) -> Duration {
+    match loss {
+        LossModel::TimedGilbertElliott(model) => model.good + model.bad,
+        _ => Duration::ZERO,
+    }
+}
+
 /// The share of datagrams that pass none of the links. Of one that enters twice a loss takes but one.
 fn configured(links: &[&LinkConfig]) -> Option<f64> {
     let mut passes = 1.0;
@@ -128,22 +137,39 @@ fn configured(links: &[&LinkConfig]) -> Option<f64> {
 
 /// The asymptotic variance of a mean of correlated losses over that of independent ones, `1 + 2 sum of the
 /// autocorrelations` (Geyer, "Practical Markov Chain Monte Carlo", 1992, section 3.1). Of the two states' chain the
-/// state forgets itself by the factor `1 - p - r` a packet, and only the state is remembered.
-fn inflation(loss: &LossModel) -> f64 {
-    let LossModel::GilbertElliott(model) = loss else { return 1.0 };
-    let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *model;
-    let (sum, mean) = (to_bad + to_good, model.mean());
+/// state forgets itself by the factor `1 - p - r` a packet, or by `e^-(1/good + 1/bad)` a second, and only the state is
+/// remembered.
+fn inflation(loss: &LossModel, interval: Duration) -> f64 {
+    let (in_bad, memory, difference) = match loss {
+        LossModel::GilbertElliott(GilbertElliott {
+            to_bad,
+            to_good,
+            loss_in_bad,
+            loss_in_good,
+        }) => {
+            let sum = to_bad + to_good;
+            (to_bad / sum, 1.0 - sum, loss_in_bad - loss_in_good)
+        }
+        LossModel::TimedGilbertElliott(model) => {
+            let changes = 1.0 / model.good.as_secs_f64() + 1.0 / model.bad.as_secs_f64();
+            let memory = (-changes * interval.as_secs_f64()).exp();
+            (model.share_of_bad(), memory, model.loss_in_bad - model.loss_in_good)
+        }
+        LossModel::Random(_) | LossModel::Listed(_) => return 1.0,
+    };
+    let mean = loss.mean().unwrap_or_default();
     let variance = mean * (1.0 - mean);
-    if sum == 0.0 || variance == 0.0 {
+    if memory == 1.0 || variance == 0.0 {
         return 1.0;
     }
-    let of_state = to_bad * to_good / (sum * sum) * (loss_in_bad - loss_in_good).powi(2);
-    let memory = 1.0 - sum;
+    let of_state = in_bad * (1.0 - in_bad) * difference.powi(2);
     (1.0 + 2.0 * of_state / variance * memory / (1.0 - memory)).max(1.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use net::TimedGilbertElliott;
+
     use super::*;
 
     #[test]
@@ -164,9 +190,15 @@ mod tests {
     fn bursts_are_worth_fewer_losses() {
         let burst =
             GilbertElliott { to_bad: 0.001, to_good: 0.25, loss_in_bad: 1.0, loss_in_good: 0.0 };
+        let inflation = |loss: &LossModel| inflation(loss, Duration::from_millis(1));
         let factor = inflation(&LossModel::GilbertElliott(burst));
         assert!((factor - 7.0).abs() < 0.1, "{factor}");
         let forgetful = GilbertElliott { to_good: 0.999, ..burst };
         assert!((inflation(&LossModel::GilbertElliott(forgetful)) - 1.0).abs() < 1e-9);
+        // Seen every millisecond, bursts of 4 ms that begin once a second are those of 4 packets.
+        let (good, bad) = (Duration::from_secs(1), Duration::from_millis(4));
+        let timed = TimedGilbertElliott { good, bad, loss_in_bad: 1.0, loss_in_good: 0.0 };
+        let factor = inflation(&LossModel::TimedGilbertElliott(timed));
+        assert!((factor - 8.0).abs() < 0.1, "{factor}");
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Each test runs in a world of its own, over links made from the network's description in the same way as those of a
 //! page load, with traffic that knows nothing of the links: datagrams and one TCP flow. What it measures at the
-//! far end is compared with what was asked for. A radio is left out: what it adds hangs on its state and is no constant.
+//! far end is compared with what was asked for. A radio is tested by pings through it, from rest and awake; all else leaves it out.
 
 mod bulk;
 mod loss;
 mod ping;
+mod radio;
 mod speed;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -19,6 +20,7 @@ use world::sim::{NodeId, Plan};
 pub use self::bulk::Bulk;
 pub use self::loss::Loss;
 pub use self::ping::Ping;
+pub use self::radio::RadioPing;
 pub use self::speed::Speed;
 use crate::{simulate, tour};
 
@@ -28,8 +30,10 @@ const Z: f64 = 2.576;
 /// What the tests found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTest {
-    /// Round trips on the idle network.
+    /// Round trips on the idle network, behind its radio if it has one.
     pub ping: Ping,
+    /// Round trips on the whole network, through its radio.
+    pub radio: Option<RadioPing>,
     /// From the server to the client.
     pub down: Direction,
     /// From the client to the server.
@@ -54,15 +58,17 @@ pub(crate) enum Way {
     Up,
 }
 
-/// Tests the links of `network`, without its radio; the same seed finds the same.
+/// Tests the links of `network`, and pings through its radio; the same seed finds the same.
 pub fn run(network: &Network, seed: u64) -> LinkTest {
+    let radio = radio::measure(&Bench { network, seed });
     let bench = Bench { network: &network.clone().without_radio(), seed };
     let direction = |way| Direction {
         speed: speed::measure(&bench, way),
         loss: loss::measure(&bench, way),
         bulk: bulk::measure(&bench, way),
     };
-    LinkTest { ping: ping::measure(&bench), down: direction(Way::Down), up: direction(Way::Up) }
+    let (down, up) = (direction(Way::Down), direction(Way::Up));
+    LinkTest { ping: ping::measure(&bench), radio, down, up }
 }
 
 /// The network under test.

@@ -12,12 +12,12 @@ use world::UdpSocket;
 use super::{Bench, Way, Z};
 
 /// How many pings are sent.
-const PINGS: usize = 200;
+pub(super) const PINGS: usize = 200;
 /// The IP packet of a `ping` with its default of 56 bytes.
-const PACKET_BYTES: u32 = 84;
+pub(super) const PACKET_BYTES: u32 = 84;
 const HEADERS: u32 = 28;
 /// Between two pings: never less than this, and never less than two round trips.
-const INTERVAL: Duration = Duration::from_millis(200);
+pub(super) const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Round trips measured, beside the one that is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,11 +65,24 @@ impl Ping {
 }
 
 pub(super) fn measure(bench: &Bench<'_>) -> Ping {
+    let of_links = of_links(bench);
+    let interval = INTERVAL.max(2 * of_links.configured);
+    let round_trips = send(bench, PINGS, interval).into_values().collect();
+    Ping { sent: PINGS, round_trips, ..of_links }
+}
+
+/// A ping over the links, not yet sent.
+pub(super) fn of_links(bench: &Bench<'_>) -> Ping {
     let links = || [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
     let configured = links().map(expected).sum::<Duration>();
     let less = links().map(cut_off).sum();
     let more = links().map(added).sum();
-    let interval = INTERVAL.max(2 * configured);
+    Ping { configured, less, more, sent: 0, round_trips: Vec::new() }
+}
+
+/// Sends pings so far apart. Gives the round trips by when each was sent.
+pub(super) fn send(bench: &Bench<'_>, pings: usize, interval: Duration) -> BTreeMap<u64, Duration> {
+    let patience = 2 * bench.network.rtt() + Duration::from_secs(1);
     let mut setup = bench.set_up(Way::Up);
     let (from, to) = (setup.from, setup.to);
     setup.plan.spawn(setup.receiver, async move {
@@ -83,30 +96,34 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
         let socket = Rc::new(UdpSocket::bind(from).expect("a fresh node's ports are free"));
         let answers = Rc::new(RefCell::new(BTreeMap::new()));
         world::spawn(collect(Rc::clone(&socket), Rc::clone(&answers)));
-        for _ in 0..PINGS {
+        for _ in 0..pings {
             let mut body = [0; (PACKET_BYTES - HEADERS) as usize];
             body[..8].copy_from_slice(&world::now().as_nanos().to_be_bytes());
             let _ = socket.send_to(&body, to).await;
             world::sleep(interval).await;
         }
         // The last may still be on its way.
-        world::sleep(interval).await;
-        answers.take().into_values().collect()
+        world::sleep(interval.max(patience)).await;
+        answers.take()
     });
-    Ping { configured, less, more, sent: PINGS, round_trips: round_trips.unwrap_or_default() }
+    round_trips.unwrap_or_default()
 }
 
 /// What a link takes for the packet on average. A recorded rate counts as if it were always ready.
 fn expected(link: &LinkConfig) -> Duration {
-    let service = match &link.rate {
-        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)).div_f64(link.channels.of(0)),
-        Rate::Trace(_) => Duration::ZERO,
-    };
     let delay = match link.reorder {
         Reorder::Jump(share) => link.delay.mul_f64(1.0 - share),
         Reorder::Never | Reorder::ByJitter => link.delay,
     };
-    service + delay + below_zero(link)
+    service(link) + delay + below_zero(link)
+}
+
+/// The time that the packet takes to be serialised.
+pub(super) fn service(link: &LinkConfig) -> Duration {
+    match &link.rate {
+        Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)).div_f64(link.channels.of(0)),
+        Rate::Trace(_) => Duration::ZERO,
+    }
 }
 
 /// By how much the mean of a varying delay grows because none is below zero.

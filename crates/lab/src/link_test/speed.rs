@@ -174,7 +174,7 @@ fn may_leave_idle(loss: &LossModel) -> bool {
     match loss {
         LossModel::Random(probability) => *probability > 0.5,
         LossModel::GilbertElliott(model) => model.to_good * LONG_BURST < 1.0,
-        LossModel::Listed(_) => true,
+        LossModel::TimedGilbertElliott(_) | LossModel::Listed(_) => true,
     }
 }
 
@@ -193,9 +193,16 @@ fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
         }
     };
     let own = (own * link.channels.of(0)).min(limit_of_netem(link));
-    rest.iter().fold(own, |rate, link| {
-        rate * (1.0 - link.loss.mean().unwrap_or_default()) * (1.0 + link.duplicate)
-    })
+    rest.iter()
+        .fold(own, |rate, link| rate * (1.0 - lost_at_least(&link.loss)) * (1.0 + link.duplicate))
+}
+
+/// The share that is lost of a flood at the least: it may fall between two bursts of time.
+fn lost_at_least(loss: &LossModel) -> f64 {
+    match loss {
+        LossModel::TimedGilbertElliott(model) => model.loss_in_good.min(model.loss_in_bad),
+        _ => loss.mean().unwrap_or_default(),
+    }
 }
 
 /// Netem's limit counts packets on their way: no more than that in each delay.

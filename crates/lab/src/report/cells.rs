@@ -3,7 +3,7 @@
 use super::energy::Radios;
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
-use scenario::{Program, Scenario, View};
+use scenario::{Scenario, View};
 
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Described {
     pub connections: f64,
     /// Median bytes received, IP headers included.
     pub wire_bytes_down: f64,
-    /// Median number of retransmitted segments; `None` of a real browser, which does not tell which connections are its page's.
+    /// Median number of retransmitted segments; `None` where that is not known.
     pub retransmits: Option<f64>,
 }
 
@@ -116,8 +116,7 @@ impl Cell {
             ttfb: median(&|v| v.ttfb_ns.map(ms)),
             connections: count(|v| v.connections),
             wire_bytes_down: count(|v| v.wire_bytes_down),
-            retransmits: (self.scenario.client.program != Program::Chromium)
-                .then(|| count(|v| v.retransmits)),
+            retransmits: median(&|v| v.retransmits.map(|segments| segments as f64)),
             plt,
         })
     }

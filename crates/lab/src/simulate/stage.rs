@@ -120,13 +120,14 @@ impl Stage {
         });
         let nodes: Vec<NodeId> = nodes.collect();
         let (ups, downs) = links(&mut plan, network);
-        for (node, visitor) in nodes.iter().zip(visitors.iter().chain(&beside)) {
-            radio(&mut plan, network, *node, &visitor.radio(), &ups, &downs);
-        }
         let (stretch, between) = (None, Between::Nobody);
         let mut shared = Shared { ups, downs, stretch, between, server_tcp };
         if let Some(place) = PepPlace::of(scenario) {
             shared.between = Between::Pep(shared.halves(&mut plan, place, scenario));
+        }
+        let radioed = visitors.iter().chain(&beside).map(|visitor| visitor.radio());
+        for (node, name) in shared.radioed(&nodes).iter().zip(radioed) {
+            radio(&mut plan, network, *node, &name, &shared.ups, &shared.downs);
         }
         shared.stretch = tour::stretch(scenario).map(|[up, down]| {
             let [up_name, down_name] = tour::STRETCH;
@@ -204,6 +205,14 @@ impl Shared {
     /// A server at `address`, at the network's far end.
     fn server(&self, plan: &mut Plan, address: IpAddr, clients: &[NodeId]) -> NodeId {
         self.server_behind(plan, address, clients, [&self.ups, &self.downs])
+    }
+
+    /// Those whose radios are in front of the network: the clients, or the half of a PEP in a satellite's terminal.
+    fn radioed(&self, clients: &[NodeId]) -> Vec<NodeId> {
+        match &self.between {
+            Between::Pep(halves) => vec![halves.near],
+            Between::Nobody | Between::Proxies(_) => clients.to_vec(),
+        }
     }
 
     /// Some of the network's hops, counted from the clients: there, and back.

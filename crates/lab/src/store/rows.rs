@@ -103,7 +103,7 @@ pub struct VisitRow {
     pub body_bytes: u64,
     pub wire_bytes_down: u64,
     pub wire_bytes_up: u64,
-    pub retransmits: u64,
+    pub retransmits: Option<u64>,
     pub queue_drops: u64,
     pub losses: u64,
     pub trace_digest: Option<u64>,

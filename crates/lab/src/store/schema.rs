@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("format-5.sql"),
     include_str!("format-6.sql"),
     include_str!("format-7.sql"),
+    include_str!("format-8.sql"),
 ];
 
 /// The format that this version writes.

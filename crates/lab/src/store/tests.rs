@@ -86,6 +86,32 @@ fn a_single_changed_timing_changes_the_digest() {
     assert_ne!(store.digest(first).unwrap(), store.digest(second).unwrap());
 }
 
+/// What nobody could count is unknown in the store, in the exported table and in the report's cell, and never 0.
+#[test]
+fn what_nobody_counted_is_not_zero() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::create(&directory.path().join("s")).unwrap();
+    let plan = toy::plan(1);
+    let run = store.begin_run(&plan, &toy::facts()).unwrap();
+    let journey = plan.journey(0);
+    let mut result = toy::Toy.execute(&journey);
+    let record = &mut result.visits[0].record;
+    assert!(record.retransmits().is_some());
+    record.connections[0].retransmits_up = None;
+    assert_eq!(record.retransmits(), None);
+    store.put_journey(run, &journey, &result).unwrap();
+    let visit = store.visits(run).unwrap().remove(0);
+    assert_eq!(visit.retransmits, None);
+    let connections = store.record(visit.key).unwrap().connections;
+    assert_eq!(connections[0].retransmits_up, None);
+    assert!(connections[0].retransmits_down.is_some());
+    let mut out = Vec::new();
+    crate::csv_export::write_visits(&store, run, &mut out).unwrap();
+    let mut reader = csv::Reader::from_reader(out.as_slice());
+    let column = reader.headers().unwrap().iter().position(|name| name == "retransmits").unwrap();
+    assert_eq!(&reader.records().next().unwrap().unwrap()[column], "");
+}
+
 #[test]
 fn sql_opens_the_object_timings() {
     let directory = tempfile::tempdir().unwrap();

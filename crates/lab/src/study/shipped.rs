@@ -84,7 +84,8 @@ mod tests {
     use super::*;
     use crate::study::Strength;
     use crate::tour::Library;
-    use scenario::experiment::resolve;
+    use scenario::Scenario;
+    use scenario::experiment::{Source, resolve};
 
     #[test]
     fn all_claims_are_read() {
@@ -178,6 +179,48 @@ mod tests {
                 ("pause-spdy", 4),
             ]
         );
+    }
+
+    /// Experiments beside the studies' own are theirs but for what they vary: none is judged, and no digest hangs on them.
+    #[test]
+    fn variants_are_the_studies_own_but_for_what_they_vary() {
+        macro_rules! cells {
+            ($file:literal) => {{
+                let text = include_str!(concat!("../../../../studies/", $file));
+                let plan = resolve(&Source::new($file, text), &Library::default());
+                let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+                plan.cells().iter().map(|cell| Scenario::clone(cell)).collect::<Vec<_>>()
+            }};
+        }
+        let alike = |cells: Vec<Scenario>| {
+            let plain = Scenario::new("bth2013", cells[0].network.clone());
+            let alike = cells.into_iter().map(move |cell| Scenario {
+                journey: plain.journey.clone(),
+                clients: plain.clients,
+                record: plain.record,
+                ..cell
+            });
+            alike.collect::<Vec<_>>()
+        };
+        for (variant, own, count) in [
+            (cells!("bth2013/kept-metrics-http.toml"), cells!("bth2013/rtt-http.toml"), 16),
+            (cells!("bth2013/kept-metrics-spdy.toml"), cells!("bth2013/rtt-spdy-ssl.toml"), 8),
+            (cells!("erman2013/laptops-http.toml"), cells!("erman2013/sites-http.toml"), 9),
+            (cells!("erman2013/laptops-spdy.toml"), cells!("erman2013/sites-spdy.toml"), 9),
+        ] {
+            assert_eq!(variant.len(), count);
+            assert!(variant.iter().all(|cell| cell.contradiction().is_none()));
+            let own = alike(own);
+            for cell in alike(variant) {
+                assert!(own.contains(&cell), "{cell:?}");
+            }
+        }
+        let laptops = cells!("erman2013/laptops-spdy.toml");
+        let counts: std::collections::BTreeSet<u32> =
+            laptops.iter().map(|cell| cell.clients.count).collect();
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), [1, 2, 3]);
+        let kept = cells!("bth2013/kept-metrics-spdy.toml");
+        assert!(kept.iter().all(|cell| cell.journey.times == 6));
     }
 
     #[test]

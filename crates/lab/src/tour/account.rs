@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use browser::{ConnectionUse, LoadPlan, Visited};
+use http_stack::tls::Protocol;
 use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
 use page::Page;
 use record::{
@@ -332,11 +333,10 @@ fn connection(
     now: &Ends<'_>,
     http_limited: Duration,
 ) -> ConnectionRecord {
-    let [client, server] =
-        [(then.client, now.client), (then.server, now.server)].map(|(then, now)| Grown {
-            then: then.and_then(|end| end.stats.as_ref()),
-            now: now.and_then(|end| end.stats.as_ref()),
-        });
+    let [client, server] = [(then.client, now.client), (then.server, now.server)]
+        .map(|(then, now)| Grown { then, now });
+    // QUIC never sends a packet again, and its numbers are encrypted.
+    let shows = used.arm.protocol != Protocol::H3;
     let tcp_limited = server.by(|stats| nanos(stats.rwnd_limited));
     ConnectionRecord {
         host: used.host.clone(),
@@ -347,28 +347,90 @@ fn connection(
         secured_at_ns: used.secured.map(Time::as_nanos),
         closed_at_ns: used.closed.map(Time::as_nanos),
         requests: used.requests,
-        bytes_up: client.by(|stats| stats.bytes_sent),
-        bytes_down: client.by(|stats| stats.bytes_received),
-        retransmits_down: server.by(|stats| stats.retransmitted_segments) as u32,
-        retransmits_up: client.by(|stats| stats.retransmitted_segments) as u32,
+        bytes_up: client
+            .known(|stats| stats.bytes_sent)
+            .unwrap_or_else(|| server.by(|stats| stats.bytes_received)),
+        bytes_down: client
+            .known(|stats| stats.bytes_received)
+            .unwrap_or_else(|| server.by(|stats| stats.bytes_sent)),
+        retransmits_down: retransmits(&server, shows),
+        retransmits_up: retransmits(&client, shows),
         timeouts_down: server.by(|stats| stats.timeouts) as u32,
-        srtt_down_ns: server.now.map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
-        cwnd_down: server.now.map_or(0, |stats| stats.cwnd),
+        srtt_down_ns: server.last().map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
+        cwnd_down: server.last().map_or(0, |stats| stats.cwnd),
         busy_ns: server.by(|stats| nanos(stats.busy)),
         // TCP's window and HTTP's: while the one binds the other cannot, but nothing says when.
         flow_limited_ns: tcp_limited.max(nanos(http_limited)),
     }
 }
 
-/// One end's counts at two times.
-struct Grown<'a> {
-    then: Option<&'a tcp::Stats>,
-    now: Option<&'a tcp::Stats>,
+/// What an end sent again: what it counted itself or, where that cannot be asked and the wire `shows` it, what was seen there. `None`
+/// of an end that nobody told of.
+fn retransmits(end: &Grown<'_>, shows: bool) -> Option<u32> {
+    let counted = || end.known(|stats| stats.retransmitted_segments);
+    let seen = || {
+        let seen = |end: &Endpoint| end.retransmits.len() as u64;
+        end.now.filter(|_| shows).map(|now| seen(now).saturating_sub(end.then.map_or(0, seen)))
+    };
+    counted().or_else(seen).map(|segments| segments as u32)
 }
 
-impl Grown<'_> {
-    /// By how much a count has grown in between.
+/// One end at two times.
+struct Grown<'a> {
+    then: Option<&'a Endpoint>,
+    now: Option<&'a Endpoint>,
+}
+
+impl<'a> Grown<'a> {
+    /// The counts at the later time.
+    fn last(&self) -> Option<&'a tcp::Stats> {
+        self.now?.stats.as_ref()
+    }
+
+    /// By how much a count has grown in between; `None` where nobody counted.
+    fn known(&self, count: fn(&tcp::Stats) -> u64) -> Option<u64> {
+        let before = self.then.and_then(|end| end.stats.as_ref()).map_or(0, count);
+        self.last().map(|stats| count(stats).saturating_sub(before))
+    }
+
+    /// By how much a count has grown in between; 0 where nobody counted.
     fn by(&self, count: fn(&tcp::Stats) -> u64) -> u64 {
-        self.now.map_or(0, count).saturating_sub(self.then.map_or(0, count))
+        self.known(count).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An end whose TCP cannot be asked.
+    fn end(seen: usize) -> Endpoint {
+        let (at, seq, cause) = (Time::ZERO, 0, tcp::Cause::Unknown);
+        let again = tcp::Retransmit { at, seq, cause, spurious: None };
+        Endpoint {
+            local: ([10, 0, 0, 1], 40_000).into(),
+            peer: ([10, 1, 0, 1], 443).into(),
+            cookie: None,
+            active: true,
+            opened_at: Time::ZERO,
+            closed_at: None,
+            stats: None,
+            retransmits: vec![again; seen],
+            series: Vec::new(),
+            held: Vec::new(),
+            qlog: String::new(),
+        }
+    }
+
+    /// Where TCP itself cannot tell, what the wire showed; without that nobody knows.
+    #[test]
+    fn retransmissions_are_counted_on_the_wire_where_tcp_cannot_tell() {
+        let grown = |then: Option<&Endpoint>, now: Option<&Endpoint>| {
+            retransmits(&Grown { then, now }, true)
+        };
+        assert_eq!(grown(Some(&end(1)), Some(&end(4))), Some(3));
+        assert_eq!(grown(None, Some(&end(0))), Some(0), "seen, and nothing sent again");
+        assert_eq!(retransmits(&Grown { then: None, now: Some(&end(0)) }, false), None, "QUIC's");
+        assert_eq!(grown(None, None), None);
     }
 }

@@ -13,7 +13,7 @@ use http_stack::server::{Answer, Handler, RequestHead, Response};
 use net::Network;
 use page::{Object, Page};
 
-use super::route;
+use super::{pep, route};
 use scenario::{CacheState, Scenario, Tier};
 
 /// A request that was made before.
@@ -77,12 +77,15 @@ fn is_storable(object: &Object) -> bool {
     object.cacheable && object.method == "GET"
 }
 
-/// How long before the clients begin those requests are made. Where several tiers are filled at once they share the way to the hosts.
+/// How long before the clients begin whoever stands between starts, and fills its caches. Where several tiers are filled at once they share the
+/// way to the hosts.
 pub(crate) fn lead(scenario: &Scenario, page: &Page, network: &Network) -> Duration {
+    let of_pep = pep::lead(scenario, network);
     let places = route::proxy_hops(scenario, 1 + network.beyond.len());
     let tiers = scenario.route.tiers().into_iter().zip(places);
     let filled = tiers.filter(|(tier, _)| share(tier) > 0.0);
-    filled.map(|(tier, hops)| filling(scenario, page, &tier, network, hops)).sum()
+    let filling = filled.map(|(tier, hops)| filling(scenario, page, &tier, network, hops));
+    of_pep + filling.sum::<Duration>()
 }
 
 /// As long does it take at the most to fill the cache of a tier that so many hops lie in front of.

@@ -54,9 +54,10 @@ struct Limited {
     nearest: Nearest,
 }
 
-/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, or a browser of its own mind, comes before.
+/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, a PEP's leg or a browser of its own mind comes before.
 fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
     let page_comes_first = scenario.traffic.is_none()
+        && !scenario.route.has_pep()
         && scenario.client.program == Program::Loader
         && !scenario.security.is_acquainted();
     let radio = network.radio.as_ref().filter(|_| page_comes_first);

@@ -71,6 +71,9 @@ impl PepPlace {
     }
 }
 
+/// Round trips in which a leg stands, some to spare: its handshake, its keys, and what is sent again.
+const ROUND_TRIPS_OF_START: u32 = 6;
+
 /// Each direction between clients and the near end.
 pub(crate) fn near_link(scenario: &Scenario) -> LinkConfig {
     let mut link = LinkConfig::new(NEAR_RATE, scenario.route.pep.near_rtt() / 2, NEAR_QUEUE);
@@ -100,15 +103,25 @@ fn leg_over(scenario: &Scenario) -> Over {
 /// # Errors
 /// One sentence.
 pub(super) fn check(scenario: &Scenario, page: &Page, network: &Network) -> Result<(), String> {
-    if network.radio.is_some() {
-        let why = "a radio is a client's own, and a PEP's near end stands between clients and the network: use a network without one";
-        return Err(why.to_owned());
+    if let Some(radio) = network.radio.as_ref().filter(|radio| !radio.is_terminals()) {
+        return Err(format!(
+            "radio={} is a client's own, and a PEP's near end stands between clients and the network: use a satellite terminal's, dama or leo, or none",
+            radio.name
+        ));
     }
     let is_known = |host: &String| page.hosts.iter().any(|its| its.name.eq_ignore_ascii_case(host));
     let unknown = scenario.route.pep.bypass.iter().find(|host| !is_known(host));
     unknown.map_or(Ok(()), |host| {
         Err(format!("the page has no host `{host}` that a PEP could pass by (bypass)"))
     })
+}
+
+/// How long before clients begin it starts behind a terminal: its leg then stands, and the terminal is at rest again.
+pub(super) fn lead(scenario: &Scenario, network: &Network) -> Duration {
+    let Some(radio) = network.radio.as_ref().filter(|_| scenario.route.has_pep()) else {
+        return Duration::ZERO;
+    };
+    ROUND_TRIPS_OF_START * (network.rtt() + radio.least_first_wait()) + radio.longest_tail()
 }
 
 /// The half where clients are, before it begins.

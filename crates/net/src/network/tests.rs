@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     Channels, Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
-    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler,
+    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler, TimedGilbertElliott,
 };
 
 const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
@@ -176,6 +176,11 @@ fn each_setting_of_a_link_can_be_typed() {
     assert_eq!(clock("emulator=dummynet,tick=2ms,timer=4ms"), (2, 4));
     let model = GilbertElliott { to_bad: 0.01, to_good: 0.99, loss_in_bad: 1.0, loss_in_good: 0.0 };
     assert_eq!(link("gemodel=1%").loss, LossModel::GilbertElliott(model));
+    let (good, bad) = (Duration::from_secs(2), Duration::from_millis(80));
+    let timed = TimedGilbertElliott { good, bad, loss_in_bad: 1.0, loss_in_good: 0.0 };
+    assert_eq!(link("gemodel-time=2s 80ms").loss, LossModel::TimedGilbertElliott(timed));
+    let timed = TimedGilbertElliott { loss_in_bad: 0.5, loss_in_good: 0.001, ..timed };
+    assert_eq!(link("gemodel-time=2s 80ms 50% 0.1%").loss, LossModel::TimedGilbertElliott(timed));
     let spread = Duration::from_millis(3);
     assert_eq!(link("jitter=3 ms normal").jitter, Jitter { spread, shape: JitterShape::Normal });
     assert_eq!(link("reorder=jitter").reorder, Reorder::ByJitter);
@@ -203,6 +208,17 @@ fn what_excludes_each_other_is_refused() {
     );
     assert!(refused("emulator=dummynet,tick=3ms").contains("1ms, 2ms, 4ms, 5ms or 10ms"));
     assert!(refused("queue=9KB,emulator=netem").contains("a queue in bytes"));
+    for text in ["gemodel-time=2s", "gemodel-time=", "gemodel-time=1s 1s 1% 1% 1%"] {
+        assert!(refused(text).contains("`2s 80ms` or `2s 80ms 50% 0.1%`"), "{}", refused(text));
+    }
+    assert!(refused("gemodel-time=2s 0ms").contains("between 100us and 1h"));
+    assert!(refused("gemodel-time=2s 80").contains("80"), "a unit is always written");
+    assert!(refused("gemodel-time=2s 80ms 120%").contains("gemodel-time"));
+    assert!(refused("gemodel=1%,gemodel-time=2s 80ms").contains("`gemodel-time` is set twice"));
+    for emulator in ["emulator=netem", "emulator=dummynet"] {
+        let refusal = refused(&format!("gemodel-time=2s 80ms,{emulator}"));
+        assert!(refusal.contains("gemodel-time cannot be combined with"), "{refusal}");
+    }
     assert!(refused("loss=1%,gemodel=1%").contains("`gemodel` is set twice"));
     assert!(refused("aqm=red").contains("`red` is not queue management: write `droptail`"));
     assert!(refused("aqm=pie interval 9ms").contains("but for `pie`"));
@@ -269,7 +285,21 @@ fn loss_model() -> impl Strategy<Value = LossModel> {
             loss_in_good: d,
         })
     });
-    prop_oneof![share().prop_map(LossModel::Random), bursts]
+    let length = || {
+        prop_oneof![
+            (100..1_000_000u64).prop_map(Duration::from_micros),
+            (1..3_600_000u64).prop_map(Duration::from_millis)
+        ]
+    };
+    let timed = (length(), length(), share(), share()).prop_map(|(good, bad, c, d)| {
+        LossModel::TimedGilbertElliott(TimedGilbertElliott {
+            good,
+            bad,
+            loss_in_bad: c,
+            loss_in_good: d,
+        })
+    });
+    prop_oneof![share().prop_map(LossModel::Random), bursts, timed]
 }
 
 fn link() -> impl Strategy<Value = LinkConfig> {
@@ -365,7 +395,7 @@ proptest! {
 
     #[test]
     fn no_list_of_settings_makes_it_panic(
-        text in "((hop\\.[0-9]{1,2}\\.)?(rtt|down|up|loss|queue|mtu|aqm|jitter|gemodel|timer|name|trace|up\\.loss|down\\.delay|\\PC{0,3}) ?= ?([0-9.]{0,22}|codel|pie|ecn|dummynet)(ms|h|mbit|bit|%|pkt|KB| ecn| target| normal|\\PC)?,?){0,6}"
+        text in "((hop\\.[0-9]{1,2}\\.)?(rtt|down|up|loss|queue|mtu|aqm|jitter|gemodel|gemodel-time|timer|name|trace|up\\.loss|down\\.delay|\\PC{0,3}) ?= ?([0-9.]{0,22}|codel|pie|ecn|dummynet)(ms|h|mbit|bit|%|pkt|KB| ecn| target| normal|\\PC)?,?){0,6}"
     ) {
         let _ = Network::parse(&text);
     }

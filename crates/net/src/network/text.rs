@@ -9,7 +9,7 @@ use super::Network;
 use crate::config::DEFAULT_MTU_BYTES;
 use crate::{
     Codel, Emulator, GilbertElliott, Handover, Jitter, JitterShape, LinkConfig, LossModel,
-    Management, Pie, ProportionalFair, Rate, Reorder, Scheduler,
+    Management, Pie, ProportionalFair, Rate, Reorder, Scheduler, TimedGilbertElliott,
 };
 
 impl fmt::Display for Network {
@@ -94,6 +94,12 @@ fn loss(link: &LinkConfig) -> Option<(&'static str, String)> {
             let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *model;
             let shares = [to_bad, to_good, loss_in_bad, loss_in_good];
             Some(("gemodel", shares.map(|share| Ratio(share).to_string()).join(" ")))
+        }
+        LossModel::TimedGilbertElliott(model) => {
+            let TimedGilbertElliott { good, bad, loss_in_bad, loss_in_good } = *model;
+            let (good, bad) = (Span(good), Span(bad));
+            let (in_bad, in_good) = (Ratio(loss_in_bad), Ratio(loss_in_good));
+            Some(("gemodel-time", format!("{good} {bad} {in_bad} {in_good}")))
         }
         LossModel::Listed(list) => Some(("loss_file", list.origin().to_owned())),
     }

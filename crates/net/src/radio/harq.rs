@@ -42,16 +42,30 @@ impl Harq {
             if failures < self.most {
                 return late + self.round * failures;
             }
-            // The receiver says what it misses, and the first transmission after that is a round later.
-            late += self.reordering.max(self.round * (self.most - 1)) + self.round;
+            late += self.anew();
         }
         late
     }
 
+    /// How long that is on average: `n` failures in a row make `n` rounds, and after all of them it begins anew.
+    pub fn mean(&self) -> Duration {
+        let p = self.failure;
+        let rounds: f64 = (1..self.most).map(|n| p.powi(n as i32)).sum();
+        let missed = p.powi(self.most as i32);
+        let succeeds = rounds - f64::from(self.most.saturating_sub(1)) * missed;
+        let attempt = self.round.mul_f64(succeeds.max(0.0)) + self.anew().mul_f64(missed);
+        let attempts: f64 = (0..RLC_TRANSMISSIONS).map(|n| missed.powi(n as i32)).sum();
+        attempt.mul_f64(attempts)
+    }
+
+    /// From a block's first transmission to that of the one sent in its place: the receiver says what it misses, and the next is a round later.
+    fn anew(&self) -> Duration {
+        self.reordering.max(self.round * self.most.saturating_sub(1)) + self.round
+    }
+
     /// The most that it can be.
-    pub(crate) fn latest(&self) -> Duration {
-        let attempt = self.reordering.max(self.round * (self.most - 1)) + self.round;
-        attempt * RLC_TRANSMISSIONS
+    pub fn latest(&self) -> Duration {
+        self.anew() * RLC_TRANSMISSIONS
     }
 }
 
@@ -76,6 +90,17 @@ mod tests {
         // One in ten thousand fails four times: 35 ms until it is missed, and 8.
         let anew = late.iter().filter(|late| **late >= 43).count();
         assert!((70..130).contains(&anew), "{anew}");
+    }
+
+    #[test]
+    fn the_mean_is_that_of_the_draws() {
+        for failure in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            let harq = Harq { failure, ..Harq::default() };
+            let mut stream = Source::new(1, 0).stream("blocks");
+            let draws = (0..200_000).map(|_| harq.lateness(&mut stream).as_secs_f64());
+            let (drawn, mean) = (draws.sum::<f64>() / 2e5, harq.mean().as_secs_f64());
+            assert!((drawn - mean).abs() <= 0.02 * mean, "{failure}: {drawn} s drawn, {mean} s");
+        }
     }
 
     #[test]

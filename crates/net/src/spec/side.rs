@@ -84,6 +84,7 @@ impl Side {
                 put(&mut self.loss, setting, |text| Ok(LossModel::Random(parse::ratio(text)?)))
             }
             "gemodel" => put(&mut self.loss, setting, values::gemodel),
+            "gemodel-time" => put(&mut self.loss, setting, values::gemodel_time),
             "loss_file" => put(&mut self.loss, setting, |text| {
                 values::loss_file(&setting.place.relative(text))
             }),
@@ -228,6 +229,9 @@ pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)
     }
     if link.handover.is_some() {
         return Some(("handover", name));
+    }
+    if matches!(link.loss, LossModel::TimedGilbertElliott(_)) {
+        return Some(("gemodel-time", name));
     }
     if is_dummynet && link.jitter != Jitter::NONE {
         return Some(("jitter", name));

@@ -10,7 +10,7 @@ use crate::error::ValueError;
 use crate::trace::{RateUnit, TraceOptions};
 use crate::{
     Channels, Codel, DropList, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
-    ProportionalFair, QueueLimit, Reorder, Scheduler,
+    ProportionalFair, QueueLimit, Reorder, Scheduler, TimedGilbertElliott,
 };
 
 /// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
@@ -88,6 +88,32 @@ pub(super) fn gemodel(text: &str) -> Result<LossModel, ValueError> {
 
 const GEMODEL: &str =
     "one to four probabilities: into the bad state, out of it, loss in it, loss outside: `1% 25%`";
+
+/// `GOOD BAD [1-H [1-K]]`: mean lengths of the good and the bad state, then losses with [`gemodel`]'s defaults.
+pub(super) fn gemodel_time(text: &str) -> Result<LossModel, ValueError> {
+    const FORM: &str = "two mean lengths, of the good state and of the bad one, and perhaps the loss in \
+                        the bad one and outside: `2s 80ms` or `2s 80ms 50% 0.1%`";
+    let mut words = text.split_whitespace();
+    let mut length = || -> Result<Duration, ValueError> {
+        let word = words.next().ok_or_else(|| form(text, FORM))?;
+        let span = parse::duration(word)?;
+        match TimedGilbertElliott::LENGTHS.contains(&span) {
+            true => Ok(span),
+            false => Err(out_of_range(word, "a state lasts between 100us and 1h on average")),
+        }
+    };
+    let (good, bad) = (length()?, length()?);
+    let shares: Vec<f64> = words.map(parse::ratio).collect::<Result<_, _>>()?;
+    if shares.len() > 2 {
+        return Err(form(text, FORM));
+    }
+    Ok(LossModel::TimedGilbertElliott(TimedGilbertElliott {
+        good,
+        bad,
+        loss_in_bad: shares.first().copied().unwrap_or(1.0),
+        loss_in_good: shares.get(1).copied().unwrap_or(0.0),
+    }))
+}
 
 pub(super) fn loss_file(path: &Path) -> Result<LossModel, ValueError> {
     Ok(LossModel::Listed(DropList::read(path)?.into()))

@@ -287,7 +287,7 @@ impl Quantity {
             Quantity::BodyBytes => Some(visit.body_bytes as f64),
             Quantity::BytesDown => Some(visit.wire_bytes_down as f64),
             Quantity::BytesUp => Some(visit.wire_bytes_up as f64),
-            Quantity::Retransmits => Some(visit.retransmits as f64),
+            Quantity::Retransmits => Some(visit.retransmits? as f64),
             Quantity::Throughput => Some(visit.wire_bytes_down as f64 * 8.0 / 1e3 / plt?),
             Quantity::ObjectRate => Some(arrived(objects).count() as f64 / plt?),
             Quantity::SetUp => set_up(connections),

@@ -21,7 +21,7 @@ impl Config {
     /// What the text of the file says; `file` names it in errors.
     ///
     /// # Errors
-    /// Text that is not JSON, keys that are not `run.py`'s, and what it says of MongoDB.
+    /// Text that is not JSON, and keys that are not `run.py`'s.
     pub fn read(file: &str, text: &str) -> Result<Config, FileError> {
         let error = |place, message: String, hint: Option<&str>| FileError {
             file: file.to_owned(),
@@ -34,6 +34,7 @@ impl Config {
             error(place, format!("no JSON object: {wrong}"), None)
         })?;
         let mut config = Config::default();
+        let mut of_database = Vec::new();
         for (key, value) in &object {
             let place = || Place::Key(key.clone());
             let text = value
@@ -44,11 +45,7 @@ impl Config {
                 "chrome_driver_path" => config.notes.push(format!(
                     "chrome_driver_path: pages are loaded by farlink's own loader, not by `{text}`"
                 )),
-                name if DATABASE.contains(&name) => {
-                    let message = "no database server is spoken to: results are in farlink's store";
-                    let hint = "leave it out; `farlink study export bth2013-results` writes lines that mongoimport takes";
-                    return Err(error(place(), message.to_owned(), Some(hint)));
-                }
+                name if DATABASE.contains(&name) => of_database.push(key.as_str()),
                 _ => {
                     let known = "chrome_driver_path, request_path, db, collection, dbuser, dbpasswd and dbhost";
                     return Err(error(
@@ -58,6 +55,12 @@ impl Config {
                     ));
                 }
             }
+        }
+        if !of_database.is_empty() {
+            config.notes.push(format!(
+                "{}: no database server is spoken to: results are in farlink's store, and `farlink study export bth2013-results` writes lines that mongoimport takes",
+                of_database.join(", ")
+            ));
         }
         Ok(config)
     }
@@ -100,14 +103,26 @@ mod tests {
         );
     }
 
+    /// The study's own file names a database always. What it holds is told of by its keys alone: one is a password.
+    #[test]
+    fn what_it_says_of_its_database_is_noted() {
+        let text = r#"{"db": "tests", "collection": "runs", "dbuser": "me", "dbpasswd": "secret",
+            "dbhost": "db.test", "request_path": "en.m.wikipedia.org/"}"#;
+        let config = Config::read("config.json", text).unwrap();
+        assert_eq!(config.request_path.as_deref(), Some(URL));
+        let [note] = config.notes.as_slice() else { panic!("{:?}", config.notes) };
+        assert!(
+            note.contains("dbhost: no database server") && note.contains("collection, "),
+            "{note}"
+        );
+        assert!(!note.contains("secret"), "{note}");
+    }
+
     #[test]
     fn anything_else_is_refused_by_name() {
         for (text, says) in [
-            (
-                r#"{"dbhost": "localhost"}"#,
-                "config.json: `dbhost`: no database server is spoken to",
-            ),
-            (r#"{"db": "tests"}"#, "config.json: `db`: no database server"),
+            (r#"{"db": 3}"#, "config.json: `db`: 3 is no text"),
+            (r#"{"dbname": "tests"}"#, "config.json: `dbname`: no key of run.py's"),
             (r#"{"request_url": "://x"}"#, "config.json: `request_url`: no key of run.py's"),
             (r#"{"request_path": 3}"#, "config.json: `request_path`: 3 is no text"),
             ("{\n\"db\": ", "config.json:2: no JSON object"),
