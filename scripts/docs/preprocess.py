@@ -1,7 +1,8 @@
-"""mdBook preprocessor for files outside of docs/.
+"""mdBook preprocessor for links.
 
-A chapter that consists of `{{#include FILE}}` alone stands for FILE: it gets that file's text, and links to the file lead to
-the chapter. Other links that leave the book, to a file of the repository, become plain text.
+A chapter that consists of `{{#include FILE}}` alone stands for FILE outside of docs/: it gets that file's text, and links to the
+file lead to the chapter. Other links that leave the book, to a file of the repository, become plain text. A link whose text is
+the name of a file gets the title of the chapter as its text.
 """
 
 import json
@@ -48,7 +49,7 @@ def main():
         if include:
             with open(origin[chapter["path"]], encoding="utf-8") as file:
                 chapter["content"] = file.read()
-    shown = {file: path for path, file in origin.items()}
+    shown = {origin[chapter["path"]]: chapter for chapter in pages}
 
     for chapter in pages:
         folder = os.path.dirname(origin[chapter["path"]])
@@ -58,11 +59,13 @@ def main():
             if ":" in target:
                 return link[0]
             file = os.path.normpath(os.path.join(folder, target))
+            repository = os.path.relpath(file, os.path.dirname(source))
             if file in shown:
-                way = os.path.relpath(shown[file], os.path.dirname(chapter["path"]) or ".")
-                return f"[{name}]({way}{anchor})"
+                page = shown[file]
+                way = os.path.relpath(page["path"], os.path.dirname(chapter["path"]) or ".")
+                text = page["name"] if name in (repository, os.path.basename(file)) else name
+                return f"[{text}]({way}{anchor})"
             if not file.startswith(source + os.sep) and os.path.exists(file):
-                repository = os.path.relpath(file, os.path.dirname(source))
                 return name if name == repository else f"{name} (`{repository}`)"
             return link[0]
 
