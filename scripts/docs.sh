@@ -10,6 +10,10 @@ if ! command -v mdbook >/dev/null 2>&1; then
   # Little optimised: it compiles in half the time, and builds this book in a second or two.
   CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install --locked --quiet --no-default-features --features search "mdbook@$version"
 fi
+case $(mdbook --version) in
+  *v0.5.*) ;;
+  *) die "$(mdbook --version) is not mdbook 0.5" "cargo install --locked mdbook@$version" ;;
+esac
 
 rm -rf target/book
 mdbook build docs

@@ -68,8 +68,8 @@ run_blocks() {
     # shellcheck disable=SC2046 # names of things have no spaces
     lacks=$(lacking $(cat "$block.needs"))
     if [ -n "$lacks" ]; then
-      [ "${CI:-}" = true ] && die "a command of $document needs $lacks"
-      printf '\nskipped, for want of %s:\n' "$lacks"
+      [ "${CI:-}" = true ] && die "a command of $document needs ${lacks% }"
+      printf '\nskipped, for want of %s:\n' "${lacks% }"
       cat "$block"
       skipped=$((skipped + 1))
       continue
