@@ -1,7 +1,7 @@
 """mdBook preprocessor for links.
 
-A chapter that consists of `{{#include FILE}}` alone stands for FILE outside of docs/: it gets that file's text, and links to the
-file lead to the chapter. Other links that leave the book, to a file of the repository, become plain text. A link whose text is
+A chapter that consists of a link alone stands for the file that it leads to, outside of docs/: it gets that file's text, and links
+to the file lead to the chapter. Other links that leave the book, to a file of the repository, become plain text. A link whose text is
 the name of a file gets the title of the chapter as its text.
 """
 
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-INCLUDE = re.compile(r"\{\{#include (\S+)\}\}\s*")
+ALONE = re.compile(r"\s*\[[^\]\n]*\]\(([^)#:\s]+)\)\s*")
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^(```|~~~)")
 
@@ -44,9 +44,9 @@ def main():
     origin = {}
     for chapter in pages:
         page = os.path.join(source, chapter["path"])
-        include = INCLUDE.fullmatch(chapter["content"])
-        origin[chapter["path"]] = os.path.normpath(os.path.join(os.path.dirname(page), include[1])) if include else page
-        if include:
+        alone = ALONE.fullmatch(chapter["content"])
+        origin[chapter["path"]] = os.path.normpath(os.path.join(os.path.dirname(page), alone[1])) if alone else page
+        if alone:
             with open(origin[chapter["path"]], encoding="utf-8") as file:
                 chapter["content"] = file.read()
     shown = {origin[chapter["path"]]: chapter for chapter in pages}
