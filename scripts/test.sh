@@ -7,6 +7,7 @@ need_rust
 tools() {
   command -v node >/dev/null 2>&1 || apt_get nodejs npm || true
   command -v chromium >/dev/null 2>&1 || apt_get chromium || true
+  command -v chromedriver >/dev/null 2>&1 || apt_get chromium-driver || true
   command -v nghttp >/dev/null 2>&1 || apt_get nghttp2-client || true
   command -v curl >/dev/null 2>&1 || apt_get curl || true
   command -v tshark >/dev/null 2>&1 || apt_get tshark || true
@@ -14,8 +15,10 @@ tools() {
   command -v ping >/dev/null 2>&1 || apt_get iputils-ping || true
   command -v iperf3 >/dev/null 2>&1 || apt_get iperf3 || true
   command -v nft >/dev/null 2>&1 || apt_get nftables || true
+  command -v jq >/dev/null 2>&1 || apt_get jq || true
+  command -v sqlite3 >/dev/null 2>&1 || apt_get sqlite3 || true
   if [ "${CI:-}" = true ]; then
-    for tool in node npm chromium nghttp curl tshark ip ping iperf3 nft; do
+    for tool in node npm chromium chromedriver nghttp curl tshark ip ping iperf3 nft jq sqlite3; do
       command -v "$tool" >/dev/null 2>&1 || die "$tool is missing and could not be installed"
     done
   fi
@@ -117,5 +120,6 @@ stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh
 stage "studies, quick" scripts/studies-quick.sh --program target/debug/farlink
 stage "a study killed and resumed" scripts/study-kill.sh --study petuchowski2015 -- --quick
+stage "documentation site" scripts/docs.sh
 stage "README commands" scripts/readme.sh
 stage_times
