@@ -101,7 +101,9 @@ mod tests {
         }
         assert_eq!(queue.len(), 6);
         let mut served = Vec::new();
-        while let Some(client) = queue.waiting().next().map(|(client, _)| client) {
+        loop {
+            let next = queue.waiting().next().map(|(client, _)| client);
+            let Some(client) = next else { break };
             served.push(queue.take(client).expect("it waits"));
         }
         assert_eq!(served, ["a1", "c1", "b1", "c2", "a2", "a3"]);
