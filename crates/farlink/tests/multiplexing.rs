@@ -64,7 +64,7 @@ fn what_an_arm_cannot_be_set_to_is_refused() {
     let refuses = |arguments: &str, parts: &[&str]| {
         desk.farlink(&format!("{LOAD} {arguments}")).refused(parts);
     };
-    refuses("--protocol h1 --multiplexing streams=1", &["turns nothing", "--protocol h2 or spdy"]);
+    refuses("--protocol h1 --multiplexing streams=1", &["changes nothing", "the protocol h2 or spdy"]);
     refuses("--protocol h2 --multiplexing upgrade=on", &["--multiplexing", "prior knowledge"]);
     refuses("--protocol spdy/2 --multiplexing stream-window=1MB", &["no flow control"]);
     desk.put(
