@@ -1,15 +1,8 @@
 //! What can be typed.
 
-mod discovery;
-mod handshake;
-mod hosting;
-mod journey;
-mod keep_alive;
-mod order;
 mod pep;
 mod proxy;
-mod recording;
-mod route;
+mod settings;
 mod study;
 mod study_files;
 
@@ -22,16 +15,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::failure::Failure;
 
-pub use self::discovery::Discovery;
-pub use self::handshake::Handshake;
-pub use self::hosting::Hosting;
-pub use self::journey::Journey;
-pub use self::keep_alive::KeepAlive;
-pub use self::order::Order;
 pub use self::pep::{Half, Pep};
 pub use self::proxy::Proxy;
-pub use self::recording::Recording;
-pub use self::route::Route;
+pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
 
@@ -64,11 +50,9 @@ pub enum Command {
     #[command(subcommand)]
     Study(Study),
     /// Pages: list, show, write to disk.
-    #[command(subcommand)]
-    Pages(Pages),
+    Pages(OnPages),
     /// Networks: list, show.
-    #[command(subcommand)]
-    Networks(Networks),
+    Networks(OnNetworks),
     /// One network: test it.
     #[command(subcommand)]
     Link(Link),
@@ -110,6 +94,17 @@ pub enum Document {
     Cli,
     /// What the exit codes mean.
     ExitCodes,
+    /// Every setting of a scenario.
+    SettingsTable,
+}
+
+/// A number of repetitions, from 1.
+fn repetitions(text: &str) -> Result<u32, String> {
+    match text.parse::<i64>() {
+        Ok(n) if n < 1 => Err("it asks for no load at all; give -n 1 or more".to_owned()),
+        Ok(n) => u32::try_from(n).map_err(|_| "it is at most 4294967295".to_owned()),
+        Err(_) => Err("it is not a whole number; give -n 10".to_owned()),
+    }
 }
 
 #[derive(Args)]
@@ -126,7 +121,7 @@ pub struct Load {
     pub how: How,
 
     /// Loads of each arm.
-    #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS")]
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS", allow_negative_numbers = true, value_parser = repetitions)]
     pub repetitions: u32,
 
     /// The seed: the same seed, the same numbers.
@@ -196,159 +191,19 @@ impl Load {
 /// How a page is loaded.
 #[derive(Args)]
 pub struct How {
-    /// A profile (`farlink networks list`), `rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt`, a
-    /// profile with changes (`cable,rtt=600ms`), or a TOML file.
-    #[arg(long, default_value = "4g", help_heading = "Network")]
-    pub network: String,
+    #[command(flatten)]
+    pub settings: Settings,
 
     /// Load also with queues of 1 and of 4 bandwidth-delay products: does the answer depend on the queue?
     #[arg(long, help_heading = "Network")]
     pub queue_sweep: bool,
 
-    /// Where pages are loaded: sim (virtual time, simulated TCP) or emu (the machine's time, the kernel's TCP
-    /// over the same links, emulated; Linux only, needs no root).
-    #[arg(long, default_value = "sim", help_heading = "World")]
-    pub world: String,
+    /// Short for --udp blocked.
+    #[arg(long, help_heading = "Network", conflicts_with = "udp")]
+    pub block_udp: bool,
 
-    /// How the emulated world hands packets over: single (each when it is due, as on a wire) or coalesced
-    /// (neighbours together, up to 0.4 ms early or late, for less processor time).
-    #[arg(long, default_value = "single", help_heading = "World")]
-    pub release: String,
-
-    /// What loads the page: loader (farlink's own) or chromium (a real one; world emu only).
-    #[arg(long, default_value = "loader", help_heading = "Client")]
-    pub client: String,
-
-    /// How many clients load the page: they share the network's first hop, each behind a radio of its own
-    /// (docs/radio.md).
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Client")]
-    pub clients: u32,
-
-    /// What one more client does meanwhile: nobody (there is none), download or upload, without end.
-    #[arg(long, default_value = "nobody", value_name = "WHAT", help_heading = "Client")]
-    pub beside: String,
-
-    /// What lies between one client's beginning and the next one's: 500ms, or `drawn 500ms` for up to twice
-    /// that. Who is beside begins first.
-    #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Client")]
-    pub start_spacing: String,
-
-    /// Protocols, separated by commas: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn
-    /// ships it; short: h3), h3-matched (QUIC set as TCP is), recorded.
-    #[arg(long, value_delimiter = ',', default_value = "h1,h2", help_heading = "Stack")]
-    pub protocol: Vec<String>,
-
-    /// Security, separated by commas: none, tls10 (modelled), tls12, tls13.
-    #[arg(long, value_delimiter = ',', default_value = "tls13", help_heading = "Stack")]
-    pub tls: Vec<String>,
-
-    #[command(flatten)]
-    pub handshake: Handshake,
-
-    /// TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6) and knobs:
-    /// linux-3.2,hz=250 (docs/transports.md lists them).
-    #[arg(long, default_value = "linux-6", value_name = "TCP", help_heading = "Transport")]
-    pub tcp: String,
-
-    /// TCP at the client, where it differs: linux-6,acks=windows-7.
-    #[arg(long, value_name = "TCP", help_heading = "Transport")]
-    pub client_tcp: Option<String>,
-
-    /// Congestion control (default: the generation's).
-    #[arg(long, value_name = "NAME", help_heading = "Transport")]
-    pub congestion: Option<String>,
-
-    /// Initial window, in segments (default: the generation's).
-    #[arg(long, value_name = "SEGMENTS", help_heading = "Transport")]
-    pub initial_window: Option<u32>,
-
-    /// Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,
-    /// header-compression=off (docs/protocols.md).
-    #[arg(long, value_name = "KNOBS", help_heading = "Stack")]
-    pub multiplexing: Option<String>,
-
-    /// QUIC's knobs, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off,migrate-at=2s (docs/quic.md).
-    #[arg(long, value_name = "KNOBS", help_heading = "Transport")]
-    pub quic: Option<String>,
-
-    #[command(flatten)]
-    pub discovery: Discovery,
-
-    /// Connections to one host at a time, whatever the protocol (default: the browser's).
-    #[arg(long, value_name = "N", help_heading = "Stack")]
-    pub connections_per_host: Option<u32>,
-
-    /// Connections in all (default: the browser's).
-    #[arg(long, value_name = "N", help_heading = "Stack")]
-    pub connections_total: Option<u32>,
-
-    /// Requests on one connection at a time with h1-pipelined (default: the browser's).
-    #[arg(long, value_name = "N", help_heading = "Stack")]
-    pub pipeline_depth: Option<u32>,
-
-    /// The client's CPU: zero, desktop, desktop-2013, nexus7.
-    #[arg(long, default_value = "desktop", help_heading = "Client")]
-    pub device: String,
-
-    /// How many times slower than the device the client's CPU is: 4x.
-    #[arg(long, default_value = "1x", help_heading = "Client")]
-    pub cpu: String,
-
-    /// What the client sends beside the page (may be given several times): ping:every=3s[,size=84B], packets that
-    /// the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md).
-    #[arg(long, value_name = "KIND:every=TIME", help_heading = "Client")]
-    pub traffic: Vec<String>,
-
-    /// The browser's policy: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md).
-    #[arg(long, default_value = "chrome", help_heading = "Client")]
-    pub browser: String,
-
-    /// The browser's cache: cold, warm, both.
-    #[arg(long, default_value = "cold", help_heading = "Client")]
-    pub view: String,
-
-    /// What requests say of themselves: sized (a few fields and a cookie that makes up the page's size) or recorded (the fields of
-    /// the HAR; where there are none, those of the browser: docs/heads.md).
-    #[arg(long, default_value = "sized", value_name = "WHAT", help_heading = "Client")]
-    pub request_heads: String,
-
-    /// Do not load what this host serves (may be given several times).
-    #[arg(long, value_name = "HOST", help_heading = "Client")]
-    pub block: Vec<String>,
-
-    /// How far away hosts are: equal, or recorded (each with the extra RTT in the HAR).
-    #[arg(long, default_value = "equal", help_heading = "Servers")]
-    pub origins: String,
-
-    /// Requests that one host works on at once (default: no limit).
-    #[arg(long, value_name = "N", help_heading = "Servers")]
-    pub workers: Option<u32>,
-
-    /// What a server takes for a request beyond the page's own think time: 5ms.
-    #[arg(long, default_value = "0ms", value_name = "TIME", help_heading = "Servers")]
-    pub service_time: String,
-
-    #[command(flatten)]
-    pub journey: Journey,
-
-    #[command(flatten)]
-    pub route: Route,
-
-    #[command(flatten)]
-    pub hosting: Hosting,
-
-    #[command(flatten)]
-    pub keep_alive: KeepAlive,
-
-    #[command(flatten)]
-    pub recording: Recording,
-
-    #[command(flatten)]
-    pub order: Order,
-
-    /// Switch off the nuisance model (start phase, 5 % of server time and compute, packet processing, wake-ups):
-    /// without loss all repetitions are then the same.
-    #[arg(long)]
+    /// Short for --nuisance off: without loss all repetitions are then the same.
+    #[arg(long, help_heading = "World", conflicts_with = "nuisance")]
     pub no_nuisance: bool,
 }
 
@@ -458,6 +313,20 @@ pub struct Calibrate {
     /// Loads of each page over each protocol; the least time counts.
     #[arg(short = 'n', long, default_value_t = 5, value_name = "REPS", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repetitions: u32,
+}
+
+#[derive(Args)]
+pub struct OnPages {
+    /// What to do; without it, pages are listed.
+    #[command(subcommand)]
+    pub what: Option<Pages>,
+}
+
+#[derive(Args)]
+pub struct OnNetworks {
+    /// What to do; without it, networks are listed.
+    #[command(subcommand)]
+    pub what: Option<Networks>,
 }
 
 #[derive(Subcommand)]

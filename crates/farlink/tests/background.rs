@@ -85,7 +85,7 @@ fn it_is_a_part_of_the_scenario_and_no_traffic_is_as_before() {
     let (plain, none) = digests("");
     assert_eq!(none, Value::Null);
     assert_eq!(digests("--traffic none"), (plain.clone(), Value::Null));
-    let traffic = "--traffic beacon:every=2s --traffic ping:every=500ms";
+    let traffic = "--traffic beacon:every=2s+ping:every=500ms";
     let (beside, flows) = digests(traffic);
     assert_eq!(flows, "ping:every=500ms,size=84B + beacon:every=2s,size=1000B");
     assert_ne!(beside, plain);

@@ -15,6 +15,11 @@ fn check(document: &str) {
 }
 
 #[test]
+fn every_setting_is_documented() {
+    check("settings-table");
+}
+
+#[test]
 fn the_command_line_is_documented() {
     check("cli");
 }

@@ -246,7 +246,7 @@ mod real_time {
         let load = |world: &str| -> Value {
             let load = format!(
                 "load {PAGE} --network {NETWORK},radio=umts --device zero --no-nuisance --json -n 1 --protocol h2 \
-                 --traffic ping:every=1s,size=320B --traffic beacon:every=500ms --world {world}"
+                 --traffic ping:every=1s,size=320B+beacon:every=500ms --world {world}"
             );
             serde_json::from_str(&desk.farlink(&load).ok()).unwrap()
         };

@@ -27,13 +27,15 @@ fn a_run_ends_in_a_report_that_opens_anywhere() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(2));
     let ran = desk.farlink("run e.toml --store s.sqlite");
-    assert_eq!(
-        (ran.code, ran.out.as_str()),
-        (0, "farlink report 1 --store s.sqlite -o report.html\n")
-    );
+    let last = ran.out.lines().last().unwrap_or_default();
+    assert_eq!((ran.code, last), (0, "farlink report 1 --store s.sqlite -o report.html"));
+    // The answer under each of both conditions, as `load` prints it.
+    assert!(ran.out.contains("rtt=20ms") && ran.out.contains("rtt=100ms"), "{}", ran.out);
+    assert_eq!(ran.out.matches("median PLT").count(), 2, "{}", ran.out);
+    assert!(ran.out.contains(" beats ") || ran.out.contains("No clear difference"), "{}", ran.out);
     assert!(ran.err.contains("run 1 is complete: 8 journeys, digest "), "{}", ran.err);
 
-    let command: Vec<&str> = ran.out.split_whitespace().skip(1).collect();
+    let command: Vec<&str> = last.split_whitespace().skip(1).collect();
     let ran = desk.run(&[&command[..], &["--csv", "v.csv", "--har", "hars"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let report = desk.read("report.html");
@@ -61,12 +63,12 @@ fn what_is_measured_is_not_measured_again_unless_asked() {
     };
     let before = finished(&desk);
     let ran = desk.farlink("run e.toml");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "farlink report 1 -o report.html\n"));
+    assert_eq!((ran.code, ran.out.lines().last()), (0, Some("farlink report 1 -o report.html")));
     assert!(ran.err.contains("as run 1 (--again measures anew)"), "{}", ran.err);
     assert_eq!(finished(&desk), before);
 
     let ran = desk.farlink("run e.toml --again");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "farlink report 2 -o report.html\n"));
+    assert_eq!((ran.code, ran.out.lines().last()), (0, Some("farlink report 2 -o report.html")));
     let store = desk.sqlite("farlink.sqlite");
     assert_eq!(digest(&store, 1), digest(&store, 2));
 }
@@ -123,4 +125,28 @@ fn two_runs_into_one_store_do_not_meet() {
     assert!(ran.err.contains("another farlink is running into farlink.sqlite"), "{}", ran.err);
     drop(held);
     desk.farlink("run e.toml --again").ok();
+}
+
+#[test]
+fn a_har_is_no_experiment() {
+    let desk = Desk::new();
+    desk.put("shop.har", r#"{"log": {"entries": []}}"#);
+    let parts = &["shop.har is a HAR, not an experiment", "farlink load shop.har"];
+    desk.farlink("run shop.har").refused(parts);
+}
+
+#[test]
+fn combinations_that_cannot_be_are_left_out_and_told() {
+    let desk = Desk::new();
+    let text = experiment(1).replacen("format = 1", "format = 1\nroute = [\"direct\", \"pep\"]", 1);
+    desk.put("e.toml", text.replace("[\"h1\", \"h2\"]", "[\"h2\", \"h3\"]"));
+    let out = desk.farlink("run e.toml").ok();
+    assert!(
+        out.contains(
+            "2 combinations are left out (the first: rtt 20ms, route pep, protocol h3): a PEP"
+        ),
+        "{out}"
+    );
+    desk.farlink("report -o report.html").ok();
+    assert!(desk.read("report.html").contains("2 combinations are left out"));
 }

@@ -329,3 +329,54 @@ fn a_radio_stands_in_front_of_the_link() {
     desk.farlink(&format!("{load}3g,radio=umts,radio.dch_inactivity=fast"))
         .refused(&["dch_inactivity"]);
 }
+
+#[test]
+fn any_setting_takes_several_values() {
+    let desk = Desk::new();
+    let load =
+        |rest: &str| desk.farlink(&format!("load synthetic:4x5KB -n 1 --no-nuisance {rest}")).ok();
+    let journeys = |rest: &str| load(&format!("{rest} --json")).lines().count();
+    assert_eq!(journeys("--protocol h2 --congestion bbr,cubic"), 2);
+    assert_eq!(journeys("--protocol h2 --network 3g --network cable,loss=1%"), 2);
+    assert_eq!(journeys("--protocol h2 --device zero,nexus7 --workers 1,2"), 4);
+    assert_eq!(journeys("--protocol h1,h2 --route direct --route pep --route proxy"), 6);
+    // HTTP/3 cannot be split by a PEP; the rest is compared.
+    let out = load("--protocol h2,h3 --route direct --route pep");
+    assert!(
+        out.contains("h2 direct") && out.contains("h2 pep") && out.contains("h3-deployed direct"),
+        "{out}"
+    );
+    assert!(out.contains("1 combination is left out (route pep, protocol h3): a PEP"), "{out}");
+    // Each network has its own answer.
+    let out = load("--protocol h1,h2 --network 3g --network cable");
+    assert_eq!(out.matches("median PLT").count(), 2, "{out}");
+}
+
+#[test]
+fn protocols_are_understood_by_their_usual_names() {
+    let desk = Desk::new();
+    let load = |rest: &str| desk.farlink(&format!("load synthetic:2x5KB -n 1 {rest}")).ok();
+    let out = load("--protocol http/1.1,http2,quic --tls 1.3");
+    for name in ["h1 ", "h2 ", "h3-deployed "] {
+        assert!(out.contains(name), "{name}: {out}");
+    }
+    let refused = desk.farlink("load synthetic:2x5KB --protocol h9");
+    refused.refused(&["--protocol h9: unknown protocol `h9`", "h3-matched, recorded, h3,"]);
+}
+
+#[test]
+fn networks_and_pages_list_by_themselves() {
+    let desk = Desk::new();
+    assert_eq!(desk.farlink("networks").ok(), desk.farlink("networks list").ok());
+    assert_eq!(desk.farlink("pages").ok(), desk.farlink("pages list").ok());
+}
+
+#[test]
+fn options_of_closed_sets_complete() {
+    let desk = Desk::new();
+    let bash = desk.farlink("completions bash").ok();
+    assert!(bash.contains(r#"compgen -W "sim emu""#), "values of --world");
+    let help = desk.farlink("load --help").ok();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[possible values: none, tls10, tls12, tls13]"), "{help}");
+}

@@ -64,13 +64,16 @@ fn what_an_arm_cannot_be_set_to_is_refused() {
     let refuses = |arguments: &str, parts: &[&str]| {
         desk.farlink(&format!("{LOAD} {arguments}")).refused(parts);
     };
-    refuses("--protocol h1 --multiplexing streams=1", &["turns nothing", "--protocol h2 or spdy"]);
+    refuses(
+        "--protocol h1 --multiplexing streams=1",
+        &["changes nothing", "the protocol h2 or spdy"],
+    );
     refuses("--protocol h2 --multiplexing upgrade=on", &["--multiplexing", "prior knowledge"]);
     refuses("--protocol spdy/2 --multiplexing stream-window=1MB", &["no flow control"]);
     desk.put(
         "e.toml",
         "format = 1\nname = \"windows\"\nrepetitions = 1\n[page]\nname = \"synthetic:1x1KB\"\n[network]\nbase = \"4g\"\n\
-         [stack]\nprotocol = [\"h1\", \"h2\"]\nmultiplexing = \"streams=1\"\n",
+         [stack]\nprotocol = [\"h1\"]\nmultiplexing = \"streams=1\"\n",
     );
-    desk.farlink("run e.toml").refused(&["e.toml:10", "turn nothing in another protocol"]);
+    desk.farlink("run e.toml").refused(&["e.toml:11", "`stack.multiplexing`: it changes nothing"]);
 }

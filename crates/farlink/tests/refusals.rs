@@ -111,21 +111,58 @@ fn networks_that_cannot_be() {
     refuses("networks show 3g-fats", nearest);
     refuses(
         &load("rtt=100,down=10mbit,up=5mbit"),
-        &["--network", "`rtt`", "`100` has no unit", "`100ms`"],
+        &["--network", "rtt: `100` has no unit", "`100ms`"],
     );
     refuses(&load("rtt=100ms,up=5mbit"), &["`down` is missing", "down=10mbit"]);
     refuses(&load("rtt=1ms,down=1mbit,up=1mbit,loss=101%"), &["loss", "101%"]);
-    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,wobble=1ms"), &["`wobble`", "known: rtt, down, up"]);
-    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,queue=0bdp"), &["`0bdp` is not a queue", "`1bdp`"]);
     refuses(
-        &load("rtt=1ms,down=1mbit,up=1mbit,queue=many"),
-        &["`many` is not a queue", "`100pkt`"],
+        &load("rtt=1ms,down=1mbit,up=1mbit,wobble=1ms"),
+        &["`wobble`", "settings: rtt, down, up"],
     );
+    refuses(
+        &load("rtt=1ms,down=1mbit,up=1mbit,queue=0bdp"),
+        &["`0bdp` is not a number of bandwidth-delay", "`2bdp`"],
+    );
+    refuses(&load("rtt=1ms,down=1mbit,up=1mbit,queue=many"), &["`many` is not a queue", "`64pkt`"]);
     refuses(&load("cabel,rtt=600ms"), &["did you mean `cable`?"]);
     refuses(&load("nowhere.toml"), &["nowhere.toml", "No such file"]);
     let text = "rtt = \"1ms\"\ndown = \"1mbit\"\nupp = \"1mbit\"\n";
     let parts = &["n.toml:3:1: ", "no setting `upp`", "did you mean `up`?"];
     refuses_file("n.toml", text, &load("n.toml"), parts);
+}
+
+#[test]
+fn one_network_is_refused_in_the_same_words_everywhere() {
+    let wrong = [
+        ("rtt=100ms,rtt=900ms,down=5mbit,up=1mbit", "network: `rtt` is set twice"),
+        ("3g,loss=1%,loss=50%", "network: `loss` is set twice"),
+        ("3g,down.loss=1%,down.loss=2%", "network: `down.loss` is set twice"),
+        ("3g,queue=2bdp,queue=3bdp", "network: `queue` is set twice"),
+        ("3g,foo=3", "network: a network has no setting `foo`"),
+        ("3g,loss=1", "network: loss: `1` has no unit; write 1% or 0.01"),
+        ("5g", "did you mean `lte`?"),
+    ];
+    for (network, message) in wrong {
+        refuses(&format!("load bth2013 --network {network}"), &["--network", message]);
+        refuses(&format!("networks show {network}"), &[message]);
+    }
+    for network in ["3g,queue=1BDP", "3g,queue=Unlimited", "3g,loss=0.01", "starlink", "satellite"]
+    {
+        let desk = Desk::new();
+        desk.farlink(&format!("networks show {network}")).ok();
+        desk.farlink(&format!("load synthetic:2x5KB -n 1 --protocol h1 --network {network}")).ok();
+    }
+}
+
+#[test]
+fn a_key_stands_once_in_every_list() {
+    let load = |rest: &str| format!("load bth2013 {rest}");
+    let twice = &["is set twice"];
+    refuses(&load("--traffic ping:every=3s,every=5s"), twice);
+    refuses(&load("--tcp linux-6,iw=3,iw=4"), twice);
+    refuses(&load("--dns at=first-hop,at=first-hop"), twice);
+    refuses(&load("--route proxy,rtt=1ms,rtt=2ms"), twice);
+    refuses("load bth2013~inline=2KB~inline=4KB", twice);
 }
 
 #[test]
@@ -143,7 +180,10 @@ fn names_that_are_not_known() {
     );
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
-    refuses(&load("--beside nobdy"), &["unknown company `nobdy`", "did you mean `nobody`?"]);
+    refuses(
+        &load("--beside nobdy"),
+        &["--beside nobdy: unknown company `nobdy`", "did you mean `nobody`?"],
+    );
     refuses(&load("--network 3g,scheduler=fair"), &["scheduler", "`round-robin`"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);
     refuses(&load("--tcp linux-3.3"), &["no TCP generation is called `linux-3.3`", "`linux-3.2`?"]);
@@ -164,23 +204,26 @@ fn chromium_speaks_no_spdy() {
 fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     let load = |rest: &str| format!("load bth2013 {rest}");
     refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
-    refuses(&load("--protocol h2,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
-    let nowhere = &["--h3-discovery and --block-udp mean nothing", "h3-deployed"];
-    refuses(&load("--protocol h2 --h3-discovery alt-svc"), nowhere);
-    refuses(&load("--protocol h1 --block-udp"), nowhere);
+    refuses(&load("--protocol h3,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
+    let nowhere = |option| [option, "changes nothing", "nothing here runs on QUIC", "h3-deployed"];
+    refuses(&load("--protocol h2 --h3-discovery alt-svc"), &nowhere("--h3-discovery"));
+    refuses(&load("--protocol h1 --block-udp"), &nowhere("--udp"));
     refuses(&load("--protocol h3 --h3-discovery https-record"), &["HTTPS records", "dns `on`"]);
     refuses(&load("--protocol h3 --h3-discovery altsvc"), &["did you mean `alt-svc`?"]);
-    refuses(&load("--protocol h2 --quic iw=4"), &["--quic turns nothing", "h3-deployed"]);
+    refuses(&load("--protocol h2 --quic iw=4"), &nowhere("--quic"));
     refuses(&load("--protocol h3 --quic cc=bbr"), &["--quic", "BBR", "cc=cubic"]);
     refuses(&load("--protocol h3 --quic pacing=off"), &["--quic", "quinn always paces"]);
     refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
-    refuses(&load("--protocol h3,h3-deployed"), &["--protocol names h3-deployed twice"]);
+    refuses(
+        &load("--protocol h3,h3-deployed"),
+        &["--protocol h3-deployed: the same value stands there twice"],
+    );
     let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
     refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
     refuses(&load("--protocol h3 --quic migration=on"), &["--quic", "migrate-at=2s"]);
     let moving = "--world emu --client chromium --protocol h3 --quic migrate-at=1s";
     refuses(&load(moving), &["Chromium keeps its address", "`loader`"]);
-    refuses(&load("--protocol h1,h3 --push css"), &["--push does nothing", "h2 or spdy"]);
+    refuses(&load("--protocol h1,h3 --push css"), &["--push: it changes nothing", "h2 or spdy"]);
 }
 
 #[test]
@@ -189,7 +232,7 @@ fn what_tls_of_an_era_cannot_do() {
     refuses(&load("--protocol h2 --tls tls10"), &["HTTP/2 runs over TLS 1.2 or later", "spdy"]);
     refuses(&load("--tls tls13 --security false-start=on"), &["False Start", "RFC 7918"]);
     refuses(&load("--tls tls12 --security resume=0rtt"), &["only TLS 1.3 has early data"]);
-    refuses(&load("--tls none --security chain=4KB"), &["--security turns nothing", "tls12"]);
+    refuses(&load("--tls none --security chain=4KB"), &["--security: it changes nothing", "tls12"]);
     refuses(&load("--protocol h3 --security records=4KB"), &["QUIC has packets", "`records`"]);
     refuses(&load("--security chain=4"), &["--security", "`chain`", "1000B to 12000B"]);
     let chromium = |rest: &str| load(&format!("--world emu --client chromium {rest}"));
@@ -203,19 +246,23 @@ fn what_tls_of_an_era_cannot_do() {
 #[test]
 fn numbers_that_make_no_sense() {
     let load = |rest: &str| format!("load bth2013 {rest}");
-    refuses(&load("-n 0"), &["-n 0 asks for no load at all", "hint: give -n 1 or more"]);
+    refuses(&load("-n 0"), &["--repetitions", "asks for no load at all", "give -n 1 or more"]);
+    refuses(&load("-n -3"), &["'-3'", "give -n 1 or more"]);
     refuses(&load("-n many"), &["'many'", "--repetitions"]);
     refuses(&load("-j 0"), &["'0'", "--jobs"]);
     refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
-    refuses(&load("--cpu 0x"), &["`0x`", "write --cpu 4x"]);
-    refuses(&load("--cpu fast"), &["`fast`", "write --cpu 4x"]);
-    refuses(&load("--initial-window 0"), &["--initial-window", "cannot be `0`", "from 1 to 1000"]);
-    refuses(&load("--workers 0"), &["--workers 0", "at least 1"]);
+    refuses(&load("--cpu 0x"), &["--cpu 0x: `0x`", "write 4, 0.5 or 4x"]);
+    refuses(&load("--cpu fast"), &["--cpu fast: `fast`", "write 4, 0.5 or 4x"]);
+    refuses(&load("--initial-window 0"), &["--initial-window 0: `0` is not", "from 1 to 1000"]);
+    refuses(&load("--workers 0"), &["--workers 0", "from 1 to"]);
     refuses(&load("--clients 0"), &["--clients 0", "1 to 100"]);
-    refuses(&load("--start-spacing 5"), &["--start-spacing: `5`", "`drawn 500ms`"]);
+    refuses(&load("--start-spacing 5"), &["--start-spacing 5: `5`", "`drawn 500ms`"]);
     refuses(&load("--clients 2 --client chromium --world emu"), &["several clients are loaders"]);
-    refuses(&load("--service-time 5"), &["--service-time: `5` has no unit", "write `100ms`"]);
-    refuses(&load("--protocol h1,h1"), &["--protocol names h1 twice", "-n says how often"]);
+    refuses(&load("--service-time 5"), &["--service-time 5: `5` has no unit", "write `100ms`"]);
+    refuses(
+        &load("--protocol h1,h1"),
+        &["--protocol h1: the same value stands there twice", "-n says how often"],
+    );
     refuses(
         &load("--har nowhere/out.har"),
         &["there is no directory nowhere", "hint: mkdir -p nowhere"],
@@ -253,7 +300,7 @@ fn experiments_with_keys_and_values_that_mean_nothing() {
     );
     refuses_experiment(
         &with("\"cable\"", "\"cabel\""),
-        &["e.toml:9:8: `network`: there is no network `cabel`", "did you mean `cable`?"],
+        &["e.toml:9:8: `network.base`: there is no network `cabel`", "did you mean `cable`?"],
     );
     refuses_experiment(
         &with("synthetic:12x10KB", "bth2031"),

@@ -26,7 +26,7 @@ pub fn collect(
                     && !cancel.load(Ordering::Relaxed)
                 {
                     let journey = plan.journey(*position);
-                    let result = execute_guarded(execute, &journey);
+                    let result = execute_guarded(execute, plan, &journey);
                     let mut results = results.lock().unwrap_or_else(|p| p.into_inner());
                     results.push((journey, result));
                 }

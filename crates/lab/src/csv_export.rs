@@ -7,7 +7,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::store::{JourneyRow, RunId, Store, StoreError, VisitKey, VisitRow};
-use scenario::{Push, Scheduler};
+use scenario::Floors;
+use scenario::settings::SETTINGS;
 
 /// Failed to write the table.
 #[derive(Debug, Error)]
@@ -20,84 +21,21 @@ pub enum CsvError {
     Write(#[from] csv::Error),
 }
 
-/// A row; the fields are the columns, in order. An empty field is "none".
-#[derive(Serialize)]
-struct Row<'a> {
-    run: i64,
-    journey: u64,
-    visit: u32,
-    client_number: u32,
-    cell: u32,
-    repetition: u32,
-    seed: u64,
-    farlink_version: &'a str,
-    page: &'a str,
-    visited_page: Option<&'a str>,
-    network: String,
-    protocol: &'a str,
-    tls: &'a str,
-    connections_per_host: Option<u32>,
-    connections_total: Option<u32>,
-    pipeline_depth: Option<u32>,
-    multiplexing: String,
-    tcp_server: String,
-    tcp_client: String,
-    quic: String,
-    priorities: Option<&'a str>,
-    scheduler: Option<&'a str>,
-    frame_bytes: Option<u32>,
-    unsent: Option<String>,
-    push: Option<&'a str>,
-    device: &'a str,
-    cpu_multiplier: f64,
-    browser: &'a str,
-    blocked_hosts: String,
-    origins: &'a str,
-    server_workers: Option<u32>,
-    service_time_ns: u64,
-    keep_alive: String,
-    hosting: &'a str,
-    route: String,
-    nuisance: &'a str,
-    world: &'a str,
-    clients: u32,
-    beside: &'a str,
-    start_spacing: String,
-    journey_times: u32,
-    journey_order: String,
-    journey_pace: String,
-    journey_keeps: String,
-    view: &'a str,
-    plt_ns: Option<u64>,
-    failure: Option<&'a str>,
-    ttfb_ns: Option<u64>,
-    floor_graph_ns: Option<u64>,
-    floor_oracle_ns: Option<u64>,
-    floor_graph_without_compute_ns: Option<u64>,
-    floor_oracle_without_compute_ns: Option<u64>,
-    requests: u64,
-    requests_failed: u64,
-    connections: u64,
-    connections_flow_limited: u64,
-    body_bytes: u64,
-    wire_bytes_down: u64,
-    wire_bytes_up: u64,
-    retransmits: Option<u64>,
-    queue_drops: u64,
-    losses: u64,
-}
-
 /// Writes the visits of `run` to `out`.
 pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), CsvError> {
     let journeys = store.journeys(run)?;
     let mut writer = csv::Writer::from_writer(out);
-    for visit in store.visits(run)? {
+    for (number, visit) in store.visits(run)?.iter().enumerate() {
         // Journeys come in the plan's order, so they can be searched by position.
         let found = journeys.binary_search_by_key(&visit.key.journey, |j| j.position);
         let journey = found.map(|index| &journeys[index]).map_err(|_| StoreError::Damaged {
             what: format!("a visit belongs to journey {}, which is not there", visit.key.journey),
         })?;
-        writer.serialize(row(run, journey, &visit))?;
+        let row = row(run, journey, visit);
+        if number == 0 {
+            writer.write_record(row.iter().map(|(column, _)| column))?;
+        }
+        writer.write_record(row.iter().map(|(_, value)| value))?;
     }
     writer.flush().map_err(csv::Error::from)?;
     Ok(())
@@ -174,77 +112,57 @@ fn window_row<'a>(key: VisitKey, host: &'a str, window: &WindowSample) -> Window
     }
 }
 
-fn row<'a>(run: RunId, journey: &'a JourneyRow, visit: &'a VisitRow) -> Row<'a> {
+/// A visit's columns with their values; an empty value is "none".
+fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<(&'static str, String)> {
     let scenario = &journey.scenario;
-    let floors = visit.floors;
-    Row {
-        run: run.0,
-        journey: visit.key.journey,
-        visit: visit.key.visit,
-        client_number: scenario.who(visit.key.visit).0,
-        cell: journey.cell,
-        repetition: journey.repetition,
-        seed: journey.seed,
-        farlink_version: &journey.farlink_version,
-        page: &scenario.page.spec,
-        visited_page: visit.page.as_deref(),
-        network: scenario.network.to_string(),
-        protocol: scenario.stack.protocol.name(),
-        tls: scenario.stack.tls.name(),
-        connections_per_host: scenario.stack.connections_per_host,
-        connections_total: scenario.stack.connections_total,
-        pipeline_depth: scenario.stack.pipeline_depth,
-        multiplexing: scenario.multiplexing.to_string(),
-        tcp_server: scenario.transport.server.to_string(),
-        tcp_client: scenario.transport.client.to_string(),
-        quic: scenario.quic.to_string(),
-        priorities: scenario.priorities.as_ref().map(|it| it.name.as_str()),
-        scheduler: scenario.serving.scheduler.map(Scheduler::name),
-        frame_bytes: scenario.serving.frame_bytes,
-        unsent: scenario.serving.unsent.map(|limit| limit.to_string()),
-        push: scenario.serving.push.map(Push::name),
-        device: &scenario.client.device,
-        cpu_multiplier: scenario.client.cpu_multiplier,
-        browser: &scenario.client.browser,
-        blocked_hosts: scenario.client.blocked_hosts.join(" "),
-        origins: scenario.server.origins.name(),
-        server_workers: scenario.server.workers,
-        service_time_ns: scenario.server.service_time_ns,
-        keep_alive: scenario.keep_alive.to_string(),
-        hosting: scenario.hosting.name(),
-        route: scenario.route.to_string(),
-        nuisance: scenario.nuisance.name(),
-        world: scenario.world.name(),
-        clients: scenario.clients.count,
-        beside: scenario.clients.beside.name(),
-        start_spacing: scenario.clients.start_spacing.to_string(),
-        journey_times: scenario.journey.times,
-        journey_order: scenario.journey.order.to_string(),
-        journey_pace: scenario.journey.pace.to_string(),
-        journey_keeps: scenario.journey.keeps.to_string(),
-        view: &visit.view,
-        plt_ns: visit.plt_ns,
-        failure: visit.failure.as_deref(),
-        ttfb_ns: visit.ttfb_ns,
-        floor_graph_ns: floors.map(|f| f.graph_ns),
-        floor_oracle_ns: floors.map(|f| f.oracle_ns),
-        floor_graph_without_compute_ns: floors.map(|f| f.graph_without_compute_ns),
-        floor_oracle_without_compute_ns: floors.map(|f| f.oracle_without_compute_ns),
-        requests: visit.requests,
-        requests_failed: visit.requests_failed,
-        connections: visit.connections,
-        connections_flow_limited: visit.connections_flow_limited,
-        body_bytes: visit.body_bytes,
-        wire_bytes_down: visit.wire_bytes_down,
-        wire_bytes_up: visit.wire_bytes_up,
-        retransmits: visit.retransmits,
-        queue_drops: visit.queue_drops,
-        losses: visit.losses,
-    }
+    let mut row = vec![
+        ("run", run.0.to_string()),
+        ("journey", visit.key.journey.to_string()),
+        ("visit", visit.key.visit.to_string()),
+        ("client_number", scenario.who(visit.key.visit).0.to_string()),
+        ("cell", journey.cell.to_string()),
+        ("repetition", journey.repetition.to_string()),
+        ("seed", journey.seed.to_string()),
+        ("farlink_version", journey.farlink_version.clone()),
+        ("visited_page", visit.page.clone().unwrap_or_default()),
+    ];
+    row.extend(SETTINGS.iter().map(|setting| (setting.column, setting.cell(scenario))));
+    row.extend(measured(visit));
+    row
+}
+
+fn measured(visit: &VisitRow) -> [(&'static str, String); 18] {
+    let or_empty = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let floor = |floor: fn(Floors) -> u64| or_empty(visit.floors.map(floor));
+    [
+        ("view", visit.view.clone()),
+        ("plt_ns", or_empty(visit.plt_ns)),
+        ("failure", visit.failure.clone().unwrap_or_default()),
+        ("ttfb_ns", or_empty(visit.ttfb_ns)),
+        ("floor_graph_ns", floor(|f| f.graph_ns)),
+        ("floor_oracle_ns", floor(|f| f.oracle_ns)),
+        ("floor_graph_without_compute_ns", floor(|f| f.graph_without_compute_ns)),
+        ("floor_oracle_without_compute_ns", floor(|f| f.oracle_without_compute_ns)),
+        ("requests", visit.requests.to_string()),
+        ("requests_failed", visit.requests_failed.to_string()),
+        ("connections", visit.connections.to_string()),
+        ("connections_flow_limited", visit.connections_flow_limited.to_string()),
+        ("body_bytes", visit.body_bytes.to_string()),
+        ("wire_bytes_down", visit.wire_bytes_down.to_string()),
+        ("wire_bytes_up", visit.wire_bytes_up.to_string()),
+        ("retransmits", or_empty(visit.retransmits)),
+        ("queue_drops", visit.queue_drops.to_string()),
+        ("losses", visit.losses.to_string()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use scenario::settings::{Kind, Setting};
+    use scenario::{NetworkSpec, Order, Plan, Scenario};
+
     use super::*;
     use crate::toy;
 
@@ -263,6 +181,94 @@ mod tests {
         assert_eq!((&rows[0][column("protocol")], &rows[2][column("protocol")]), ("h1", "h2"));
         let plt_ns = filled.store.visits(filled.run).unwrap()[0].plt_ns.unwrap();
         assert_eq!(rows[0][column("plt_ns")], plt_ns.to_string());
+    }
+
+    /// Two values of a setting.
+    fn two(setting: &Setting) -> [String; 2] {
+        if let [one, other, ..] = &setting.names()[..] {
+            return [(*one).to_owned(), (*other).to_owned()];
+        }
+        if let Kind::Whole(least, _) = setting.kind {
+            return [least, least + 1].map(|number| number.to_string());
+        }
+        let typed = match setting.key {
+            "page.name" => ["synthetic:1x1KB", "synthetic:2x1KB"],
+            "journey.order" => ["listed", "drawn-anew"],
+            "journey.pace" => ["think=1s", "every=60s"],
+            "journey.keeps" => ["sessions", "cache"],
+            "network" => ["3g,aqm=codel", "3g,aqm=pie"],
+            "network.base" => ["3g", "cable"],
+            "network.rtt" => ["10ms", "20ms"],
+            "network.down" => ["1mbit", "unlimited"],
+            "network.up" => ["1mbit", "2mbit"],
+            "network.loss" => ["1%", "100%"],
+            "network.queue" => ["10pkt", "2bdp"],
+            "server.service_time" | "start_spacing" => ["1ms", "2ms"],
+            "client.device" => ["zero", "nexus7"],
+            "client.cpu" => ["2x", "4x"],
+            "client.browser" => ["chrome", "firefox"],
+            "client.block" => ["a.example", "a.example,b.example"],
+            "traffic" => ["ping:every=3s", "beacon:every=3s"],
+            "dns" => ["on", "hit=50%"],
+            "record" => ["windows", "packets"],
+            "proxy_rtt" => ["10ms", "20ms"],
+            "proxy_rate" => ["1mbit", "2mbit"],
+            "route" => ["pep", "proxy"],
+            "transport.tcp" => ["linux-3.2", "linux-6,hz=250"],
+            "transport.congestion" => ["reno", "bbr"],
+            "transport.client_tcp" => ["linux-3.0", "linux-3.2"],
+            "stack.security" => ["chain=4KB", "chain=8KB"],
+            "transport.quic" => ["iw=20", "iw=32"],
+            "stack.multiplexing" => ["streams=8", "streams=9"],
+            "server.keep_alive" => ["idle=5s", "requests=100"],
+            "client.priorities" => ["chrome", "equal"],
+            "server.frame" | "server.unsent" => ["4KB", "8KB"],
+            key => panic!("say two values of the setting {key}"),
+        };
+        typed.map(str::to_owned)
+    }
+
+    #[test]
+    fn every_setting_tells_cells_apart() {
+        let library = crate::tour::Library::default();
+        let mut cells = Vec::new();
+        for setting in SETTINGS.iter() {
+            for value in two(setting) {
+                let mut cell = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+                let read = setting.read(&value, &library);
+                read.unwrap_or_else(|refusal| panic!("{}: {}", setting.key, refusal.message))(
+                    &mut cell,
+                );
+                cells.push(cell);
+            }
+        }
+        let filled = toy::filled_store(&Plan::new("all", 1, 1, Order::Blocked, cells.clone()));
+        let mut out = Vec::new();
+        write_visits(&filled.store, filled.run, &mut out).unwrap();
+        let mut reader = csv::Reader::from_reader(out.as_slice());
+        let columns = reader.headers().unwrap().clone();
+        let of = |name: &str| columns.iter().position(|column| column == name).unwrap();
+        let names: BTreeSet<&str> = columns.iter().collect();
+        assert_eq!(names.len(), columns.len(), "no two columns share a name");
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        // The first visit of each cell.
+        let first = |cell: usize| {
+            let is_cell = |row: &&csv::StringRecord| row[of("cell")] == cell.to_string();
+            rows.iter().find(is_cell).unwrap()
+        };
+        for (number, setting) in SETTINGS.iter().enumerate() {
+            let column = of(setting.column);
+            let (one, other) = (first(2 * number), first(2 * number + 1));
+            assert_ne!(one[column], other[column], "{}", setting.key);
+            // The value reads back, so that a row says how it was made.
+            let value = setting.get(&cells[2 * number]);
+            let mut again = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+            let change = setting.read(&value, &library);
+            change.unwrap_or_else(|refusal| panic!("{}: {}", setting.key, refusal.message))(
+                &mut again,
+            );
+            assert_eq!(setting.get(&again), value, "{}", setting.key);
+        }
     }
 
     #[test]

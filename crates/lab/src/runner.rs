@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use crate::store::{RunId, Store, StoreError};
-use scenario::Plan;
-use scenario::{Execute, JourneyPlan, JourneyResult};
+use scenario::grid::Skipped;
+use scenario::{Execute, JourneyPlan, JourneyResult, Plan};
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Work<'_> {
             let turn = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(position) = self.queue.get(turn) else { return };
             let journey = self.plan.journey(*position);
-            let result = execute_guarded(self.execute, &journey);
+            let result = execute_guarded(self.execute, self.plan, &journey);
             if results.send((journey, result)).is_err() {
                 return;
             }
@@ -123,8 +123,18 @@ fn has_failed(result: &JourneyResult) -> bool {
     result.failure.is_some() || result.visits.iter().any(|v| v.record.plt_ns().is_none())
 }
 
-/// The journey's result; a panic is a failed one, and the other journeys go on.
-pub(crate) fn execute_guarded(execute: &dyn Execute, journey: &JourneyPlan) -> JourneyResult {
+/// The journey's result, with what its plan leaves out; a panic is a failed one, and the other journeys go on.
+pub(crate) fn execute_guarded(
+    execute: &dyn Execute,
+    plan: &Plan,
+    journey: &JourneyPlan,
+) -> JourneyResult {
+    let mut result = guarded(execute, journey);
+    result.notes.extend(plan.skipped().iter().map(Skipped::sentence));
+    result
+}
+
+fn guarded(execute: &dyn Execute, journey: &JourneyPlan) -> JourneyResult {
     // The journey owns all that it touches, and a result that panicked is dropped whole.
     catch_unwind(AssertUnwindSafe(|| execute.execute(journey))).unwrap_or_else(|panic| {
         let failure = format!("farlink broke an invariant of its own: {}", panic_text(&*panic));

@@ -15,6 +15,7 @@
 mod cell;
 mod config;
 mod delay_line;
+mod description;
 mod error;
 mod handover;
 mod link;
@@ -38,6 +39,7 @@ pub use config::{
     Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
     QueueLimit, Reorder,
 };
+pub use description::{Description, QueueSetting};
 pub use error::{Place, SpecError, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
 pub use link::{DropCause, Link, Verdict};
@@ -52,6 +54,6 @@ pub use radio::{
 };
 pub use rate::Rate;
 pub use sharing::{Channels, ProportionalFair, Scheduler};
-pub use spec::{is_setting, known_settings, nearest_setting};
+pub use spec::{is_setting, known_settings, nearest_setting, parse_rtt};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

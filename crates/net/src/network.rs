@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use units::BitsPerSec;
 
-use crate::error::ValueError;
+use crate::description::{Description, take_bdp};
 use crate::spec::{Links, Setting, Spec};
 use crate::toml_text::{Table, TomlText};
-use crate::{LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, profiles};
+use crate::{LinkConfig, LossModel, QueueLimit, RadioConfig, Rate, SpecError, profiles};
 
 mod text;
 
@@ -57,15 +57,14 @@ impl Network {
     /// - a profile or file with changes: `cable,rtt=600ms`. What is not said is the profile's.
     pub fn parse(text: &str) -> Result<Network, SpecError> {
         let text = text.trim();
-        if Path::new(text).extension().is_some_and(|extension| extension == "toml") {
-            Network::from_file(Path::new(text))
-        } else if text.contains(['=', ',']) {
-            Network::from_settings(text)
-        } else {
-            profiles().get(text).cloned().ok_or_else(|| SpecError::UnknownProfile {
-                name: text.to_owned(),
-                nearest: profiles().nearest(text),
-            })
+        let described = Description::parse(text)?;
+        match described.base() {
+            None => Network::from_settings(described.settings),
+            Some(base) if described.settings.is_empty() => Network::named(base),
+            Some(base) => {
+                let changes = text[base.len()..].trim_start().trim_start_matches(',');
+                Network::named(base)?.changed(text, changes, described.settings)
+            }
         }
     }
 
@@ -193,13 +192,7 @@ impl Network {
         Network::from_toml(&path.display().to_string(), &text)
     }
 
-    fn from_settings(text: &str) -> Result<Network, SpecError> {
-        if let Some((base, changes)) = text.split_once(',')
-            && !base.contains('=')
-        {
-            return Network::parse(base)?.changed(text, changes);
-        }
-        let mut settings = text.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+    fn from_settings(mut settings: Vec<Setting>) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
         let links = Spec::from_settings(&settings)?.resolve("network")?;
         let Links { up, down, beyond, radio, notes } = links;
@@ -210,10 +203,25 @@ impl Network {
         Ok(network)
     }
 
+    /// A profile, or the network of a file.
+    fn named(name: &str) -> Result<Network, SpecError> {
+        if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+            return Network::from_file(Path::new(name));
+        }
+        profiles().get(name).cloned().ok_or_else(|| SpecError::UnknownProfile {
+            name: name.to_owned(),
+            nearest: profiles().nearest(name),
+        })
+    }
+
     /// This network with other settings, under the name `name`. A note that begins with a setting's
     /// name (`queue: not stated; ...`) goes when that setting is replaced.
-    fn changed(self, name: &str, changes: &str) -> Result<Network, SpecError> {
-        let mut settings = changes.split(',').map(setting).collect::<Result<Vec<_>, _>>()?;
+    fn changed(
+        self,
+        name: &str,
+        changes: &str,
+        mut settings: Vec<Setting>,
+    ) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
         let is_kept =
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
@@ -242,35 +250,6 @@ fn files_of(link: &LinkConfig) -> impl Iterator<Item = &str> {
         }
     };
     trace.into_iter().chain(losses)
-}
-
-fn setting(text: &str) -> Result<Setting, SpecError> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| SpecError::NotASetting { place: Place::Typed, text: text.to_owned() })?;
-    let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-    Ok(Setting { place: Place::Typed, key, value })
-}
-
-/// Takes `queue=2bdp` out of the settings: it is worked out from all the others.
-fn take_bdp(settings: &mut Vec<Setting>) -> Result<Option<f64>, SpecError> {
-    let is_bdp = |setting: &Setting| {
-        setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")
-    };
-    let Some(index) = settings.iter().position(is_bdp) else { return Ok(None) };
-    let Setting { place, key, value } = settings.remove(index);
-    if settings.iter().any(|setting| setting.key == key) {
-        return Err(SpecError::Twice { place, key });
-    }
-    let number = value[..value.len() - "bdp".len()].trim().parse();
-    match number.ok().filter(|factor| (0.001..=1000.0).contains(factor)) {
-        Some(factor) => Ok(Some(factor)),
-        None => {
-            let expected = "a number of bandwidth-delay products from 0.001 to 1000: write `2bdp`";
-            let reason = Box::new(ValueError::Form { text: value, expected });
-            Err(SpecError::BadValue { place, key, reason })
-        }
-    }
 }
 
 /// Sets the queue of `link` to `factor` times its rate times `rtt`.

@@ -27,6 +27,10 @@ pub struct Profiles {
     aliases: BTreeMap<String, String>,
 }
 
+/// Networks that people ask for and of which there is no profile, with the profile that comes closest.
+const RELATED: [(&str, &str); 4] =
+    [("5g", "lte"), ("nr", "lte"), ("wifi", "cable"), ("fibre", "fios")];
+
 impl Profiles {
     /// All profiles.
     pub fn iter(&self) -> impl Iterator<Item = &Network> {
@@ -47,6 +51,10 @@ impl Profiles {
 
     /// The name that looks most like `name`.
     pub fn nearest(&self, name: &str) -> Option<String> {
+        let related = RELATED.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        if let Some((_, profile)) = related {
+            return Some((*profile).to_owned());
+        }
         let names = self.networks.iter().map(|network| network.name.as_str());
         nearest(name, names.chain(self.aliases.keys().map(String::as_str)))
     }

@@ -20,8 +20,11 @@ mod values;
 use handover::HandoverSpec;
 use radio::RadioSpec;
 use side::Side;
+pub(crate) use values::queue;
+pub use values::rtt as parse_rtt;
 
 /// A key and its value, and where they stand.
+#[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) place: Place,
     pub(crate) key: String,
@@ -131,6 +134,13 @@ impl Spec {
             spec.set(setting, &setting.key)?;
         }
         Ok(spec)
+    }
+
+    /// Whether the rates can be read, each in its direction. Traces are not opened.
+    pub(crate) fn check_rates(&self) -> Result<(), SpecError> {
+        let directions = [(&self.down, Direction::Down), (&self.up, Direction::Up)];
+        directions.into_iter().try_for_each(|(side, direction)| side.check_rate(direction))?;
+        self.hops.values().try_for_each(Spec::check_rates)
     }
 
     /// What was typed, over what is there: a setting replaces the base's own. A new `rtt` is split in

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use units::pairs::{Pair, Twice, pairs};
 use units::parse;
 
 use super::ChoiceError;
@@ -70,6 +71,14 @@ pub enum TrafficError {
         key: &'static str,
         /// What is wrong with it.
         source: parse::ParseError,
+    },
+    /// The same setting twice.
+    #[error("`{key}` of a {kind} is set twice; keep one")]
+    Twice {
+        /// Of what.
+        kind: FlowKind,
+        /// Which setting.
+        key: String,
     },
     /// A value out of range.
     #[error("`{key}` of a {kind} cannot be `{value}`: it is from {least} to {most}")]
@@ -146,11 +155,17 @@ impl FromStr for Flow {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         let kind: FlowKind = kind.trim().parse()?;
         let (mut every, mut size_bytes) = (None, kind.default_size());
-        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
-            match setting.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-                Some(("every", value)) => every = Some(period(kind, value)?),
-                Some(("size", value)) => size_bytes = size(kind, value)?,
-                _ => return Err(TrafficError::Setting { kind, text: setting.to_owned() }),
+        let twice = |twice: Twice| TrafficError::Twice { kind, key: twice.key };
+        for Pair { key, value } in pairs(settings).map_err(twice)? {
+            match (key, value) {
+                ("every", Some(value)) => every = Some(period(kind, value)?),
+                ("size", Some(value)) => size_bytes = size(kind, value)?,
+                _ => {
+                    return Err(TrafficError::Setting {
+                        kind,
+                        text: value.map_or(key.to_owned(), |value| format!("{key}={value}")),
+                    });
+                }
             }
         }
         let every = every.ok_or(TrafficError::NoPeriod { kind })?;

@@ -77,6 +77,11 @@ macro_rules! choice {
             /// Every choice, in the order in which help lists them.
             pub const ALL: &'static [$type] = &[$( $type::$variant, )+];
 
+            /// Every name, in the same order.
+            pub fn names() -> Vec<&'static str> {
+                $type::ALL.iter().map(|choice| choice.name()).collect()
+            }
+
             /// The name it goes by.
             pub const fn name(self) -> &'static str {
                 match self { $( $type::$variant => $name, )+ }
@@ -96,9 +101,10 @@ macro_rules! choice {
                 if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
                     return Ok(*choice);
                 }
-                $( $( if text == $alias {
-                    return Ok($type::$meant);
-                } )* )?
+                const ALSO: &[(&str, $type)] = &[$( $( ($alias, $type::$meant), )* )?];
+                if let Some((_, meant)) = ALSO.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+                    return Ok(*meant);
+                }
                 const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
                 if let Some((_, reason)) = NOT_YET.iter().find(|(name, _)| *name == text) {
                     return Err($crate::ChoiceError::NotYet {
@@ -107,7 +113,7 @@ macro_rules! choice {
                         reason,
                     });
                 }
-                let names = || $type::ALL.iter().map(|c| c.name());
+                let names = || $type::names().into_iter().chain(ALSO.iter().map(|(name, _)| *name));
                 Err($crate::ChoiceError::Unknown {
                     what: $what,
                     text: text.to_owned(),
@@ -142,7 +148,10 @@ mod tests {
     #[test]
     fn a_typing_error_is_told_from_a_name_of_the_future() {
         let error = "tls31".parse::<Tls>().unwrap_err();
-        assert_eq!(error.to_string(), "unknown tls `tls31`; known: none, tls10, tls12, tls13");
+        assert_eq!(
+            error.to_string(),
+            "unknown tls `tls31`; known: none, tls10, tls12, tls13, 1.0, 1.2, 1.3, tls1.0, tls1.2, tls1.3"
+        );
         assert_eq!(error.hint().as_deref(), Some("did you mean `tls13`?"));
         assert_eq!("cart".parse(), Ok(Vehicle::Cart));
         let error = "rocket".parse::<Vehicle>().unwrap_err();

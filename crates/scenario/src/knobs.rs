@@ -1,6 +1,7 @@
 //! Lists of knobs as people write them: `cc=newreno,iw=32`.
 
 use thiserror::Error;
+use units::pairs::{Pair, Twice, pairs};
 
 /// What a list of knobs turns: each at most once, what is not named stays as it is.
 pub(super) trait Knobs: Default {
@@ -66,15 +67,11 @@ pub enum KnobError {
 
 /// Reads `knob=value` items, separated by commas.
 pub(super) fn parse<K: Knobs>(text: &str) -> Result<K, KnobError> {
-    let (mut knobs, mut seen) = (K::default(), Vec::new());
-    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let (knob, value) = item.split_once('=').unwrap_or((item, ""));
-        let (knob, value) = (knob.trim(), value.trim());
-        if seen.contains(&knob) {
-            return Err(KnobError::Twice { one: K::ONE, knob: knob.to_owned() });
-        }
-        knobs.turn(knob, value).map_err(|problem| problem.with::<K>(knob, value))?;
-        seen.push(knob);
+    let twice = |Twice { key: knob }| KnobError::Twice { one: K::ONE, knob };
+    let mut knobs = K::default();
+    for Pair { key, value } in pairs(text).map_err(twice)? {
+        let value = value.unwrap_or_default();
+        knobs.turn(key, value).map_err(|problem| problem.with::<K>(key, value))?;
     }
     Ok(knobs)
 }

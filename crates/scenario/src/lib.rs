@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod grid;
+pub mod settings;
 
 mod background;
 mod choice;
@@ -47,7 +49,7 @@ pub use journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, se
 pub use keep_alive::KeepAlive;
 pub use knobs::KnobError;
 pub use multiplexing::Multiplexing;
-pub use network::{NetworkError, NetworkSpec, Queue};
+pub use network::{NetworkSpec, Queue};
 pub use plan::{Order, Plan, VERSION};
 pub use priorities::PrioritiesRef;
 pub use quic::{Quic, QuicCongestion};

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use net::{Description, Direction, Place, QueueLimit, QueueSetting, SpecError, ValueError};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use units::{BitsPerSec, parse};
 
 /// A network by profile, by properties, or both; a property replaces the profile's.
@@ -48,77 +48,13 @@ pub enum Queue {
     BdpThousandths(u64),
 }
 
-/// Why a text is not a network.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NetworkError {
-    /// A property's value cannot be read.
-    #[error("network property `{key}`: {source}")]
-    Value {
-        /// Which property.
-        key: String,
-        /// What is wrong with it.
-        source: parse::ParseError,
-    },
-    /// A rate cannot be read: a quantity, or a share of an LTE cell.
-    #[error("network property `{key}`: {why}")]
-    Rate {
-        /// Which property.
-        key: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Not a property.
-    #[error("unknown network property `{key}`; known: {}{}", net::known_settings(), meant(key))]
-    Key {
-        /// What was typed.
-        key: String,
-    },
-    /// A queue is neither packets nor bytes.
-    #[error("`{text}` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`")]
-    Queue {
-        /// What was typed.
-        text: String,
-    },
-    /// A second profile, or one that is not in front.
-    #[error("`{text}` stands where `key=value` should; the profile comes first and alone")]
-    Misplaced {
-        /// What was typed.
-        text: String,
-    },
-}
-
 impl NetworkSpec {
     /// The properties that can be given or varied.
     pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
 
-    /// Sets one property from what a person typed.
-    pub fn set(&mut self, key: &str, text: &str) -> Result<(), NetworkError> {
-        let wrong = |source| NetworkError::Value { key: key.to_owned(), source };
-        let wrong_rate = |error: net::ValueError| NetworkError::Rate {
-            key: key.to_owned(),
-            why: error.to_string(),
-        };
-        match key {
-            "rtt" => {
-                let rtt = parse::duration(text).map_err(wrong)?;
-                self.rtt_ns = Some(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX));
-            }
-            "down" => {
-                let rate = net::parse_rate(net::Direction::Down, text).map_err(wrong_rate)?;
-                self.down_bit_per_s = Some(rate.0);
-            }
-            "up" => {
-                let rate = net::parse_rate(net::Direction::Up, text).map_err(wrong_rate)?;
-                self.up_bit_per_s = Some(rate.0);
-            }
-            "loss" => self.loss_ratio = Some(parse::ratio(text).map_err(wrong)?),
-            "queue" => self.queue = Some(Queue::parse(text)?),
-            _ if net::is_setting(key) => {
-                self.others.insert(key.to_owned(), text.to_owned());
-            }
-            _ => return Err(NetworkError::Key { key: key.to_owned() }),
-        }
-        Ok(())
+    /// Reads one property.
+    pub fn property(key: &str, text: &str) -> Result<NetworkSpec, SpecError> {
+        Description::of_setting(key, text)?.try_into()
     }
 
     /// Takes over what `properties` states.
@@ -146,41 +82,48 @@ impl NetworkSpec {
     }
 
     /// Reads `PROFILE`, `key=value,...` or `PROFILE,key=value,...`.
-    pub fn parse(text: &str) -> Result<NetworkSpec, NetworkError> {
-        let mut spec = NetworkSpec::default();
-        for (position, part) in text.split(',').map(str::trim).enumerate() {
-            match part.split_once('=') {
-                Some((key, value)) => spec.set(key.trim(), value.trim())?,
-                None if position == 0 && !part.is_empty() => spec.base = Some(part.to_owned()),
-                None => return Err(NetworkError::Misplaced { text: part.to_owned() }),
-            }
+    pub fn parse(text: &str) -> Result<NetworkSpec, SpecError> {
+        Description::parse(text)?.try_into()
+    }
+
+    /// Takes one property as a number where it has one.
+    fn put(&mut self, key: &str, value: &str) -> Result<(), ValueError> {
+        match key {
+            "rtt" => self.rtt_ns = Some(net::parse_rtt(value)?.as_nanos() as u64),
+            "down" => self.down_bit_per_s = Some(net::parse_rate(Direction::Down, value)?.0),
+            "up" => self.up_bit_per_s = Some(net::parse_rate(Direction::Up, value)?.0),
+            "loss" => self.loss_ratio = Some(parse::ratio(value)?),
+            "queue" => self.queue = Some(QueueSetting::parse(value)?.into()),
+            _ => drop(self.others.insert(key.to_owned(), value.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Description> for NetworkSpec {
+    type Error = SpecError;
+
+    fn try_from(described: Description) -> Result<NetworkSpec, SpecError> {
+        let base = described.base().map(str::to_owned);
+        let mut spec = NetworkSpec { base, ..NetworkSpec::default() };
+        for (key, value) in described.settings() {
+            spec.put(key, value).map_err(|reason| SpecError::BadValue {
+                place: Place::Typed,
+                key: key.to_owned(),
+                reason: Box::new(reason),
+            })?;
         }
         Ok(spec)
     }
 }
 
-/// What an unknown property was probably meant to be, for messages.
-fn meant(key: &str) -> String {
-    net::nearest_setting(key).map_or_else(String::new, |key| format!(" (did you mean `{key}`?)"))
-}
-
-impl Queue {
-    fn parse(text: &str) -> Result<Queue, NetworkError> {
-        let wrong = || NetworkError::Queue { text: text.to_owned() };
-        if text.trim() == "unlimited" {
-            return Ok(Queue::Unlimited);
-        }
-        if let Some(number) = text.trim().strip_suffix("bdp") {
-            let factor = number.trim().parse::<f64>().map_err(|_| wrong())?;
-            return match factor {
-                0.001..=1000.0 => Ok(Queue::BdpThousandths((factor * 1000.0).round() as u64)),
-                _ => Err(wrong()),
-            };
-        }
-        let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("pkt"));
-        match packets {
-            Some(number) => number.trim().parse().map(Queue::Packets).map_err(|_| wrong()),
-            None => parse::size_bytes(text).map(Queue::Bytes).map_err(|_| wrong()),
+impl From<QueueSetting> for Queue {
+    fn from(typed: QueueSetting) -> Queue {
+        match typed {
+            QueueSetting::Limit(QueueLimit::Packets(n)) => Queue::Packets(u64::from(n)),
+            QueueSetting::Limit(QueueLimit::Bytes(n)) => Queue::Bytes(n),
+            QueueSetting::Limit(QueueLimit::Unlimited) => Queue::Unlimited,
+            QueueSetting::Bdp(factor) => Queue::BdpThousandths((factor * 1000.0).round() as u64),
         }
     }
 }
@@ -203,7 +146,7 @@ impl fmt::Display for NetworkSpec {
         parts.extend(self.rtt_ns.map(|ns| format!("rtt={}", duration_text(ns))));
         parts.extend(self.down_bit_per_s.map(|rate| format!("down={}", rate_text(rate))));
         parts.extend(self.up_bit_per_s.map(|rate| format!("up={}", rate_text(rate))));
-        parts.extend(self.loss_ratio.map(|ratio| format!("loss={ratio}")));
+        parts.extend(self.loss_ratio.map(|ratio| format!("loss={}", parse::ratio_text(ratio))));
         parts.extend(self.queue.map(|queue| format!("queue={queue}")));
         parts.extend(self.others.iter().map(|(key, value)| format!("{key}={value}")));
         f.write_str(&parts.join(","))
@@ -250,37 +193,46 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_property() {
-        let message = |text| NetworkSpec::parse(text).unwrap_err().to_string();
-        assert_eq!(
-            message("rtt=100"),
-            "network property `rtt`: `100` has no unit; write `100ms` (units: ns, us, ms, s, min, h)"
-        );
-        let unknown = message("delay=1ms");
-        assert!(
-            unknown
-                .starts_with("unknown network property `delay`; known: rtt, down, up, trace, loss")
-        );
-        assert!(message("down.delya=1ms").ends_with("(did you mean `down.delay`?)"));
-        assert!(message("hop.1.qeue=1pkt").ends_with("(did you mean `hop.1.queue`?)"));
+    fn refusals_are_those_of_networks() {
+        let wrong = [
+            "rtt=100",
+            "delay=1ms",
+            "down.delya=1ms",
+            "hop.1.qeue=1pkt",
+            "queue=many",
+            "queue=2bdp,queue=3bdp",
+            "rtt=1ms,3g",
+            "",
+            "rtt=1ms,rtt=2ms",
+            "cable,loss=1%,loss=50%",
+            "cable,down.loss=1%,down.loss=2%",
+            "loss=1",
+            "down=lte:3",
+        ];
+        for text in wrong {
+            let message = NetworkSpec::parse(text).unwrap_err().to_string();
+            assert_eq!(message, net::Network::parse(text).unwrap_err().to_string(), "{text}");
+        }
+        for text in ["cable,queue=1BDP", "cable,queue=Unlimited", "cable, queue = 64PKT"] {
+            let spec = NetworkSpec::parse(text).unwrap();
+            let read = net::Network::parse(text).unwrap();
+            let again = net::Network::parse(&spec.to_string()).unwrap();
+            assert_eq!((read.up, read.down), (again.up, again.down), "{text}");
+        }
         let managed = NetworkSpec::parse("cable,aqm=codel ecn,hop.1.rtt=20ms").unwrap();
         assert_eq!(managed.to_string(), "cable,aqm=codel ecn,hop.1.rtt=20ms");
-        assert_eq!(
-            message("queue=many"),
-            "`many` is not a queue; write `100pkt`, `64KB`, `1bdp` or `unlimited`"
-        );
-        assert!(message("rtt=1ms,3g").contains("comes first"));
-        assert!(message("").contains("key=value"));
+        let all = NetworkSpec::parse("cable,loss=100%").unwrap();
+        assert_eq!(all.to_string(), "cable,loss=100%");
     }
 
     proptest! {
         #[test]
         fn its_text_reads_back(
             base in proptest::option::of("[a-z0-9:-]{1,8}"),
-            rtt_ns in 0u64..10_000_000_000,
+            rtt_ns in 0u64..1_000_000_000,
             down in proptest::option::of(1u64..1_000_000_000_000),
             loss in proptest::option::of(0.0f64..=1.0),
-            packets in proptest::option::of(0u64..1_000_000),
+            packets in proptest::option::of(1u64..1_000_000),
         ) {
             let spec = NetworkSpec {
                 base,
@@ -292,7 +244,7 @@ mod tests {
                 queue: packets.map(Queue::Packets),
                 others: BTreeMap::new(),
             };
-            prop_assert_eq!(NetworkSpec::parse(&spec.to_string()), Ok(spec));
+            prop_assert_eq!(NetworkSpec::parse(&spec.to_string()).unwrap(), spec);
         }
 
         #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chance::Source;
 
+use crate::grid::Skipped;
 use crate::journey::{JourneyPlan, seed_of};
 use crate::{PageOrder, Scenario, choice};
 
@@ -29,6 +30,7 @@ pub struct Plan {
     repetitions: u32,
     order: Order,
     cells: Vec<Arc<Scenario>>,
+    skipped: Vec<Skipped>,
 }
 
 /// The version of farlink that a plan is made and executed by.
@@ -57,7 +59,7 @@ impl Plan {
             Arc::new(cell)
         };
         let cells = cells.into_iter().map(drawn).collect();
-        Plan { name: name.into(), seed, repetitions, order, cells }
+        Plan { name: name.into(), seed, repetitions, order, cells, skipped: Vec::new() }
     }
 
     /// What it is called.
@@ -70,6 +72,17 @@ impl Plan {
     pub fn mapped(&self, change: impl Fn(&Scenario) -> Scenario) -> Plan {
         let cells = self.cells.iter().map(|cell| Arc::new(change(cell))).collect();
         Plan { cells, ..self.clone() }
+    }
+
+    /// The same plan, which says what it leaves out.
+    #[must_use]
+    pub fn without(self, skipped: Vec<Skipped>) -> Plan {
+        Plan { skipped, ..self }
+    }
+
+    /// Combinations of settings that were left out because no world can run them.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
     }
 
     /// The same plan by another name.

@@ -30,8 +30,18 @@ choice! {
     }
     not_yet {}
     also {
-        "spdy/3.1": Spdy,
         "h3": H3Deployed,
+        "quic": H3Deployed,
+        "http/3": H3Deployed,
+        "http3": H3Deployed,
+        "http/2": H2,
+        "http2": H2,
+        "http/1.1": H1,
+        "http1.1": H1,
+        "h1.1": H1,
+        "http/1.0": H10,
+        "http1.0": H10,
+        "spdy/3.1": Spdy,
     }
 }
 
@@ -80,6 +90,14 @@ choice! {
         Tls13 = "tls13",
     }
     not_yet {}
+    also {
+        "1.0": Tls10,
+        "1.2": Tls12,
+        "1.3": Tls13,
+        "tls1.0": Tls10,
+        "tls1.2": Tls12,
+        "tls1.3": Tls13,
+    }
 }
 
 /// Protocol, security and connection policy.

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod pairs;
 pub mod parse;
 mod rate;
 mod time;

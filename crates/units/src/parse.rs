@@ -32,6 +32,14 @@ pub enum ParseError {
         /// A value that would have been accepted.
         example: &'static str,
     },
+    /// A probability of 1 or more without a percent sign: `1` may be meant as 1 % or as 100 %.
+    #[error("`{text}` has no unit; write {text}% or {fraction}")]
+    BareRatio {
+        /// What was typed.
+        text: String,
+        /// The same percentage as a fraction.
+        fraction: String,
+    },
     /// The number is outside what the quantity allows.
     #[error("`{text}` is out of range: {range}")]
     OutOfRange {
@@ -150,7 +158,7 @@ pub fn size_bytes(text: &str) -> Result<u64, ParseError> {
     Ok(bytes.round() as u64)
 }
 
-/// A probability: a percentage (`1%`) or a bare fraction (`0.01`). The result lies in 0..=1.
+/// A probability: a percentage (`1%`) or a bare fraction below 1 (`0.01`). The result lies in 0..=1.
 pub fn ratio(text: &str) -> Result<f64, ParseError> {
     let trimmed = text.trim();
     let (number, divisor) = match trimmed.strip_suffix('%') {
@@ -160,11 +168,22 @@ pub fn ratio(text: &str) -> Result<f64, ParseError> {
     let value: f64 = number
         .parse()
         .map_err(|_| ParseError::NoNumber { text: text.to_owned(), example: "`1%` or `0.01`" })?;
+    if divisor == 1.0 && (1.0..=100.0).contains(&value) {
+        return Err(ParseError::BareRatio {
+            text: trimmed.to_owned(),
+            fraction: (value / 100.0).to_string(),
+        });
+    }
     let value = value / divisor;
     if !(0.0..=1.0).contains(&value) {
         return Err(out_of_range(text, "0% to 100%"));
     }
     Ok(value)
+}
+
+/// The text that [`ratio`] reads back to the same probability.
+pub fn ratio_text(ratio: f64) -> String {
+    if ratio < 1.0 { ratio.to_string() } else { format!("{}%", ratio * 100.0) }
 }
 
 fn out_of_range(text: &str, range: &'static str) -> ParseError {
@@ -198,6 +217,14 @@ mod tests {
             "`fast` does not begin with a number; write `10mbit`"
         );
         assert!(ratio("150%").unwrap_err().to_string().contains("0% to 100%"));
+        let bare = |text| ratio(text).unwrap_err().to_string();
+        assert_eq!(bare("1"), "`1` has no unit; write 1% or 0.01");
+        assert_eq!(bare(" 5 "), "`5` has no unit; write 5% or 0.05");
+        assert_eq!(bare("1.0"), "`1.0` has no unit; write 1.0% or 0.01");
+        assert_eq!((ratio("0"), ratio("0.01"), ratio("100%")), (Ok(0.0), Ok(0.01), Ok(1.0)));
+        for share in [0.0, 0.015, 0.999, 1.0] {
+            assert_eq!(ratio(&ratio_text(share)), Ok(share));
+        }
         assert!(ratio("NaN").is_err());
         assert!(ratio("-1%").is_err());
     }

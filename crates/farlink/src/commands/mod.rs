@@ -23,6 +23,7 @@ mod secret;
 mod shell;
 mod stores;
 mod study;
+mod summary;
 mod validate;
 mod watched;
 
@@ -37,7 +38,7 @@ use scenario::Plan;
 use scenario::Program;
 use scenario::experiment::Refusal;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Networks, Pages};
 use crate::failure::Failure;
 
 /// Carries out what was typed.
@@ -53,8 +54,8 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
         Command::Validate(validate) => validate::run(&validate),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Study(study) => study::run(&study),
-        Command::Pages(pages) => pages::run(&pages),
-        Command::Networks(networks) => networks::run(&networks),
+        Command::Pages(on) => pages::run(&on.what.unwrap_or(Pages::List)),
+        Command::Networks(on) => networks::run(&on.what.unwrap_or(Networks::List)),
         Command::Link(link) => link::run(&link),
         Command::Shell(shell) => return emulated_shell::run(&shell),
         Command::ShellInside(shell) => return emulated_shell::inside::run(&shell),

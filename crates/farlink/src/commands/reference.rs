@@ -1,9 +1,10 @@
-//! Documents that are made from the program, so that they are true: `docs/cli.md` and
-//! `docs/exit-codes.md`. A test compares them; `scripts/reference.sh` writes them anew.
+//! Documents that are made from the program, so that they are true: `docs/cli.md`,
+//! `docs/exit-codes.md` and `docs/settings-table.md`. A test compares them; `scripts/reference.sh` writes them anew.
 
 use std::fmt::Write;
 
 use clap::CommandFactory;
+use scenario::settings::{Kind, Lists, SETTINGS, Setting};
 
 use super::output;
 use crate::args::{Cli, Document};
@@ -16,6 +17,7 @@ pub fn run(document: Document) -> Result<ExitCode, Failure> {
     output::print(match document {
         Document::Cli => cli(),
         Document::ExitCodes => exit_codes(),
+        Document::SettingsTable => settings(),
     })?;
     Ok(ExitCode::Success)
 }
@@ -43,6 +45,34 @@ fn describe(command: &mut clap::Command, text: &mut String) {
     for inner in inner.filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
         describe(inner, text);
     }
+}
+
+fn settings() -> String {
+    let mut text = String::from(
+        "# Settings\n\nMade from the program by `scripts/reference.sh`.\n\n\
+         A key of an experiment file takes one value or a list, which is an axis of the grid ([experiment.md](experiment.md)). `farlink load` takes\n\
+         several values with commas or, where a value has commas of its own, by repeating the option. Each setting is a column of `report --csv`.\n\
+         `[network]` takes every setting of [networks.md](networks.md) beside those here.\n\n\
+         | key | option of `load` | CSV column | default | values | meaning |\n|---|---|---|---|---|---|\n",
+    );
+    for setting in SETTINGS.iter() {
+        let Setting { key, column, default, help, .. } = setting;
+        let option = match (setting.option, setting.lists) {
+            (None, _) => String::new(),
+            (Some(option), Lists::Commas) => format!("`--{option}`"),
+            (Some(option), Lists::Repeated) => format!("`--{option}`, repeated"),
+        };
+        let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+        let names = setting.names().into_iter().map(|name| format!("`{name}`"));
+        let values = match setting.kind {
+            Kind::Whole(least, most) => format!("{least} to {most}"),
+            _ => names.collect::<Vec<_>>().join(", "),
+        };
+        let help = help.replace('|', "\\|");
+        let _ =
+            writeln!(text, "| `{key}` | {option} | `{column}` | {default} | {values} | {help} |");
+    }
+    text
 }
 
 fn exit_codes() -> String {

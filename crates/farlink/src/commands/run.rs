@@ -1,6 +1,7 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +12,7 @@ use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::experiment::{ExperimentError, Source, resolve};
 
-use super::{interrupt, output, runs, shell, stores, workers};
+use super::{interrupt, output, runs, shell, stores, summary, workers};
 use crate::args::Run;
 use crate::failure::{ExitCode, Failure};
 
@@ -28,7 +29,10 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let how = How { again: run.again, jobs: run.jobs, cancel: &cancel };
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
-        Ended::Complete => tell_complete(run, &store, &carried),
+        Ended::Complete => {
+            summary::print(&store, carried.id, &plan)?;
+            tell_complete(run, &store, &carried)
+        }
         Ended::Interrupted { done, total } => {
             tell_interrupted(done, total);
             Ok(ExitCode::Interrupted)
@@ -100,11 +104,23 @@ fn read(run: &Run) -> Result<Source, Failure> {
         Failure::bad_input(format!("cannot read the experiment {}: {error}", path.display()))
             .hint("docs/experiment.md describes the format; examples/ has some".to_owned())
     })?;
+    if is_har(path, &text) {
+        let message = format!("{} is a HAR, not an experiment", path.display());
+        return Err(
+            Failure::bad_input(message).hint(format!("load it: farlink load {}", path.display()))
+        );
+    }
     let mut source = Source::new(path.display().to_string(), text);
     for assignment in &run.set {
         source.set(assignment).map_err(|error| experiment_failure(&error))?;
     }
     Ok(source)
+}
+
+/// Whether a page was named where an experiment should be.
+fn is_har(path: &Path, text: &str) -> bool {
+    let name = path.to_string_lossy();
+    name.ends_with(".har") || name.ends_with(".har.gz") || text.trim_start().starts_with('{')
 }
 
 pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {

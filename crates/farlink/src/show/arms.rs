@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lab::early::EarlyMetrics;
 use lab::statistics::Sample;
 use record::{EmulationRecord, Outcome};
-use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
-use scenario::{Scenario, View};
+use scenario::settings::{Role, SETTINGS, Setting};
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan, Scenario, View};
 
 use super::table::Table;
 use super::units::{bytes, span_f64};
@@ -16,6 +16,8 @@ use super::units::{bytes, span_f64};
 pub struct Arm {
     stack: String,
     name: String,
+    label: String,
+    condition: String,
     view: View,
     cell: u32,
     scenario: Arc<Scenario>,
@@ -38,7 +40,7 @@ pub struct Load {
 
 /// The results of `plan` by arm: a cell of the plan, cold and warm apart.
 pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
-    let levels: BTreeSet<&str> = plan.cells().iter().map(|cell| cell.stack.tls.name()).collect();
+    let varied = Varied::of(plan.cells());
     // A journey that keeps its cache has visits of both kinds, too.
     let has = |view: View, cell: u32| {
         let of_cell = results.iter().filter(|(journey, _)| journey.cell == cell);
@@ -52,8 +54,11 @@ pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm
         .filter(|(view, index, cell)| {
             [*view, View::Both].contains(&cell.client.view) || has(*view, *index as u32)
         })
-        .map(|(view, index, cell)| Arm::new(view, index as u32, cell, levels.len() > 1))
+        .map(|(view, index, cell)| Arm::new(view, index as u32, cell, &varied))
         .collect();
+    // Arms under the same conditions lie side by side.
+    let order = conditions(plan.cells(), &varied);
+    arms.sort_by_key(|arm| order[arm.cell as usize]);
     for (journey, result) in results {
         for arm in arms.iter_mut().filter(|arm| arm.cell == journey.cell) {
             arm.take(&journey, &result);
@@ -62,21 +67,74 @@ pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm
     arms
 }
 
+/// Settings that are not the same in all cells, but for the protocol, which every arm says.
+struct Varied(Vec<&'static Setting>);
+
+impl Varied {
+    fn of(cells: &[Arc<Scenario>]) -> Varied {
+        let differs = |setting: &&Setting| {
+            let first = setting.get(&cells[0]);
+            cells.iter().any(|cell| setting.get(cell) != first)
+        };
+        let is_named = |setting: &&Setting| setting.key == "stack.protocol";
+        let own = SETTINGS.iter().filter(|setting| setting.within.is_none());
+        Varied(own.filter(|setting| !is_named(setting)).filter(differs).collect())
+    }
+
+    /// The values of those with this role that act on `scenario`.
+    fn text(&self, scenario: &Scenario, role: Role) -> String {
+        let own = self.0.iter().filter(|setting| setting.role == role && setting.applies(scenario));
+        let value = |setting: &Setting| match setting.get(scenario) {
+            value if value.is_empty() => format!("no {}", setting.column.replace('_', " ")),
+            // Numbers and switches say nothing without their name.
+            value if value.parse::<f64>().is_ok() || ["on", "off"].contains(&&*value) => {
+                format!("{} {value}", setting.column.replace('_', " "))
+            }
+            value => value,
+        };
+        own.map(|setting| value(setting)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The number of each cell's conditions, in the order in which they first come.
+fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
+    let mut known: Vec<String> = Vec::new();
+    let mut number = |cell: &Arc<Scenario>| {
+        let text = varied.text(cell, Role::Condition);
+        known.iter().position(|known| *known == text).unwrap_or_else(|| {
+            known.push(text);
+            known.len() - 1
+        })
+    };
+    cells.iter().map(|cell| number(cell)).collect()
+}
+
+/// The arms under each of the conditions.
+pub fn by_condition(arms: &[Arm]) -> impl Iterator<Item = &[Arm]> {
+    arms.chunk_by(|one, next| one.condition == next.condition)
+}
+
 impl Arm {
-    fn new(view: View, cell: u32, scenario: &Arc<Scenario>, tells_tls: bool) -> Arm {
+    fn new(view: View, cell: u32, scenario: &Arc<Scenario>, varied: &Varied) -> Arm {
         let protocol = scenario.stack.protocol;
-        let stack = match tells_tls {
-            true => format!("{protocol} {}", scenario.stack.tls),
-            false => protocol.to_string(),
+        let others = varied.text(scenario, Role::Arm);
+        let stack = match others.is_empty() {
+            true => protocol.to_string(),
+            false => format!("{protocol} {others}"),
         };
         let comes_back = scenario.visits_each() > 1 && scenario.journey.keeps.cache;
         let name = match scenario.client.view == View::Both || comes_back {
             true => format!("{stack} {view}"),
             false => stack.clone(),
         };
+        let condition = varied.text(scenario, Role::Condition);
+        let label = match condition.is_empty() {
+            true => name.clone(),
+            false => format!("{name} {condition}"),
+        };
         let scenario = Arc::clone(scenario);
         let (loads, lost, notes) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Arm { stack, name, view, cell, scenario, loads, lost, notes }
+        Arm { stack, name, label, condition, view, cell, scenario, loads, lost, notes }
     }
 
     fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
@@ -96,6 +154,16 @@ impl Arm {
     /// The stack, with the state of the cache where that tells arms apart.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name, with the conditions where they vary.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The settings of its conditions that vary.
+    pub fn condition(&self) -> &str {
+        &self.condition
     }
 
     /// The state of the cache.

@@ -25,8 +25,8 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
         &["proxy.toml:2:1", "did you mean `address`?"],
     );
     refused(
-        "[[listen]]\naddress = \"3128\"\n",
-        &["proxy.toml:2:11", "`3128` is not where to listen", "127.0.0.1:3128"],
+        "[[listen]]\naddress = \"here\"\n",
+        &["proxy.toml:2:11", "`here` is not where to listen", "127.0.0.1:3128"],
     );
     refused("[[listen]]\naddress = 3128\n", &["proxy.toml:2:11", "expected", "string"]);
     refused(

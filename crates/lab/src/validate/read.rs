@@ -7,13 +7,14 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::figure::Figure;
-use super::raw::{Limits, RawNeeds, RawPart, RawSuite, Typed};
+use super::raw::{Limits, RawNeeds, RawSuite, Typed};
 use super::suite::{Loads, Needs, Part, Suite};
 use super::target::{Gauge, Target};
 use scenario::experiment::{
-    Catalogue, ExperimentError, Problem, Scalar, Source, cells, check_format, integer, missing,
-    once, text, untyped, value,
+    Catalogue, ExperimentError, Problem, Refusal, Scalar, Source, Tree, cells, check_format,
+    integer, leaves, missing, once, take, text, untyped, value,
 };
+use scenario::nearest;
 
 /// The one target that is no [`Figure`].
 const CHROMIUM_MEDIAN: &str = "chromium_median";
@@ -76,27 +77,47 @@ fn needs(source: &Source, raw: &RawNeeds) -> Result<Needs, ExperimentError> {
     })
 }
 
-fn part(source: &Source, raw: RawPart, catalogue: &dyn Catalogue) -> Result<Part, ExperimentError> {
-    let Some(name) = once(source, &raw.name, text("part.name"))? else {
+/// Keys of a part that are no settings.
+const OWN: [&str; 5] = ["name", "sim_loads", "emu_loads", "coalesced_loads", "chromium_loads"];
+
+/// Settings that a suite or its loads decide.
+const NOT_FOR_PARTS: [(&str, &str); 3] = [
+    ("client.program", "nothing: emu_loads and chromium_loads say what loads the page"),
+    ("world", "nothing: sim_loads and emu_loads say where the page is loaded"),
+    ("release", "nothing: coalesced_loads says how packets are released"),
+];
+
+fn part(
+    source: &Source,
+    mut tree: Tree,
+    catalogue: &dyn Catalogue,
+) -> Result<Part, ExperimentError> {
+    let [name, sim, emu, coalesced, chromium] = OWN.map(|key| take(&mut tree, key));
+    let Some(name) = once(source, &name, text("part.name"))? else {
         return Err(missing(source, "part.name", "give every [[part]] a name"));
     };
     let count = |key, typed: &Typed| count(source, key, typed, 0, 0);
     let loads = Loads {
-        sim: count("part.sim_loads", &raw.sim_loads)?,
-        emu: count("part.emu_loads", &raw.emu_loads)?,
-        coalesced: count("part.coalesced_loads", &raw.coalesced_loads)?,
-        chromium: count("part.chromium_loads", &raw.chromium_loads)?,
+        sim: count("part.sim_loads", &sim)?,
+        emu: count("part.emu_loads", &emu)?,
+        coalesced: count("part.coalesced_loads", &coalesced)?,
+        chromium: count("part.chromium_loads", &chromium)?,
     };
-    if let Some(program) = &raw.client.program {
-        let problem = Problem::Value {
-            key: "client.program".into(),
-            found: "given".into(),
-            expected: "nothing: emu_loads and chromium_loads say what loads the page".into(),
-        };
-        return Err(ExperimentError::at(source, program.span(), problem));
+    for leaf in leaves(&tree) {
+        if let Some((key, expected)) = NOT_FOR_PARTS.iter().find(|(key, _)| *key == leaf.key) {
+            let (key, found, expected) = (key.to_string(), "given".into(), expected.to_string());
+            let problem = Problem::Value { key, found, expected };
+            return Err(ExperimentError::at(source, leaf.span, problem));
+        }
     }
-    let cells = cells(source, &raw.into_grid(), catalogue)?;
-    Ok(Part { name, loads, cells: cells.into_iter().map(Arc::new).collect() })
+    let grid = cells(source, &tree, &OWN, catalogue)?;
+    if let Some(skipped) = grid.skipped.first() {
+        // A suite counts its cells: none is left out silently.
+        let refusal = Refusal { message: skipped.sentence(), hint: None };
+        let problem = Problem::Refused { key: format!("part `{name}`"), refusal };
+        return Err(ExperimentError::at(source, 0..0, problem));
+    }
+    Ok(Part { name, loads, cells: grid.cells.into_iter().map(Arc::new).collect() })
 }
 
 /// No scenario is in the suite twice: it would count twice.
@@ -162,7 +183,10 @@ fn gauge(key: &str) -> Result<Gauge, Problem> {
 
 fn unknown(key: &str) -> Problem {
     let known = Figure::ALL.iter().map(|f| f.name()).chain([CHROMIUM_MEDIAN]);
-    Problem::UnknownKey { key: key.to_owned(), known: known.map(str::to_owned).collect() }
+    let known: Vec<String> = known.map(str::to_owned).collect();
+    let hint = nearest(key, known.iter().map(String::as_str));
+    let hint = hint.map(|name| format!("did you mean `{name}`?"));
+    Problem::UnknownKey { key: key.to_owned(), known, hint }
 }
 
 #[cfg(test)]

@@ -138,6 +138,14 @@ impl Side {
         Ok(())
     }
 
+    /// Whether a rate that was typed can be read.
+    pub(super) fn check_rate(&self, direction: Direction) -> Result<(), SpecError> {
+        match &self.rate {
+            Some(rate @ RateSource::Typed { .. }) => rate.read(direction).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// The rate in this direction, if one was typed.
     pub(super) fn rate(
         &self,

@@ -16,7 +16,8 @@ use crate::{
 /// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
 const LONGEST_ONE_WAY: Duration = Duration::from_secs(1800);
 
-pub(super) fn rtt(text: &str) -> Result<Duration, ValueError> {
+/// Reads a round-trip time.
+pub fn rtt(text: &str) -> Result<Duration, ValueError> {
     let rtt = parse::duration(text)?;
     if rtt > 2 * LONGEST_ONE_WAY {
         return Err(out_of_range(text, "a round trip takes at most 1h"));
@@ -32,7 +33,7 @@ pub(super) fn delay(text: &str) -> Result<Duration, ValueError> {
     Ok(delay)
 }
 
-pub(super) fn queue(text: &str) -> Result<QueueLimit, ValueError> {
+pub(crate) fn queue(text: &str) -> Result<QueueLimit, ValueError> {
     let lower = text.trim().to_ascii_lowercase();
     if lower == "unlimited" {
         return Ok(QueueLimit::Unlimited);

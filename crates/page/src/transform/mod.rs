@@ -10,6 +10,8 @@ mod removal;
 mod shard;
 mod sprite;
 
+use units::pairs::{Pair, separated};
+
 use crate::{Error, Page};
 
 /// What stands between a page's name and what is done to it.
@@ -53,9 +55,10 @@ pub fn of_several(spec: &str, page: &str) -> String {
 
 /// Does to `page` what its name `spec` says, from left to right.
 pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
-    for text in spec.split(MARK).skip(1) {
-        let bad = |problem| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
-        let done = match Transform::parse(text).map_err(bad)? {
+    let bad = |problem| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
+    let (_, typed) = spec.split_once(MARK).unwrap_or_default();
+    for pair in separated(typed, MARK).map_err(|twice| bad(twice.to_string()))? {
+        let done = match Transform::of(pair).map_err(bad)? {
             Transform::Inline(most) => inline::inline(&mut page, most),
             Transform::Sprite(most) => sprite::sprite(&mut page, most),
             Transform::Shard(hosts) => shard::shard(&mut page, hosts),
@@ -63,17 +66,14 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Gzip(share) => gzip::gzip(&mut page, share),
         };
         page.origin = format!("{}; {done}", page.origin);
-        page.name = format!("{}{MARK}{text}", page.name);
+        let value = pair.value.map_or_else(String::new, |value| format!("={value}"));
+        page.name = format!("{}{MARK}{}{value}", page.name, pair.key);
     }
     Ok(page)
 }
 
 impl Transform {
-    fn parse(text: &str) -> Result<Transform, String> {
-        let (what, value) = match text.split_once('=') {
-            Some((what, value)) => (what, Some(value)),
-            None => (text, None),
-        };
+    fn of(Pair { key: what, value }: Pair<'_>) -> Result<Transform, String> {
         let bytes = |default| match value {
             Some(value) => units::parse::size_bytes(value).map_err(|error| error.to_string()),
             None => Ok(default),

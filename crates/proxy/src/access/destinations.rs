@@ -56,8 +56,13 @@ impl Destinations {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The port is not among those allowed.
-    #[error("port {0} is not allowed here")]
-    Port(u16),
+    #[error("port {port} is not allowed here: the proxy's setting `{setting}` says which are")]
+    Port {
+        /// The port.
+        port: u16,
+        /// The setting that would allow it.
+        setting: &'static str,
+    },
     /// The host is not among those allowed, or among those forbidden.
     #[error("this host is not allowed here")]
     Host,
@@ -72,7 +77,7 @@ impl Destinations {
     /// # Errors
     /// Why it may not.
     pub fn judge_request(&self, host: &str, port: u16) -> Result<(), Refusal> {
-        judge_port(&self.ports, port).and_then(|()| self.judge_host(host))
+        judge_port(&self.ports, "forward.ports", port).and_then(|()| self.judge_host(host))
     }
 
     /// Whether a tunnel may go to `port` of `host`.
@@ -80,7 +85,8 @@ impl Destinations {
     /// # Errors
     /// Why it may not.
     pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), Refusal> {
-        judge_port(&self.tunnel_ports, port).and_then(|()| self.judge_host(host))
+        judge_port(&self.tunnel_ports, "forward.tunnel_ports", port)
+            .and_then(|()| self.judge_host(host))
     }
 
     /// Whether a connection may go to `address`.
@@ -103,8 +109,8 @@ impl Destinations {
     }
 }
 
-fn judge_port(ports: &Ports, port: u16) -> Result<(), Refusal> {
-    if ports.contains(port) { Ok(()) } else { Err(Refusal::Port(port)) }
+fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), Refusal> {
+    if ports.contains(port) { Ok(()) } else { Err(Refusal::Port { port, setting }) }
 }
 
 /// Whether `host` is what `pattern` says: itself, or anything below a name that begins with a dot. A dot at a name's end says
@@ -130,9 +136,15 @@ mod tests {
     fn only_the_web_is_reached_by_default() {
         let rules = Destinations::default();
         assert_eq!(rules.judge_request("a.test", 80), Ok(()));
-        assert_eq!(rules.judge_request("a.test", 25), Err(Refusal::Port(25)));
+        assert_eq!(
+            rules.judge_request("a.test", 25),
+            Err(Refusal::Port { port: 25, setting: "forward.ports" })
+        );
         assert_eq!(rules.judge_tunnel("a.test", 443), Ok(()));
-        assert_eq!(rules.judge_tunnel("a.test", 22), Err(Refusal::Port(22)));
+        assert_eq!(
+            rules.judge_tunnel("a.test", 22),
+            Err(Refusal::Port { port: 22, setting: "forward.tunnel_ports" })
+        );
         assert_eq!(rules.judge_address("8.8.8.8".parse().unwrap()), Ok(()));
         let metadata = rules.judge_address("169.254.169.254".parse().unwrap());
         assert_eq!(metadata, Err(Refusal::Address(SpecialPurpose::LinkLocal)));

@@ -119,14 +119,20 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Address, String> {
         let wrong = || {
             format!(
-                "`{text}` is not where to listen; write ADDRESS:PORT or ADDRESS:FIRST-LAST: 127.0.0.1:3128"
+                "`{text}` is not where to listen; write PORT, ADDRESS:PORT or ADDRESS:FIRST-LAST: 127.0.0.1:3128"
             )
         };
         let (first, last) = match text.rsplit_once('-') {
             Some((first, last)) => (first, Some(last)),
             None => (text, None),
         };
-        let address: SocketAddr = first.parse().map_err(|_| wrong())?;
+        // A port alone, and localhost, are of this machine.
+        let own = first.strip_prefix("localhost:");
+        let address = match own.unwrap_or(first).parse::<u16>() {
+            Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),
+            Err(_) if own.is_some() => return Err(wrong()),
+            Err(_) => first.parse().map_err(|_| wrong())?,
+        };
         let last = last.map_or(Ok(address.port()), str::parse).map_err(|_| wrong())?;
         let ports = address.port()..=last;
         if ports.is_empty() || (*ports.start() == 0 && last != 0) {
@@ -252,6 +258,11 @@ mod tests {
         assert!("500ms".parse::<AltSvcAge>().is_err());
         assert_eq!("10.0.0.0/8".parse::<Network>().unwrap().0.prefix_len(), 8);
         assert_eq!("::1".parse::<Network>().unwrap().0.prefix_len(), 128);
+        let read = |text: &str| text.parse::<Address>().map(|at| (at.ip.to_string(), at.ports));
+        let own = Ok(("127.0.0.1".to_owned(), 3128..=3128));
+        assert_eq!((read("localhost:3128"), read("3128")), (own.clone(), own));
+        assert_eq!(read("localhost:8001-8003"), Ok(("127.0.0.1".to_owned(), 8001..=8003)));
+        assert!(read("localhost").unwrap_err().contains("write PORT"));
         let address: Address = "[::1]:8001-8020".parse().unwrap();
         assert_eq!(address.ports, 8001..=8020);
         assert_eq!("443".parse(), Ok(PortRange(443..=443)));
@@ -267,8 +278,9 @@ mod tests {
         assert!(network("10.0.0.0/33").contains("10.0.0.0/8"));
         assert!(network("10.0.0.1/8").contains("did you mean 10.0.0.0/8 or 10.0.0.1?"));
         for text in [
-            "3128",
-            "localhost:3128",
+            "here",
+            "localhost",
+            "localhost:127.0.0.1:80",
             "127.0.0.1",
             "127.0.0.1:9-8",
             "127.0.0.1:0-8",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use toml::Spanned;
 
 /// One value.
@@ -27,6 +27,18 @@ pub enum Axis {
     Many(Vec<Spanned<Scalar>>),
 }
 
+impl Scalar {
+    /// What would have been typed on a command line: numbers as they are, `true` and `false` as `on` and `off`.
+    pub fn typed(&self) -> String {
+        match self {
+            Scalar::Text(text) => text.clone(),
+            Scalar::Integer(number) => number.to_string(),
+            Scalar::Float(number) => number.to_string(),
+            Scalar::Bool(truth) => if *truth { "on" } else { "off" }.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -41,12 +53,6 @@ impl fmt::Display for Scalar {
 impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
         deserializer.deserialize_any(ScalarVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for Axis {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Axis, D::Error> {
-        deserializer.deserialize_any(AxisVisitor)
     }
 }
 
@@ -73,39 +79,5 @@ impl Visitor<'_> for ScalarVisitor {
 
     fn visit_bool<E: Error>(self, truth: bool) -> Result<Scalar, E> {
         Ok(Scalar::Bool(truth))
-    }
-}
-
-struct AxisVisitor;
-
-impl<'de> Visitor<'de> for AxisVisitor {
-    type Value = Axis;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text, a number, true, false, or a list of those")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Axis, E> {
-        ScalarVisitor.visit_str(text).map(Axis::One)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Axis, E> {
-        ScalarVisitor.visit_i64(number).map(Axis::One)
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Axis, E> {
-        ScalarVisitor.visit_f64(number).map(Axis::One)
-    }
-
-    fn visit_bool<E: Error>(self, truth: bool) -> Result<Axis, E> {
-        ScalarVisitor.visit_bool(truth).map(Axis::One)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Axis, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = list.next_element()? {
-            values.push(value);
-        }
-        Ok(Axis::Many(values))
     }
 }

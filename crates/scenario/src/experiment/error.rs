@@ -6,7 +6,6 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::{Refusal, Source};
-use crate::{ChoiceError, NetworkError, TrafficError};
 
 /// Failed to read an experiment. The message shows the file, line and column with the line itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub enum Problem {
         key: String,
         /// What could have been typed.
         known: Vec<String>,
+        /// What was probably meant.
+        hint: Option<String>,
     },
     /// A key that must be there is not.
     #[error("`{key}` is missing; {example}")]
@@ -55,37 +56,7 @@ pub enum Problem {
         /// What it should hold.
         expected: String,
     },
-    /// A name that is not one of the choices.
-    #[error("`{key}`: {source}")]
-    Choice {
-        /// Which key.
-        key: String,
-        /// Why.
-        source: ChoiceError,
-    },
-    /// A transport that cannot be read.
-    #[error("`{key}`: {source}")]
-    Transport {
-        /// Which key.
-        key: String,
-        /// Why.
-        source: tcp::SpecError,
-    },
-    /// Background traffic that cannot be read.
-    #[error("`{key}`: {source}")]
-    Traffic {
-        /// Which key.
-        key: String,
-        /// Why.
-        source: Box<TrafficError>,
-    },
-    /// A network property that cannot be read.
-    #[error("{source}")]
-    Network {
-        /// Why.
-        source: NetworkError,
-    },
-    /// A page, network, device or browser that does not exist.
+    /// A value that its setting does not take, or that contradicts the others.
     #[error("`{key}`: {}", .refusal.message)]
     Refused {
         /// Which key.
@@ -157,12 +128,7 @@ impl ExperimentError {
     /// What to do about it, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match &*self.problem {
-            Problem::UnknownKey { key, known } => {
-                crate::nearest(key, known.iter().map(String::as_str))
-                    .map(|name| format!("did you mean `{name}`?"))
-            }
-            Problem::Choice { source, .. } => source.hint(),
-            Problem::Traffic { source, .. } => source.hint(),
+            Problem::UnknownKey { hint, .. } => hint.clone(),
             Problem::Refused { refusal, .. } => refusal.hint.clone(),
             Problem::Newer { .. } => Some("use a newer farlink".to_owned()),
             _ => None,

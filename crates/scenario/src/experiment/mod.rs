@@ -7,22 +7,18 @@
 mod axis;
 mod catalogue;
 mod error;
-mod grid;
 mod overrides;
-mod property;
-mod raw;
 mod resolve;
+mod tree;
 
 pub use catalogue::{Catalogue, Refusal};
 pub use error::{ExperimentError, Problem};
 pub use overrides::Source;
-pub use resolve::{FORMAT, MOST_CELLS, resolve};
+pub use resolve::{FORMAT, resolve};
 // A suite of validations is read in the same manner.
-pub use axis::Scalar;
-pub use raw::{
-    RawClient, RawGrid, RawJourney, RawNetwork, RawPage, RawServer, RawStack, RawTransport, Varied,
-};
+pub use axis::{Axis, Scalar};
 pub use resolve::{cells, check_format, integer, missing, once, text, untyped, value};
+pub use tree::{Leaf, Node, Tree, leaves, take};
 
 #[cfg(test)]
 mod tests;

@@ -149,7 +149,7 @@ fn a_wrong_value_is_shown_where_it_stands() {
     let (message, _) = complaint(&SWEEP.replace("100ms", "100"));
     assert_eq!(
         message,
-        "e.toml:12:16: network property `rtt`: `100` has no unit; write `100ms` \
+        "e.toml:12:16: `network.rtt`: `100` has no unit; write `100ms` \
          (units: ns, us, ms, s, min, h)\n  \
          12 | rtt = [\"20ms\", \"100\", \"0.6s\"]\n     |                ^^^^^"
     );
@@ -160,10 +160,23 @@ fn a_wrong_value_is_shown_where_it_stands() {
     assert!(message.starts_with("e.toml:16:7: `stack.tls`: unknown tls `tls31`"), "{message}");
     assert_eq!(hint.as_deref(), Some("did you mean `tls13`?"));
     let (message, hint) = complaint(&SWEEP.replace("\"cable\"", "\"cabel\""));
-    assert!(message.starts_with("e.toml:11:8: `network`: unknown profile `cabel`"), "{message}");
+    assert!(
+        message.starts_with("e.toml:11:8: `network.base`: unknown profile `cabel`"),
+        "{message}"
+    );
     assert_eq!(hint.as_deref(), Some("did you mean `cable`?"));
     let (message, _) = complaint(&SWEEP.replace("repetitions = 3", "repetitions = 0"));
     assert!(message.contains("`repetitions` is the number 0; expected a whole number from 1"));
+}
+
+#[test]
+fn a_key_in_the_wrong_place_is_told_its_own() {
+    let (_, hint) = complaint(&format!("{SWEEP}\n[client]\nroute = \"pep\""));
+    assert_eq!(hint.as_deref(), Some("`route` stands at the top of the file, before any [table]"));
+    let (_, hint) = complaint(&SWEEP.replacen("seed =", "tls =", 1));
+    assert_eq!(hint.as_deref(), Some("`tls` belongs into the table [stack]"));
+    let (message, _) = complaint(&SWEEP.replacen("\"100ms\"", "100", 1));
+    assert!(message.contains("`100` has no unit; write `100ms`"), "{message}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod values;
 
 use std::fmt;
 
+use units::pairs::{Twice, pairs};
+
 use crate::config::named::Named;
 use crate::config::{Config, Generation};
 
@@ -56,30 +58,21 @@ pub enum SpecError {
         suggestion: Option<&'static str>,
     },
     /// A knob is set twice.
-    #[error("the TCP knob `{knob}` is set twice; keep one")]
-    Twice {
-        /// The knob.
-        knob: &'static str,
-    },
+    #[error("the TCP knob {0}; keep one")]
+    Twice(#[from] Twice),
 }
 
 impl Config {
     /// Reads a transport: a generation and then knobs, or knobs of the default generation, separated by commas.
     pub fn parse(text: &str) -> Result<Config, SpecError> {
-        let mut items = text.split(',').map(str::trim).filter(|item| !item.is_empty()).peekable();
-        let generation = match items.next_if(|item| !item.contains('=')) {
-            Some(name) => generation(name)?,
+        let mut items = pairs(text)?.into_iter().peekable();
+        let generation = match items.next_if(|item| item.value.is_none()) {
+            Some(item) => generation(item.key)?,
             None => Generation::default(),
         };
         let mut config = generation.config();
-        let mut seen = Vec::new();
         for item in items {
-            let (name, value) = item.split_once('=').unwrap_or((item, ""));
-            let knob = config.set(name.trim(), value.trim())?;
-            if seen.contains(&knob) {
-                return Err(SpecError::Twice { knob });
-            }
-            seen.push(knob);
+            config.set(item.key, item.value.unwrap_or_default())?;
         }
         Ok(config)
     }

@@ -13,7 +13,7 @@ use crate::show::arms::Arm;
 pub fn write(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };
-        let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.name()) };
+        let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.label()) };
         let page = worlds
             .library()
             .visited(arm.scenario(), load.visit.record.page.as_deref())

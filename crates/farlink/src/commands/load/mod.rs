@@ -39,6 +39,10 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     }
     check_blocked(load, &plan, &worlds)?;
     cautions::warn(&plan, &worlds)?;
+    if load.how.queue_sweep && load.how.settings.of("network").len() > 1 {
+        return Err(Failure::bad_input("--queue-sweep varies the queue of one network")
+            .hint("name one --network".to_owned()));
+    }
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }
@@ -54,7 +58,12 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let kept = kept.map(|path| Ok((path, Kept::new(&plan, &facts, &results)?))).transpose()?;
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
-        text::print(load, &arms, &worlds)?;
+        for (number, arms) in arms::by_condition(&arms).enumerate() {
+            if number > 0 {
+                output::line("\n")?;
+            }
+            text::print(load, arms, &worlds)?;
+        }
         if let Some(sentence) = guesses::sentence(load, &plan, &worlds, &arms, &cancel)? {
             output::line(wrapped(&format!("\nnote: {sentence}")))?;
         }
@@ -87,7 +96,9 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
 fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
     let page = worlds.library().page_of(&plan.cells()[0]).map_err(Failure::bad_input)?;
     let hosts = || page.hosts.iter().map(|host| host.name.as_str());
-    match load.how.block.iter().find(|blocked| hosts().all(|host| host != *blocked)) {
+    let blocked = load.how.settings.of("client.block");
+    let mut blocked = blocked.iter().flat_map(|hosts| hosts.split(',')).map(str::trim);
+    match blocked.find(|blocked| hosts().all(|host| host != *blocked)) {
         None => Ok(()),
         Some(unknown) => {
             let hint = match nearest(unknown, hosts()) {

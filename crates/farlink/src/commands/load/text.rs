@@ -48,7 +48,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
         output::line("")?;
         output::line(table)?;
     }
-    for note in notes(arms).into_iter().chain(pushing_nothing(load, arms)) {
+    for note in notes(arms).into_iter().chain(pushing_nothing(arms)) {
         output::line(wrapped(&format!("note: {note}")))?;
     }
     for failure in failures(arms) {
@@ -83,7 +83,10 @@ fn heading(load: &Load, arms: &[Arm], page: &Page, network: &Network) -> String 
         conditions::network(network),
         load.seed,
         world(arm),
-        conditions::others(arms, load.how.tls.len() == 1),
+        conditions::others(
+            arms,
+            arms.iter().all(|it| it.scenario().stack.tls == scenario.stack.tls)
+        ),
     )
 }
 
@@ -135,8 +138,8 @@ fn notes(arms: &[Arm]) -> BTreeSet<String> {
 }
 
 /// Which arms could not push what servers were to push.
-fn pushing_nothing(load: &Load, arms: &[Arm]) -> Option<String> {
-    let asked = load.how.order.push.as_ref()?;
+fn pushing_nothing(arms: &[Arm]) -> Option<String> {
+    let asked = arms.iter().find_map(|arm| arm.scenario().serving.push)?;
     let silent = arms.iter().filter(|arm| arm.scenario().serving.push.is_none());
     let names: BTreeSet<&str> = silent.map(Arm::stack).collect();
     let names: Vec<&str> = names.into_iter().collect();

@@ -67,7 +67,7 @@ impl Traces {
         }
         for arm in arms {
             let Some(load) = arm.median_load().or(arm.loads().first()) else { continue };
-            let name = (arms.len() > 1).then(|| arm.name());
+            let name = (arms.len() > 1).then(|| arm.label());
             self.write_load(name, arm, load, watched)?;
         }
         Ok(())
@@ -111,7 +111,8 @@ impl Traces {
 
 /// Pictures are a real browser's.
 fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Result<(), Failure> {
-    if place.is_none() || load.how.client == Program::Chromium.name() {
+    if place.is_none() || load.how.settings.of("client.program").contains(&Program::Chromium.name())
+    {
         return Ok(());
     }
     Err(Failure::bad_input(format!("{option}: farlink's own loader paints nothing"))
@@ -140,11 +141,17 @@ fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
     Ok(kinds)
 }
 
+fn is_quic(protocol: &str) -> bool {
+    protocol.parse().is_ok_and(scenario::Protocol::is_quic)
+}
+
 /// A trace that no arm could fill is a slip.
 fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), Failure> {
     let wants = |kind| kinds.iter().any(|(wanted, _)| *wanted == kind);
-    let is_chromium = load.how.client == Program::Chromium.name();
-    if wants(TraceKind::Qlog) && !load.how.protocol.iter().any(|name| name.starts_with("h3")) {
+    let is_chromium = load.how.settings.of("client.program").contains(&Program::Chromium.name());
+    if wants(TraceKind::Qlog)
+        && !load.how.settings.of("stack.protocol").iter().any(|name| is_quic(name))
+    {
         return Err(Failure::bad_input("--trace qlog: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
     }

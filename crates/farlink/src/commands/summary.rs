@@ -1,0 +1,63 @@
+//! Answer of a run: the comparison that `load` prints, from what the store holds.
+
+use lab::store::{RunId, Store, StoreError, VisitRow};
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
+
+use super::{output, stores};
+use crate::failure::Failure;
+use crate::show::terminal::wrapped;
+use crate::show::{answer, arms};
+
+/// A larger run is summed up by its report alone: all of its visits are read for this.
+const MOST_VISITS: usize = 20_000;
+
+/// Prints an answer for each of the conditions.
+pub fn print(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
+    for skipped in plan.skipped() {
+        output::line(wrapped(&format!("note: {}", skipped.sentence())))?;
+    }
+    let visits = store.visits(run).map_err(stores::failed)?;
+    if visits.len() > MOST_VISITS {
+        return Ok(());
+    }
+    let arms = arms::group(plan, results(store, run, visits).map_err(stores::failed)?);
+    for arms in arms::by_condition(&arms) {
+        let condition = arms[0].condition();
+        if !condition.is_empty() {
+            output::line(format!("\n{condition}"))?;
+        }
+        for sentence in answer::answer(arms, plan.seed()) {
+            output::line(sentence)?;
+        }
+        output::line(arms::table(arms))?;
+    }
+    output::line(arms::legend(&arms))?;
+    output::line("")
+}
+
+/// The journeys as they were when they had just been made.
+fn results(
+    store: &Store,
+    run: RunId,
+    visits: Vec<VisitRow>,
+) -> Result<Vec<(JourneyPlan, JourneyResult)>, StoreError> {
+    let mut visits = visits.into_iter().peekable();
+    let mut results = Vec::new();
+    for row in store.journeys(run)? {
+        let mut result =
+            JourneyResult { notes: row.notes, failure: row.failure, ..JourneyResult::default() };
+        while let Some(visit) = visits.next_if(|visit| visit.key.journey == row.position) {
+            let record = store.record(visit.key)?;
+            result.visits.push(MeasuredVisit { record, floors: visit.floors });
+        }
+        let journey = JourneyPlan {
+            position: row.position,
+            cell: row.cell,
+            repetition: row.repetition,
+            seed: row.seed,
+            scenario: row.scenario.into(),
+        };
+        results.push((journey, result));
+    }
+    Ok(results)
+}

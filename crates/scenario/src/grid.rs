@@ -1,0 +1,311 @@
+//! Grid: the product of axes, each a setting with its values.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::{Catalogue, Refusal};
+use crate::settings::{Applies, Change, SETTINGS, Setting, property, setting};
+use crate::{NetworkSpec, Scenario};
+
+/// The largest grid. A larger one is likelier a slip than a plan.
+pub const MOST_CELLS: usize = 1_000_000;
+
+/// A setting with the values that it takes.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The setting's key.
+    pub key: String,
+    /// Its values as typed, at least one.
+    pub values: Vec<String>,
+}
+
+/// Scenarios, those of an axis further back lying closer together.
+#[derive(Debug)]
+pub struct Grid {
+    /// What can be run.
+    pub cells: Vec<Scenario>,
+    /// What cannot.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Cells that no world can run, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub cells: usize,
+    /// What varied settings the first of them has.
+    pub first: String,
+    /// Why not, and what to do instead.
+    pub reason: &'static str,
+}
+
+/// Why axes make no grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GridError {
+    /// Which axis.
+    pub axis: usize,
+    /// Which of its values; `None` is the axis as a whole.
+    pub value: Option<usize>,
+    /// What is wrong.
+    pub fault: GridFault,
+}
+
+/// What is wrong with an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GridFault {
+    /// A value that is not one, or that contradicts the rest.
+    Refused(Refusal),
+    /// The same value twice.
+    Twice,
+    /// No value.
+    Empty,
+    /// Too many cells.
+    TooLarge(usize),
+}
+
+/// Whether there is a setting with this key, one of a network's own included.
+pub fn is_key(key: &str) -> bool {
+    setting(key).is_some() || network_key(key).is_some()
+}
+
+/// Place of a key in the order of grids.
+pub fn position(key: &str) -> usize {
+    let of = |key: &str| SETTINGS.iter().position(|setting| setting.key == key);
+    // A network's other settings follow those that have rows.
+    let other = || of("network.queue").map_or(0, |queue| 2 * queue + 1);
+    of(key).map_or_else(other, |place| 2 * place)
+}
+
+/// A network's own setting that has no row: `network.aqm`.
+fn network_key(key: &str) -> Option<&str> {
+    key.strip_prefix("network.").filter(|own| net::is_setting(own))
+}
+
+/// An axis whose values were read.
+struct Read<'a> {
+    axis: &'a Axis,
+    applies: Option<Applies>,
+    changes: Vec<Change>,
+}
+
+impl Read<'_> {
+    fn applies(&self, cell: &Scenario) -> bool {
+        self.applies.is_none_or(|applies| (applies.to)(cell))
+    }
+}
+
+impl Grid {
+    /// The product of `axes`, which stand in the order of [`SETTINGS`]. A setting acts on the cells that it concerns alone.
+    pub fn of(axes: &[Axis], catalogue: &dyn Catalogue) -> Result<Grid, GridError> {
+        let read = read(axes, catalogue)?;
+        let mut acted = vec![false; axes.len()];
+        let (mut cells, mut skipped) = (Vec::new(), Skips::default());
+        let count = count(axes)?;
+        let mut first_impossible = None;
+        for number in 0..count {
+            let chosen = chosen(axes, number);
+            let Some(cell) = cell(&read, &chosen, &mut acted) else { continue };
+            match cell.contradiction() {
+                None => cells.push(cell),
+                Some(reason) => {
+                    skipped.add(reason, || told(axes, &chosen));
+                    first_impossible.get_or_insert((chosen, reason));
+                }
+            }
+        }
+        idle(&read, &acted)?;
+        match first_impossible.filter(|_| cells.is_empty()) {
+            Some((chosen, reason)) => Err(impossible(&read, &chosen, reason)),
+            None => {
+                check_networks(axes, &mut cells, catalogue)?;
+                Ok(Grid { cells, skipped: skipped.0 })
+            }
+        }
+    }
+}
+
+impl Skipped {
+    /// A sentence for people: "2 cells are left out (route pep, protocol h3-matched): a PEP ...".
+    pub fn sentence(&self) -> String {
+        let Skipped { cells, first, reason } = self;
+        let (cells, beginning) = match cells {
+            1 => ("1 combination is".to_owned(), ""),
+            n => (format!("{n} combinations are"), "the first: "),
+        };
+        format!("{cells} left out ({beginning}{first}): {reason}")
+    }
+}
+
+/// Reasons in the order in which they were met.
+#[derive(Default)]
+struct Skips(Vec<Skipped>);
+
+impl Skips {
+    fn add(&mut self, reason: &'static str, first: impl Fn() -> String) {
+        match self.0.iter_mut().find(|skipped| skipped.reason == reason) {
+            Some(skipped) => skipped.cells += 1,
+            None => self.0.push(Skipped { cells: 1, first: first(), reason }),
+        }
+    }
+}
+
+fn fault(axis: usize, value: Option<usize>, fault: GridFault) -> GridError {
+    GridError { axis, value, fault }
+}
+
+fn refused(axis: usize, value: Option<usize>, message: &str, hint: Option<&str>) -> GridError {
+    let refusal = Refusal { message: message.to_owned(), hint: hint.map(str::to_owned) };
+    fault(axis, value, GridFault::Refused(refusal))
+}
+
+fn count(axes: &[Axis]) -> Result<usize, GridError> {
+    let mut count = 1usize;
+    for (number, axis) in axes.iter().enumerate() {
+        count = count.saturating_mul(axis.values.len());
+        if axis.values.is_empty() {
+            return Err(fault(number, None, GridFault::Empty));
+        }
+        if count > MOST_CELLS {
+            return Err(fault(number, None, GridFault::TooLarge(count)));
+        }
+    }
+    Ok(count)
+}
+
+/// Reads every value of every axis; none stands twice.
+fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<Read<'a>>, GridError> {
+    let mut probe = Scenario::new("", NetworkSpec::default());
+    // Divisible by all that a downlink is divided by in earnest.
+    probe.network.down_bit_per_s = Some(1 << 40);
+    let mut all = Vec::with_capacity(axes.len());
+    for (number, axis) in axes.iter().enumerate() {
+        let row = setting(&axis.key);
+        let (mut changes, mut outcomes) = (Vec::new(), Vec::new());
+        for (position, value) in axis.values.iter().enumerate() {
+            let refusal = |refusal| fault(number, Some(position), GridFault::Refused(refusal));
+            let change = match row {
+                Some(row) => row.read(value, catalogue),
+                None => property(network_key(&axis.key).unwrap_or(&axis.key), value),
+            };
+            let change = change.map_err(refusal)?;
+            let follows = axis.key == "network.up" && value.starts_with("down/");
+            if follows && axes.iter().all(|axis| axis.key != "network.down") {
+                let hint = "give `network.down`, too: a profile's own rate is not known where grids are made";
+                let message = "a part of the downlink needs the downlink's rate";
+                return Err(refused(number, Some(position), message, Some(hint)));
+            }
+            let mut outcome = probe.clone();
+            change(&mut outcome);
+            if outcomes.contains(&outcome) {
+                return Err(fault(number, Some(position), GridFault::Twice));
+            }
+            outcomes.push(outcome);
+            changes.push(change);
+        }
+        let applies = row.and_then(|row: &Setting| row.applies);
+        all.push(Read { axis, applies, changes });
+    }
+    Ok(all)
+}
+
+/// Which value of each axis the cell `number` has: the last axis varies fastest.
+fn chosen(axes: &[Axis], mut number: usize) -> Vec<usize> {
+    let mut chosen = vec![0; axes.len()];
+    for (place, axis) in chosen.iter_mut().zip(axes).rev() {
+        *place = number % axis.values.len();
+        number /= axis.values.len();
+    }
+    chosen
+}
+
+/// The cell with these values; `None` if it differs from another by a setting alone that does not concern it.
+fn cell(read: &[Read<'_>], chosen: &[usize], acted: &mut [bool]) -> Option<Scenario> {
+    let mut cell = Scenario::new("", NetworkSpec::default());
+    let both = || read.iter().zip(chosen).enumerate();
+    for (_, (axis, value)) in both().filter(|(_, (axis, _))| axis.applies.is_none()) {
+        axis.changes[*value](&mut cell);
+    }
+    for (number, (axis, value)) in both().filter(|(_, (axis, _))| axis.applies.is_some()) {
+        match axis.applies(&cell) {
+            true => {
+                axis.changes[*value](&mut cell);
+                acted[number] = true;
+            }
+            false if *value > 0 => return None,
+            false => {}
+        }
+    }
+    Some(cell)
+}
+
+/// The varied settings of a cell: "route pep, protocol h3-matched".
+fn told(axes: &[Axis], chosen: &[usize]) -> String {
+    let short = |key: &str| key.rsplit('.').next().unwrap_or_default().replace('_', " ");
+    let varied = axes.iter().zip(chosen).filter(|(axis, _)| axis.values.len() > 1);
+    let varied =
+        varied.map(|(axis, value)| format!("{} {}", short(&axis.key), axis.values[*value]));
+    varied.collect::<Vec<_>>().join(", ")
+}
+
+/// A setting that was given and acts on nothing is a mistake.
+fn idle(read: &[Read<'_>], acted: &[bool]) -> Result<(), GridError> {
+    let usual = Scenario::new("", NetworkSpec::default());
+    for (number, (axis, acted)) in read.iter().zip(acted).enumerate() {
+        let Some(applies) = axis.applies.filter(|_| !acted) else { continue };
+        let changes = axis.changes.iter().any(|change| {
+            let mut changed = usual.clone();
+            change(&mut changed);
+            changed != usual
+        });
+        if changes {
+            let message = format!("it changes nothing: {}", applies.otherwise);
+            return Err(refused(number, None, &message, Some(applies.remedy)));
+        }
+    }
+    Ok(())
+}
+
+/// The error of a grid in which nothing can be run: at the setting without which the first cell could be.
+fn impossible(read: &[Read<'_>], chosen: &[usize], reason: &'static str) -> GridError {
+    let without = |left: usize| {
+        let kept = |number: &usize| *number != left;
+        let mut cell = Scenario::new("", NetworkSpec::default());
+        for is_conditional in [false, true] {
+            for number in (0..read.len()).filter(kept) {
+                let axis = &read[number];
+                if axis.applies.is_some() == is_conditional && axis.applies(&cell) {
+                    axis.changes[chosen[number]](&mut cell);
+                }
+            }
+        }
+        cell.contradiction() != Some(reason)
+    };
+    let culprit = (0..read.len()).rev().find(|number| without(*number)).unwrap_or(0);
+    debug_assert!(
+        !read.is_empty(),
+        "a scenario of defaults can be run: {}",
+        read[culprit].axis.key
+    );
+    refused(culprit, None, reason, None)
+}
+
+/// Every network of the grid, whole.
+fn check_networks(
+    axes: &[Axis],
+    cells: &mut [Scenario],
+    catalogue: &dyn Catalogue,
+) -> Result<(), GridError> {
+    let first = axes.iter().position(|axis| axis.key.starts_with("network")).unwrap_or(0);
+    let mut digests: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for cell in cells {
+        let name = cell.network.to_string();
+        let digest = match digests.get(&name) {
+            Some(known) => known.clone(),
+            None => catalogue
+                .network(&cell.network)
+                .map_err(|refusal| fault(first, None, GridFault::Refused(refusal)))?,
+        };
+        cell.network.base_digest.clone_from(&digest);
+        digests.insert(name, digest);
+    }
+    Ok(())
+}

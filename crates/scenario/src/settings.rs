@@ -1,0 +1,221 @@
+//! Table of settings: each is written down once, in one row.
+//!
+//! Command-line options, keys of experiment files, CSV columns and messages are loops over [`SETTINGS`]. A new setting is a row
+//! here, a field of [`Scenario`], and the code that it acts on.
+
+mod arms;
+mod conditions;
+mod read;
+
+pub(crate) use read::property;
+
+use std::sync::LazyLock;
+
+use crate::Scenario;
+use crate::experiment::{Catalogue, Refusal};
+
+/// One setting of a scenario.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Path in an experiment file: `stack.protocol`.
+    pub key: &'static str,
+    /// Command-line option without its dashes; `None` where only files have it.
+    pub option: Option<&'static str>,
+    /// Name of its CSV column.
+    pub column: &'static str,
+    /// Heading that it stands under in help.
+    pub group: &'static str,
+    /// One line for help.
+    pub help: &'static str,
+    /// Placeholder of its value in help.
+    pub value_name: &'static str,
+    /// What holds if nothing is said, as text; empty where that is nothing.
+    pub default: &'static str,
+    /// Whether it is compared, or a circumstance of comparisons.
+    pub role: Role,
+    /// What a value looks like.
+    pub kind: Kind,
+    /// How several values are given on the command line.
+    pub lists: Lists,
+    /// The setting whose text holds it, too.
+    pub within: Option<&'static str>,
+    /// Scenarios that it acts on; `None` is all.
+    pub applies: Option<Applies>,
+    read: Read,
+    get: fn(&Scenario) -> String,
+    cell: fn(&Scenario) -> String,
+}
+
+/// Role of a setting in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One of the ways that are compared: protocol, security, TCP's settings.
+    Arm,
+    /// A circumstance under which they are compared.
+    Condition,
+}
+
+/// Form of a value.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Text that its reader understands.
+    Text,
+    /// A number, or text with one: `4`, `"4x"`.
+    Number,
+    /// A whole number.
+    Whole(i64, i64),
+    /// `true` or `false`, `on` or `off`.
+    Truth,
+    /// One of a closed set of names.
+    Names(fn() -> Vec<&'static str>),
+}
+
+/// Form of a list of values on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// `--protocol h1,h2`
+    Commas,
+    /// `--network 3g --network 4g`, because a value has commas of its own.
+    Repeated,
+}
+
+/// Scenarios that a setting acts on.
+#[derive(Clone, Copy)]
+pub struct Applies {
+    /// Whether it acts on this one.
+    pub to: fn(&Scenario) -> bool,
+    /// What none is where it acts on none: "nothing here runs on QUIC".
+    pub otherwise: &'static str,
+    /// What to do then.
+    pub remedy: &'static str,
+}
+
+/// A value, ready to be put into scenarios.
+pub type Change = Box<dyn Fn(&mut Scenario)>;
+
+type Read = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
+
+/// All settings. Those that come later vary faster in a grid, so that the arms of one comparison lie side by side.
+pub static SETTINGS: LazyLock<Vec<Setting>> =
+    LazyLock::new(|| conditions::ROWS.iter().chain(arms::ROWS).copied().collect());
+
+impl Setting {
+    /// Reads a value.
+    pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, Refusal> {
+        if let Kind::Whole(least, most) = self.kind {
+            let number = text.trim().parse::<i64>().ok();
+            let number = number.filter(|number| (least..=most).contains(number));
+            number.ok_or_else(|| {
+                read::refused(format!("`{text}` is not a whole number from {least} to {most}"))
+            })?;
+        }
+        (self.read)(text.trim(), catalogue)
+    }
+
+    /// The value in `scenario`, as [`Setting::read`] reads it; empty where nothing is set.
+    pub fn get(&self, scenario: &Scenario) -> String {
+        (self.get)(scenario)
+    }
+
+    /// The value in a table: a number in the unit of its column, or text.
+    pub fn cell(&self, scenario: &Scenario) -> String {
+        (self.cell)(scenario)
+    }
+
+    /// Whether it acts on `scenario`.
+    pub fn applies(&self, scenario: &Scenario) -> bool {
+        self.applies.is_none_or(|applies| (applies.to)(scenario))
+    }
+
+    /// The names that it takes, if they are a closed set.
+    pub fn names(&self) -> Vec<&'static str> {
+        match &self.kind {
+            Kind::Names(names) => names(),
+            Kind::Truth => vec!["on", "off"],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The setting with this key.
+pub fn setting(key: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.key == key)
+}
+
+/// A row with everything else as most have it.
+const fn row(
+    key: &'static str,
+    option: &'static str,
+    group: &'static str,
+    help: &'static str,
+    read: Read,
+    get: fn(&Scenario) -> String,
+) -> Setting {
+    Setting {
+        key,
+        option: if option.is_empty() { None } else { Some(option) },
+        column: key,
+        group,
+        help,
+        value_name: "TEXT",
+        default: "",
+        role: Role::Condition,
+        kind: Kind::Text,
+        lists: Lists::Commas,
+        within: None,
+        applies: None,
+        read,
+        get,
+        cell: get,
+    }
+}
+
+impl Setting {
+    const fn column(mut self, column: &'static str) -> Setting {
+        self.column = column;
+        self
+    }
+
+    const fn value(mut self, name: &'static str, default: &'static str) -> Setting {
+        (self.value_name, self.default) = (name, default);
+        self
+    }
+
+    const fn arm(mut self) -> Setting {
+        self.role = Role::Arm;
+        self
+    }
+
+    const fn kind(mut self, kind: Kind) -> Setting {
+        self.kind = kind;
+        self
+    }
+
+    const fn repeated(mut self) -> Setting {
+        self.lists = Lists::Repeated;
+        self
+    }
+
+    const fn within(mut self, key: &'static str) -> Setting {
+        self.within = Some(key);
+        self
+    }
+
+    const fn only(
+        mut self,
+        to: fn(&Scenario) -> bool,
+        otherwise: &'static str,
+        remedy: &'static str,
+    ) -> Setting {
+        self.applies = Some(Applies { to, otherwise, remedy });
+        self
+    }
+
+    const fn cells(mut self, cell: fn(&Scenario) -> String) -> Setting {
+        self.cell = cell;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

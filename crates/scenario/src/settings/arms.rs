@@ -1,0 +1,347 @@
+//! Ways that are compared: route, transport, stack, order of responses.
+
+use super::Kind::{Names, Truth, Whole};
+use super::read::{named, or_empty, parsed, put, refused, tcp_knob};
+use super::{Setting, row};
+use crate::network::{duration_text, rate_text};
+use crate::{
+    H3Discovery, PrioritiesRef, Protocol, Push, Route, Scheduler, Serving, Stretch, Tcp, Tls,
+    Transport, Udp, Unsent,
+};
+
+const NETWORK: &str = "Network";
+const TRANSPORT: &str = "Transport";
+const STACK: &str = "Stack";
+const CLIENT: &str = "Client";
+const SERVERS: &str = "Servers";
+
+const NO_QUIC: &str = "nothing here runs on QUIC";
+const ADD_QUIC: &str = "add the protocol h3-deployed or h3-matched";
+
+pub(super) const ROWS: &[Setting] = &[
+    row(
+        "proxy_rtt",
+        "",
+        NETWORK,
+        "Round-trip time beyond the proxy's place, for every route that does not say it",
+        |text, _| {
+            let rtt = Stretch::parse_rtt(text).map_err(refused)?;
+            put(rtt, |s, v| s.route.stretch.rtt_ns = Some(v))
+        },
+        |s| or_empty(s.route.stretch.rtt_ns.map(duration_text)),
+    )
+    .within("route"),
+    row(
+        "proxy_rate",
+        "",
+        NETWORK,
+        "Rate beyond the proxy's place, for every route that does not say it",
+        |text, _| {
+            let rate = Stretch::parse_rate(text).map_err(refused)?;
+            put(rate, |s, v| s.route.stretch.rate_bit_per_s = Some(v))
+        },
+        |s| or_empty(s.route.stretch.rate_bit_per_s.map(rate_text)),
+    )
+    .within("route"),
+    row(
+        "route",
+        "route",
+        NETWORK,
+        "Way to the page's hosts: direct, proxy, caching-proxy, socks or pep, with a proxy that it is like (apache, mod_spdy, squid-3.1, nokia-netty), settings of it and of the stretch beyond: caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,cache=primed; pep,channels=2,prefetch=off. A proxy may stand nearer (at=first-hop), and a second one behind it: caching-proxy,at=first-hop/caching-proxy (docs/routes.md)",
+        |text, _| {
+            let route: Route = text.parse().map_err(refused)?;
+            put(route, |s, v| {
+                let stretch = v.stretch.or(s.route.stretch);
+                s.route = Route { stretch, ..v };
+            })
+        },
+        |s| s.route.to_string(),
+    )
+    .value("ROUTE", "direct")
+    .repeated()
+    .arm(),
+    row(
+        "transport.tcp",
+        "tcp",
+        TRANSPORT,
+        "TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6) and knobs: linux-3.2,hz=250 (docs/transports.md lists them)",
+        |text, _| parsed(text, |s, v: Tcp| s.transport = Transport::both(v)),
+        |s| s.transport.server.to_string(),
+    )
+    .value("TCP", "linux-6")
+    .repeated()
+    .arm()
+    .column("tcp_server"),
+    row(
+        "transport.congestion",
+        "congestion",
+        TRANSPORT,
+        "Congestion control (default: the generation's)",
+        |text, _| tcp_knob("cc", text),
+        |s| s.transport.server.knob("cc"),
+    )
+    .value("NAME", "")
+    .arm()
+    .within("transport.tcp")
+    .column("congestion"),
+    row(
+        "transport.initial_window_segments",
+        "initial-window",
+        TRANSPORT,
+        "Initial window, in segments (default: the generation's)",
+        |text, _| tcp_knob("iw", text),
+        |s| s.transport.server.knob("iw"),
+    )
+    .kind(Whole(1, 1_000))
+    .value("SEGMENTS", "")
+    .arm()
+    .within("transport.tcp")
+    .column("initial_window_segments"),
+    row(
+        "transport.slow_start_after_idle",
+        "slow-start-after-idle",
+        TRANSPORT,
+        "Slow start after an idle period (default: the generation's)",
+        |text, _| tcp_knob("slow-start-after-idle", text),
+        |s| s.transport.server.knob("slow-start-after-idle"),
+    )
+    .kind(Truth)
+    .value("ON", "")
+    .arm()
+    .within("transport.tcp")
+    .column("slow_start_after_idle"),
+    row(
+        "transport.client_tcp",
+        "client-tcp",
+        TRANSPORT,
+        "TCP at the client, where it differs: linux-6,acks=windows-7",
+        |text, _| parsed(text, |s, v: Tcp| s.transport.client = v),
+        |s| match s.transport.client == s.transport.server {
+            true => String::new(),
+            false => s.transport.client.to_string(),
+        },
+    )
+    .cells(|s| s.transport.client.to_string())
+    .value("TCP", "")
+    .repeated()
+    .arm()
+    .column("tcp_client"),
+    row(
+        "stack.tls",
+        "tls",
+        STACK,
+        "Transport security: none, tls10 (modelled), tls12, tls13",
+        |text, _| named(text, |s, v| s.stack.tls = v),
+        |s| s.stack.tls.to_string(),
+    )
+    .kind(Names(Tls::names))
+    .value("TLS", "tls13")
+    .arm()
+    .column("tls"),
+    row(
+        "stack.security",
+        "security",
+        STACK,
+        "Settings of TLS, for the arms that have it: resume=session (never, 0rtt), chain=4KB, key=rsa-2048 (ed25519, ecdsa-p256), staple=1.5KB, records=4KB (or dynamic), false-start=on (docs/tls.md)",
+        |text, _| parsed(text, |s, v| s.security = v),
+        |s| s.security.to_string(),
+    )
+    .value("KNOBS", "")
+    .repeated()
+    .arm()
+    .only(|s| s.stack.tls != Tls::None, "nothing here has TLS", "add tls tls12 or tls13")
+    .column("security"),
+    row(
+        "stack.connections_per_host",
+        "connections-per-host",
+        STACK,
+        "Connections to one host at a time, whatever the protocol (default: the browser's)",
+        |text, _| parsed(text, |s, v| s.stack.connections_per_host = Some(v)),
+        |s| or_empty(s.stack.connections_per_host),
+    )
+    .kind(Whole(1, 10_000))
+    .value("N", "")
+    .arm()
+    .column("connections_per_host"),
+    row(
+        "stack.connections_total",
+        "connections-total",
+        STACK,
+        "Connections in all (default: the browser's)",
+        |text, _| parsed(text, |s, v| s.stack.connections_total = Some(v)),
+        |s| or_empty(s.stack.connections_total),
+    )
+    .kind(Whole(1, 10_000))
+    .value("N", "")
+    .arm()
+    .column("connections_total"),
+    row(
+        "stack.pipeline_depth",
+        "pipeline-depth",
+        STACK,
+        "Requests on one connection at a time with h1-pipelined (default: the browser's)",
+        |text, _| parsed(text, |s, v| s.stack.pipeline_depth = Some(v)),
+        |s| or_empty(s.stack.pipeline_depth),
+    )
+    .kind(Whole(1, 10_000))
+    .value("N", "")
+    .arm()
+    .column("pipeline_depth"),
+    row(
+        "stack.h3_discovery",
+        "h3-discovery",
+        STACK,
+        "Discovery of HTTP/3, for the arms that speak it: straight (known beforehand), alt-svc, https-record (docs/quic.md)",
+        |text, _| named(text, |s, v| s.discovery.h3 = v),
+        |s| s.discovery.h3.to_string(),
+    )
+    .kind(Names(H3Discovery::names))
+    .value("HOW", "straight")
+    .arm()
+    .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
+    .column("h3_discovery"),
+    row(
+        "stack.udp",
+        "udp",
+        NETWORK,
+        "UDP in front of the servers, for the arms on QUIC: open or blocked (all of it is dropped, as some networks do)",
+        |text, _| named(text, |s, v| s.discovery.udp = v),
+        |s| s.discovery.udp.to_string(),
+    )
+    .kind(Names(Udp::names))
+    .value("HOW", "open")
+    .arm()
+    .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
+    .column("udp"),
+    row(
+        "stack.protocol",
+        "protocol",
+        STACK,
+        "Protocols: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn ships it; short: h3), h3-matched (QUIC set as TCP is), recorded",
+        |text, _| named(text, |s, v| s.stack.protocol = v),
+        |s| s.stack.protocol.to_string(),
+    )
+    .kind(Names(Protocol::names))
+    .value("PROTOCOL", "h2")
+    .arm()
+    .column("protocol"),
+    row(
+        "transport.quic",
+        "quic",
+        TRANSPORT,
+        "Settings of QUIC, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off,migrate-at=2s (docs/quic.md)",
+        |text, _| parsed(text, |s, v| s.quic = v),
+        |s| s.quic.to_string(),
+    )
+    .value("KNOBS", "")
+    .repeated()
+    .arm()
+    .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
+    .column("quic"),
+    row(
+        "stack.multiplexing",
+        "multiplexing",
+        STACK,
+        "Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,header-compression=off (docs/protocols.md)",
+        |text, _| parsed(text, |s, v| s.multiplexing = v),
+        |s| s.multiplexing.to_string(),
+    )
+    .value("KNOBS", "")
+    .repeated()
+    .arm()
+    .only(
+        |s| s.stack.protocol.is_multiplexed(),
+        "nothing here is h2 or SPDY",
+        "add the protocol h2 or spdy",
+    )
+    .column("multiplexing"),
+    row(
+        "server.keep_alive",
+        "keep-alive",
+        SERVERS,
+        "Idle timeout and request limit of HTTP/1.1 connections: idle=5s, requests=100, or both with a comma (default: 75 s, any number; docs/browsers.md)",
+        |text, _| parsed(text, |s, v| s.keep_alive = v),
+        |s| s.keep_alive.to_string(),
+    )
+    .value("idle=TIME,requests=N", "")
+    .repeated()
+    .only(
+        |s| s.stack.protocol.keeps_alive(),
+        "nothing here keeps connections of HTTP/1.1",
+        "add the protocol h1 or h1-pipelined",
+    )
+    .column("keep_alive"),
+    row(
+        "client.priorities",
+        "priorities",
+        CLIENT,
+        "Priorities that the client assigns to resources and signals: chrome-2013, chrome, safari, equal, or a TOML file (default: the page's own, which HTTP/2 and HTTP/3 are not told; docs/priorities.md)",
+        |text, catalogue| {
+            let digest = catalogue.priorities(text)?;
+            let mapping = PrioritiesRef { name: text.to_owned(), digest };
+            put(mapping, |s, v| s.priorities = Some(v))
+        },
+        |s| or_empty(s.priorities.as_ref().map(|mapping| &mapping.name)),
+    )
+    .value("NAME", "")
+    .arm()
+    .column("priorities"),
+    row(
+        "server.scheduler",
+        "scheduler",
+        SERVERS,
+        "Response that servers send next where several share a connection: fifo, round-robin, strict (SPDY's three bits, RFC 9218's urgency), tree (RFC 7540), rfc9218 (default: strict over SPDY, round-robin over HTTP/2; docs/priorities.md)",
+        |text, _| named(text, |s, v| s.serving.scheduler = Some(v)),
+        |s| or_empty(s.serving.scheduler),
+    )
+    .kind(Names(Scheduler::names))
+    .value("NAME", "")
+    .arm()
+    .column("scheduler"),
+    row(
+        "server.push",
+        "push",
+        SERVERS,
+        "Objects that servers push with a document, and the client then takes: none, css, blocking (style sheets and scripts asked for ahead of images), all (default: none; h2 and spdy only; docs/priorities.md)",
+        |text, _| named(text, |s, v| s.serving.push = Some(v)),
+        |s| or_empty(s.serving.push),
+    )
+    .kind(Names(Push::names))
+    .value("WHAT", "")
+    .arm()
+    .only(
+        |s| s.stack.protocol.pushes(),
+        "no servers here push",
+        "add the protocol h2 or spdy",
+    )
+    .column("push"),
+    row(
+        "server.frame",
+        "frame",
+        SERVERS,
+        "Most payload of servers' DATA frames: 4KB (default: 16 KB less the room for a response's head)",
+        |text, _| {
+            let size = Serving::parse_frame(text).map_err(refused)?;
+            put(size, |s, v| s.serving.frame_bytes = Some(v))
+        },
+        |s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes}B"))),
+    )
+    .value("SIZE", "")
+    .cells(|s| or_empty(s.serving.frame_bytes))
+    .arm()
+    .column("frame_bytes"),
+    row(
+        "server.unsent",
+        "unsent",
+        SERVERS,
+        "Most bytes unsent in the servers' TCP, where they can no longer be reordered: 64KB, or unlimited (default: 16 KiB)",
+        |text, _| {
+            let limit = Unsent::parse(text).map_err(refused)?;
+            put(limit, |s, v| s.serving.unsent = Some(v))
+        },
+        |s| or_empty(s.serving.unsent),
+    )
+    .value("SIZE", "")
+    .arm()
+    .column("unsent"),
+];

@@ -1,0 +1,383 @@
+//! Circumstances: page, network, servers, client, world.
+
+use super::Kind::{Names, Number, Whole};
+use super::read::{
+    hosts, multiplier, named, nanoseconds, or_empty, parsed, property, put, refused, uplink,
+};
+use super::{Setting, row};
+use crate::network::{duration_text, rate_text};
+use crate::{
+    Beside, Clients, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
+    RequestHeads, Spacing, View, World,
+};
+
+const JOURNEY: &str = "Journey";
+const NETWORK: &str = "Network";
+const SERVERS: &str = "Servers";
+const CLIENT: &str = "Client";
+const WORLD: &str = "World";
+
+pub(super) const ROWS: &[Setting] = &[
+    row(
+        "page.name",
+        "",
+        "Page",
+        "Page, list of pages or HAR file",
+        |text, catalogue| {
+            let page = catalogue.page(text)?;
+            put(page, |s, v: PageRef| s.page = v)
+        },
+        |s| s.page.spec.clone(),
+    )
+    .column("page"),
+    row(
+        "journey.times",
+        "times",
+        JOURNEY,
+        "Times that the page, or the list of pages, is gone through in one journey (docs/journeys.md)",
+        |text, _| parsed(text, |s, v| s.journey.times = v),
+        |s| s.journey.times.to_string(),
+    )
+    .kind(Whole(1, Itinerary::MOST_TIMES as i64))
+    .value("N", "1")
+    .column("journey_times"),
+    row(
+        "journey.order",
+        "page-order",
+        JOURNEY,
+        "Order in which the pages of a list are visited: listed, drawn (shuffled, the same for all repetitions) or drawn-anew (for each repetition)",
+        |text, _| parsed(text, |s, v| s.journey.order = v),
+        |s| s.journey.order.to_string(),
+    )
+    .value("ORDER", "listed")
+    .column("journey_order"),
+    row(
+        "journey.pace",
+        "pace",
+        JOURNEY,
+        "Start of the next visit: think=10s after the end of the last, or every=60s from start to start",
+        |text, _| parsed(text, |s, v| s.journey.pace = v),
+        |s| s.journey.pace.to_string(),
+    )
+    .value("PACE", "think=10s")
+    .column("journey_pace"),
+    row(
+        "journey.keeps",
+        "keeps",
+        JOURNEY,
+        "State that outlives a visit, separated by commas: connections, sessions (TLS), metrics (TCP's), cache, names (DNS); or nothing",
+        |text, _| parsed(text, |s, v| s.journey.keeps = v),
+        |s| s.journey.keeps.to_string(),
+    )
+    .value("WHAT", "sessions,metrics")
+    .repeated()
+    .column("journey_keeps"),
+    row(
+        "network",
+        "network",
+        NETWORK,
+        "Network: a profile (`farlink networks`), rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt, a profile with changes (cable,rtt=600ms), or a TOML file",
+        |text, _| {
+            let network = NetworkSpec::parse(text).map_err(refused)?;
+            put(network, |s, v: NetworkSpec| s.network.overlay(&v))
+        },
+        |s| s.network.to_string(),
+    )
+    .value("NETWORK", "")
+    .repeated(),
+    row(
+        "network.base",
+        "",
+        NETWORK,
+        "Profile or network file",
+        |text, _| put(text.to_owned(), |s, v| s.network.base = Some(v)),
+        |s| s.network.base.clone().unwrap_or_default(),
+    )
+    .within("network")
+    .column("network_base"),
+    row(
+        "network.rtt",
+        "",
+        NETWORK,
+        "Round-trip propagation delay",
+        |text, _| property("rtt", text),
+        |s| or_empty(s.network.rtt_ns.map(duration_text)),
+    )
+    .cells(|s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
+    .within("network")
+    .column("rtt_ms"),
+    row(
+        "network.down",
+        "",
+        NETWORK,
+        "Rate towards the client",
+        |text, _| property("down", text),
+        |s| or_empty(s.network.down_bit_per_s.map(rate_text)),
+    )
+    .cells(|s| rate_cell(s.network.down_bit_per_s))
+    .within("network")
+    .column("down_mbit_per_s"),
+    row(
+        "network.up",
+        "",
+        NETWORK,
+        "Rate towards the servers, or a part of the downlink's: down/2",
+        |text, _| uplink(text),
+        |s| or_empty(s.network.up_bit_per_s.map(rate_text)),
+    )
+    .cells(|s| rate_cell(s.network.up_bit_per_s))
+    .within("network")
+    .column("up_mbit_per_s"),
+    row(
+        "network.loss",
+        "",
+        NETWORK,
+        "Probability that a packet is lost, each direction",
+        |text, _| property("loss", text),
+        |s| or_empty(s.network.loss_ratio.map(units::parse::ratio_text)),
+    )
+    .cells(|s| or_empty(s.network.loss_ratio))
+    .within("network")
+    .column("loss"),
+    row(
+        "network.queue",
+        "",
+        NETWORK,
+        "Queue in front of each direction",
+        |text, _| property("queue", text),
+        |s| or_empty(s.network.queue),
+    )
+    .within("network")
+    .column("queue"),
+    row(
+        "server.origins",
+        "origins",
+        SERVERS,
+        "Distance of the hosts: equal, or recorded (each with the extra RTT in the HAR)",
+        |text, _| named(text, |s, v| s.server.origins = v),
+        |s| s.server.origins.to_string(),
+    )
+    .kind(Names(Origins::names))
+    .value("WHAT", "equal")
+    .column("origins"),
+    row(
+        "server.hosting",
+        "hosting",
+        SERVERS,
+        "Addresses of the page's hosts: apart, each at one of its own, or together at one, with one certificate and the same workers",
+        |text, _| named(text, |s, v| s.hosting = v),
+        |s| s.hosting.to_string(),
+    )
+    .kind(Names(crate::Hosting::names))
+    .value("WHERE", "apart")
+    .column("hosting"),
+    row(
+        "server.workers",
+        "workers",
+        SERVERS,
+        "Requests that one host works on at once (default: no limit)",
+        |text, _| parsed(text, |s, v| s.server.workers = Some(v)),
+        |s| or_empty(s.server.workers),
+    )
+    .kind(Whole(1, 1_000_000))
+    .value("N", "")
+    .column("server_workers"),
+    row(
+        "server.service_time",
+        "service-time",
+        SERVERS,
+        "Time that a server takes for a request beyond the page's own think time: 5ms",
+        |text, _| put(nanoseconds(text)?, |s, v| s.server.service_time_ns = v),
+        |s| duration_text(s.server.service_time_ns),
+    )
+    .value("TIME", "0ms")
+    .cells(|s| s.server.service_time_ns.to_string())
+    .column("service_time_ns"),
+    row(
+        "client.program",
+        "client",
+        CLIENT,
+        "Program that loads the page: loader (farlink's own) or chromium (a real one; world emu only)",
+        |text, _| named(text, |s, v| s.client.program = v),
+        |s| s.client.program.to_string(),
+    )
+    .kind(Names(Program::names))
+    .value("PROGRAM", "loader")
+    .column("client"),
+    row(
+        "client.device",
+        "device",
+        CLIENT,
+        "CPU of the client: zero, desktop, desktop-2013, nexus7, or a device file",
+        |text, catalogue| {
+            let digest = catalogue.device(text)?;
+            put((text.to_owned(), digest), |s, v| {
+                (s.client.device, s.client.device_digest) = v;
+            })
+        },
+        |s| s.client.device.clone(),
+    )
+    .value("DEVICE", "desktop")
+    .column("device"),
+    row(
+        "client.cpu",
+        "cpu",
+        CLIENT,
+        "How many times slower than the device the client's CPU is: 4x",
+        |text, _| put(multiplier(text)?, |s, v| s.client.cpu_multiplier = v),
+        |s| s.client.cpu_multiplier.to_string(),
+    )
+    .kind(Number)
+    .value("TIMES", "1x")
+    .column("cpu_multiplier"),
+    row(
+        "client.browser",
+        "browser",
+        CLIENT,
+        "Policy of the browser: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md)",
+        |text, catalogue| {
+            catalogue.browser(text)?;
+            put(text.to_owned(), |s, v| s.client.browser = v)
+        },
+        |s| s.client.browser.clone(),
+    )
+    .value("BROWSER", "chrome")
+    .column("browser"),
+    row(
+        "client.request_heads",
+        "request-heads",
+        CLIENT,
+        "Header fields of requests: sized (a few fields and a cookie that makes up the page's size) or recorded (the HAR's; where there are none, the browser's: docs/heads.md)",
+        |text, _| named(text, |s, v| s.request_heads = v),
+        |s| s.request_heads.to_string(),
+    )
+    .kind(Names(RequestHeads::names))
+    .value("WHAT", "sized")
+    .column("request_heads"),
+    row(
+        "client.view",
+        "view",
+        CLIENT,
+        "Cache of the browser: cold, warm, both",
+        |text, _| named(text, |s, v| s.client.view = v),
+        |s| s.client.view.to_string(),
+    )
+    .kind(Names(View::names))
+    .value("VIEW", "cold")
+    .column("cache"),
+    row(
+        "client.block",
+        "block",
+        CLIENT,
+        "Hosts that are not loaded from, separated by commas",
+        |text, _| put(hosts(text), |s, v| s.client.blocked_hosts = v),
+        |s| s.client.blocked_hosts.join(","),
+    )
+    .value("HOSTS", "")
+    .repeated()
+    .cells(|s| s.client.blocked_hosts.join(" "))
+    .column("blocked_hosts"),
+    row(
+        "clients",
+        "clients",
+        CLIENT,
+        "Clients that load the page: they share the network's first hop, each behind a radio of its own (docs/radio.md)",
+        |text, _| parsed(text, |s, v| s.clients.count = v),
+        |s| s.clients.count.to_string(),
+    )
+    .kind(Whole(1, Clients::MOST as i64))
+    .value("N", "1"),
+    row(
+        "beside",
+        "beside",
+        CLIENT,
+        "Endless transfer by one more client: nobody (none), download or upload",
+        |text, _| named(text, |s, v| s.clients.beside = v),
+        |s| s.clients.beside.to_string(),
+    )
+    .kind(Names(Beside::names))
+    .value("WHAT", "nobody"),
+    row(
+        "start_spacing",
+        "start-spacing",
+        CLIENT,
+        "Time between one client's start and the next one's: 500ms, or `drawn 500ms` for up to twice that. The background client starts first",
+        |text, _| put(Spacing::parse(text).map_err(refused)?, |s, v| s.clients.start_spacing = v),
+        |s| s.clients.start_spacing.to_string(),
+    )
+    .value("TIME", "0ms"),
+    row(
+        "nuisance",
+        "nuisance",
+        WORLD,
+        "Random start phase, server time, compute and packet processing; without them and without loss all repetitions are the same",
+        |text, _| named(text, |s, v| s.nuisance = v),
+        |s| s.nuisance.to_string(),
+    )
+    .kind(Names(Nuisance::names))
+    .value("ON", "on"),
+    row(
+        "world",
+        "world",
+        WORLD,
+        "World in which pages are loaded: sim (virtual time, simulated TCP) or emu (the machine's time, the kernel's TCP over the same links, emulated; Linux only, needs no root)",
+        |text, _| named(text, |s, v| s.world = v),
+        |s| s.world.to_string(),
+    )
+    .kind(Names(World::names))
+    .value("WORLD", "sim"),
+    row(
+        "release",
+        "release",
+        WORLD,
+        "Release of packets by the emulated world: single (each when it is due, as on a wire) or coalesced (neighbours together, up to 0.4 ms early or late, for less processor time)",
+        |text, _| named(text, |s, v| s.release = v),
+        |s| s.release.to_string(),
+    )
+    .kind(Names(Release::names))
+    .value("HOW", "single"),
+    row(
+        "traffic",
+        "traffic",
+        CLIENT,
+        "Traffic that the client sends beside the page, joined by `+`: ping:every=3s[,size=84B], packets that the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md)",
+        |text, _| {
+            let traffic = text.parse().map_err(|error: crate::TrafficError| {
+                let hint = error.hint();
+                crate::experiment::Refusal { message: error.to_string(), hint }
+            })?;
+            put(traffic, |s, v| s.traffic = v)
+        },
+        |s| s.traffic.to_string(),
+    )
+    .value("KIND:every=TIME", "none")
+    .repeated(),
+    row(
+        "dns",
+        "dns",
+        NETWORK,
+        "Resolution of names: off (a hosts file), on (DNS over the network), or DNS with settings: at=first-hop,think=1ms,hit=80%,miss=100ms,ask=a+aaaa,retry=chrome,prefetch=on (docs/tls.md)",
+        |text, _| parsed(text, |s, v| s.resolution = v),
+        |s| s.resolution.to_string(),
+    )
+    .value("DNS", "off")
+    .repeated(),
+    row(
+        "record",
+        "record",
+        JOURNEY,
+        "Recording of visits over time, separated by commas: windows, throughput, packets, radio, departures (docs/store.md; default: nothing). In the simulated world only",
+        |text, _| parsed(text, |s, v| s.record = v),
+        |s| s.record.to_string(),
+    )
+    .value("WHAT", "")
+    .repeated(),
+];
+
+/// Mbit/s, or `unlimited`.
+fn rate_cell(rate: Option<u64>) -> String {
+    match rate {
+        Some(rate) if rate == units::BitsPerSec::UNLIMITED.0 => "unlimited".to_owned(),
+        rate => or_empty(rate.map(|rate| rate as f64 / 1e6)),
+    }
+}

@@ -1,0 +1,106 @@
+//! Readers that rows of the table share.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use super::Change;
+use crate::experiment::Refusal;
+use crate::{ChoiceError, NetworkSpec, Scenario};
+
+/// A refusal without a hint.
+pub(super) fn refused(message: impl Display) -> Refusal {
+    Refusal { message: message.to_string(), hint: None }
+}
+
+/// Text that its type reads, put in place by `set`.
+pub(super) fn parsed<T: FromStr<Err: Display> + Clone + 'static>(
+    text: &str,
+    set: fn(&mut Scenario, T),
+) -> Result<Change, Refusal> {
+    put(text.parse::<T>().map_err(refused)?, set)
+}
+
+/// One of a closed set of names.
+pub(super) fn named<T: FromStr<Err = ChoiceError> + Clone + 'static>(
+    text: &str,
+    set: fn(&mut Scenario, T),
+) -> Result<Change, Refusal> {
+    let value: T = text
+        .parse()
+        .map_err(|error: ChoiceError| Refusal { hint: error.hint(), message: error.to_string() })?;
+    put(value, set)
+}
+
+/// A value that was read.
+pub(super) fn put<T: Clone + 'static>(
+    value: T,
+    set: fn(&mut Scenario, T),
+) -> Result<Change, Refusal> {
+    Ok(Box::new(move |scenario| set(scenario, value.clone())))
+}
+
+/// A knob of TCP at both ends.
+pub(super) fn tcp_knob(knob: &'static str, value: &str) -> Result<Change, Refusal> {
+    crate::Transport::default().set(knob, value).map_err(refused)?;
+    let value = value.to_owned();
+    Ok(Box::new(move |scenario| {
+        scenario.transport.set(knob, &value).expect("the value was checked when it was read");
+    }))
+}
+
+/// A span of time in nanoseconds.
+pub(super) fn nanoseconds(text: &str) -> Result<u64, Refusal> {
+    let span = units::parse::duration(text).map_err(refused)?;
+    Ok(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// `4`, `2.5` or `4x`.
+pub(super) fn multiplier(text: &str) -> Result<f64, Refusal> {
+    let number = text.trim_end_matches(['x', 'X']).parse::<f64>().ok();
+    number.filter(|n| (0.001..=1e6).contains(n)).ok_or_else(|| {
+        refused(format!("`{text}` is not how many times slower: write 4, 0.5 or 4x"))
+    })
+}
+
+/// Hosts separated by commas, sorted.
+pub(super) fn hosts(text: &str) -> Vec<String> {
+    let hosts: BTreeSet<&str> = text.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
+    hosts.into_iter().map(str::to_owned).collect()
+}
+
+/// One property of a network.
+pub(crate) fn property(key: &str, text: &str) -> Result<Change, Refusal> {
+    let read = NetworkSpec::property(key, text).map_err(|error| match error {
+        net::SpecError::BadValue { reason, .. } => refused(reason),
+        other => refused(other),
+    })?;
+    Ok(Box::new(move |scenario| scenario.network.overlay(&read)))
+}
+
+/// An uplink: a rate, or the downlink's divided.
+pub(super) fn uplink(text: &str) -> Result<Change, Refusal> {
+    let Some(divisor) = text.strip_prefix("down/") else { return property("up", text) };
+    let divisor: u64 =
+        divisor.parse().ok().filter(|divisor| *divisor > 0).ok_or_else(|| Refusal {
+            message: "the downlink is divided by a whole number above 0".to_owned(),
+            hint: Some("write `up = \"down/2\"`".to_owned()),
+        })?;
+    Ok(Box::new(move |scenario| {
+        let network = &mut scenario.network;
+        network.up_bit_per_s = network.down_bit_per_s.map(|down| part(down, divisor));
+    }))
+}
+
+/// A rate divided; what has no limit has none in parts either.
+fn part(rate: u64, divisor: u64) -> u64 {
+    match rate == units::BitsPerSec::UNLIMITED.0 {
+        true => rate,
+        false => (rate / divisor).max(1),
+    }
+}
+
+/// A number, or nothing.
+pub(super) fn or_empty<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}

@@ -1,0 +1,66 @@
+//! Reader of `key=value` lists: `rtt=100ms,loss=1%`, `linux-6,iw=32`.
+//!
+//! Every such list is split here, so that blanks, empty items and repeated keys are treated alike everywhere.
+
+use thiserror::Error;
+
+/// One item of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair<'a> {
+    /// What stands before the first `=`, or the whole item.
+    pub key: &'a str,
+    /// What stands after it; `None` without a `=`.
+    pub value: Option<&'a str>,
+}
+
+/// A key that stands twice in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{key}` is set twice")]
+pub struct Twice {
+    /// The key.
+    pub key: String,
+}
+
+/// The items of `text` between commas, without blanks around them. Empty items are left out.
+pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, Twice> {
+    separated(text, ',')
+}
+
+/// The items of `text` between `separator`s.
+pub fn separated(text: &str, separator: char) -> Result<Vec<Pair<'_>>, Twice> {
+    let mut items: Vec<Pair<'_>> = Vec::new();
+    for item in text.split(separator).map(str::trim).filter(|item| !item.is_empty()) {
+        let pair = match item.split_once('=') {
+            Some((key, value)) => Pair { key: key.trim(), value: Some(value.trim()) },
+            None => Pair { key: item, value: None },
+        };
+        if items.iter().any(|known| known.key == pair.key) {
+            return Err(Twice { key: pair.key.to_owned() });
+        }
+        items.push(pair);
+    }
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_trimmed_and_split_at_the_first_sign() {
+        let pair = |key, value| Pair { key, value };
+        assert_eq!(
+            pairs(" linux-6 , iw = 32,,a=b=c,").unwrap(),
+            [pair("linux-6", None), pair("iw", Some("32")), pair("a", Some("b=c"))]
+        );
+        assert_eq!(pairs(" ").unwrap(), []);
+        assert_eq!(separated("shard=2~inline", '~').unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_key_stands_once() {
+        let message = |text| pairs(text).unwrap_err().to_string();
+        assert_eq!(message("rtt=1ms,rtt=2ms"), "`rtt` is set twice");
+        assert_eq!(message("css, css"), "`css` is set twice");
+    }
+}
