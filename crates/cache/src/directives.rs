@@ -7,6 +7,7 @@ use http::HeaderName;
 
 use crate::date::Seconds;
 use crate::fields::{Fields, members, unquoted};
+use crate::targeted;
 
 /// What a request asks of caches (section 5.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,9 +80,19 @@ pub struct ResponseDirectives {
     pub stale_if_error: Option<Seconds>,
     /// Fields that `no-cache` or `private` name: a shared cache must not use them without validation, nor store them.
     pub withheld: Vec<HeaderName>,
+    /// Whether a targeted field says so (RFC 9213): then `Expires` counts no more than `Cache-Control`.
+    pub targeted: bool,
 }
 
 impl ResponseDirectives {
+    /// Reads the first of the `targets` that is there (RFC 9213), else all lines of `Cache-Control`.
+    pub fn for_targets(
+        fields: &(impl Fields + ?Sized),
+        targets: &[HeaderName],
+    ) -> ResponseDirectives {
+        targeted::directives(fields, targets).unwrap_or_else(|| ResponseDirectives::of(fields))
+    }
+
     /// Reads all lines of `Cache-Control`.
     pub fn of(fields: &(impl Fields + ?Sized)) -> ResponseDirectives {
         let mut directives = ResponseDirectives::default();
@@ -120,9 +131,13 @@ impl ResponseDirectives {
     /// Notes the fields that a directive names. False if it names none, or something that is not a field's name: then it is meant, or
     /// to be understood, for the whole response.
     fn withholds(&mut self, directive: &Directive<'_>) -> bool {
-        let Some(argument) = directive.argument else { return false };
+        directive.argument.is_some_and(|argument| self.withhold(unquoted(argument)))
+    }
+
+    /// Notes the fields in a list of names; false if it is none.
+    pub(crate) fn withhold(&mut self, names: &[u8]) -> bool {
         let before = self.withheld.len();
-        for name in members(unquoted(argument)) {
+        for name in members(names) {
             let Ok(name) = HeaderName::from_bytes(name) else { return false };
             self.withheld.push(name);
         }

@@ -96,8 +96,15 @@ impl<V: Value> Entry<V> {
 
     /// All memory that it holds.
     pub fn weight(&self) -> usize {
-        let parts =
-            [self.key.uri().len(), self.vary.weight(), self.terms.weight(), self.value.weight()];
-        size_of::<Entry<V>>() + parts.iter().sum::<usize>()
+        weight::<V>(&self.key, &self.vary, &self.terms) + self.value.weight()
     }
+
+    /// All memory that the entry of what is `storable` will hold beside its value's.
+    pub(crate) fn weight_without_value(key: &OwnedKey, storable: &Storable) -> usize {
+        weight::<V>(key, &storable.vary, &storable.terms)
+    }
+}
+
+fn weight<V>(key: &OwnedKey, vary: &Vary, terms: &Terms) -> usize {
+    size_of::<Entry<V>>() + key.uri().len() + vary.weight() + terms.weight()
 }

@@ -31,6 +31,7 @@ mod request;
 mod reuse;
 mod status;
 mod storing;
+mod targeted;
 mod terms;
 mod validation;
 mod vary;

@@ -15,7 +15,8 @@ use crate::status::Forward;
 pub enum Lookup<V> {
     /// An answer.
     Hit(Hit<V>),
-    /// A stored response that the origin must confirm first, by the validators in its terms.
+    /// A stored response that the origin must confirm first, by the validators in its terms. If it has none the origin is asked for a new
+    /// one, and this is there for the case that the origin fails ([`Terms::serves_on_error`](crate::Terms::serves_on_error)).
     Validate {
         /// The stored response.
         entry: Arc<Entry<V>>,
@@ -65,10 +66,16 @@ impl<V: Value> Lookup<V> {
         now: Date,
     ) -> Lookup<V> {
         let stale = match entry.terms().reuse(request, now) {
-            Reuse::Validate(reason) if entry.terms().has_validator() => {
-                return Lookup::Validate { entry, reason };
+            Reuse::Validate(reason) => {
+                let terms = entry.terms();
+                // Without a validator it can still stand in for an error.
+                let is_of_use =
+                    terms.has_validator() || terms.serves_on_error(request, Seconds::ZERO, now);
+                return match is_of_use {
+                    true => Lookup::Validate { entry, reason },
+                    false => Lookup::Miss(reason.into()),
+                };
             }
-            Reuse::Validate(reason) => return Lookup::Miss(reason.into()),
             Reuse::Fresh => None,
             Reuse::Stale(tolerance) => Some(tolerance),
         };

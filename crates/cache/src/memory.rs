@@ -28,6 +28,7 @@ use crate::key::{Key, OwnedKey};
 use crate::lookup::Lookup;
 use crate::request::Request;
 use crate::status::Forward;
+use crate::storing::Storable;
 use shard::Shard;
 
 /// How much a memory tier may hold.
@@ -37,6 +38,21 @@ pub struct Limits {
     pub bytes: u64,
     /// Bytes an entry: larger ones are refused. Small objects profit most from a cache near the client: their transfer is mostly waiting.
     pub entry_bytes: u64,
+}
+
+impl Limits {
+    /// How many shards there are, and the bytes of each.
+    fn shards(&self) -> (u64, u64) {
+        let shards = (self.bytes / SHARD_BYTES).clamp(1, SHARDS);
+        // A power of two, so that a shard is some bits of the hash.
+        let shards = 1 << shards.ilog2();
+        (shards, self.bytes / shards)
+    }
+
+    /// The largest entry that is taken in: it lies in one shard.
+    pub fn largest_entry(&self) -> u64 {
+        self.entry_bytes.min(self.shards().1)
+    }
 }
 
 /// Why an entry was not taken in.
@@ -87,12 +103,15 @@ const SHARD_BYTES: u64 = 8 << 20;
 impl<V: Value> Memory<V> {
     /// An empty tier. The secret keys its hash: nobody outside should know it.
     pub fn new(limits: Limits, secret: (u64, u64)) -> Memory<V> {
-        let shards = (limits.bytes / SHARD_BYTES).clamp(1, SHARDS);
-        // A power of two, so that a shard is some bits of the hash.
-        let shards = 1 << shards.ilog2();
-        let share = limits.bytes / shards;
-        let shards = (0..shards).map(|_| Mutex::new(Shard::new(share))).collect();
-        Memory { shards, secret, entry_limit: limits.entry_bytes.min(share) }
+        let (count, share) = limits.shards();
+        let shards = (0..count).map(|_| Mutex::new(Shard::new(share))).collect();
+        Memory { shards, secret, entry_limit: limits.largest_entry() }
+    }
+
+    /// Whether an entry of what is `storable` under `key` may be taken in, whose value holds so many bytes beside its own structure.
+    pub fn has_room(&self, key: &OwnedKey, storable: &Storable, value_bytes: u64) -> bool {
+        let rest = shard::bookkeeping::<V>() + Entry::<V>::weight_without_value(key, storable);
+        value_bytes.saturating_add(rest as u64) <= self.entry_limit
     }
 
     /// What it has for a request.

@@ -1,5 +1,7 @@
 //! Where the standard leaves a cache the choice: what its operator decides about storing.
 
+use http::HeaderName;
+
 use crate::date::Seconds;
 
 /// What may be stored, as far as RFC 9111 leaves it open.
@@ -9,6 +11,8 @@ pub struct Policy {
     pub heuristic: Heuristic,
     /// What becomes of responses that set cookies.
     pub set_cookie: SetCookie,
+    /// Fields that control this kind of cache in the place of `Cache-Control`, the first that counts first (RFC 9213).
+    pub targets: Vec<HeaderName>,
 }
 
 /// Freshness of responses that state none (RFC 9111 section 4.2.2).

@@ -15,6 +15,7 @@ pub struct Request<'a, F: ?Sized> {
     conditional: bool,
     authorized: bool,
     has_body: bool,
+    wants_upgrade: bool,
 }
 
 /// The `Range` field.
@@ -38,6 +39,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
             conditional: false,
             authorized: false,
             has_body: false,
+            wants_upgrade: false,
         };
         let (mut pragma, mut cache_control) = (false, false);
         fields.each(|name, value| match name.len() {
@@ -45,6 +47,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
             6 if name.eq_ignore_ascii_case("pragma") => {
                 pragma |= value.eq_ignore_ascii_case(b"no-cache")
             }
+            7 if name.eq_ignore_ascii_case("upgrade") => request.wants_upgrade = true,
             13 if name.eq_ignore_ascii_case("cache-control") => {
                 cache_control = true;
                 request.directives.read(value);
@@ -84,6 +87,11 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
     /// Whether a body comes with it.
     pub fn has_body(&self) -> bool {
         self.has_body
+    }
+
+    /// Whether it offers to go on by another protocol.
+    pub fn wants_upgrade(&self) -> bool {
+        self.wants_upgrade
     }
 
     /// Whether it has `If-None-Match` or `If-Modified-Since`.

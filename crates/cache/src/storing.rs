@@ -112,7 +112,7 @@ pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
     exchange: Exchange,
     policy: &Policy,
 ) -> Result<Storable, NotStored> {
-    let directives = ResponseDirectives::of(response);
+    let directives = ResponseDirectives::for_targets(response, &policy.targets);
     request_allows(request)?;
     response_allows(request, status, response, &directives)?;
     let vary = Vary::of(request.fields(), response).map_err(|_| NotStored::VaryStar)?;
@@ -174,8 +174,9 @@ fn response_allows<Q: Fields + ?Sized>(
     if request.authorized() && !shareable {
         return Err(NotStored::Authorization);
     }
-    let lifetime =
-        directives.max_age.is_some() || directives.s_maxage.is_some() || response.has("expires");
+    let lifetime = directives.max_age.is_some()
+        || directives.s_maxage.is_some()
+        || (response.has("expires") && !directives.targeted);
     if !(lifetime || directives.public || heuristically_cacheable(status)) {
         return Err(NotStored::NothingAllows);
     }
@@ -191,26 +192,37 @@ fn understood(status: StatusCode) -> bool {
 /// Fields by which a request can change what many origins answer (hosts and paths of links and redirections, the method), though no cache
 /// keys on them: who may send them can poison a cache. A proxy removes them or sets them itself; should one reach the origin as the
 /// client sent it, the response is not stored, unless it varies on that field.
-pub const UNKEYED: [&str; 13] = [
+pub const UNKEYED: [&str; 19] = [
+    "client-ip",
     "forwarded",
+    "true-client-ip",
+    "x-client-ip",
     "x-forwarded-host",
     "x-forwarded-port",
     "x-forwarded-prefix",
     "x-forwarded-proto",
     "x-forwarded-scheme",
     "x-forwarded-server",
+    "x-forwarded-ssl",
     "x-host",
+    "x-http-method",
     "x-http-method-override",
     "x-method-override",
     "x-original-host",
     "x-original-url",
+    "x-real-ip",
     "x-rewrite-url",
 ];
 
 fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStored> {
     let mut found = false;
     request.each(|name, _| {
-        let suspect = UNKEYED.iter().any(|unkeyed| name.eq_ignore_ascii_case(unkeyed));
+        // To CGI and WSGI underscores are hyphens.
+        let hyphenated =
+            name.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
+        let suspect = UNKEYED
+            .iter()
+            .any(|unkeyed| unkeyed.len() == name.len() && unkeyed.bytes().eq(hyphenated.clone()));
         found |= suspect && !vary.names().any(|varied| name.eq_ignore_ascii_case(varied.as_str()));
     });
     if found { Err(NotStored::UnkeyedField) } else { Ok(()) }
@@ -415,10 +427,30 @@ mod tests {
         judge(&[("cookie", "id=1")], 200, &[FRESH]).unwrap();
     }
 
+    /// RFC 9213.
+    #[test]
+    fn targeted_fields_stand_before_cache_control() {
+        let targets = vec![HeaderName::from_static("cdn-cache-control")];
+        let policy = Policy { targets, ..Policy::default() };
+        let response: Lines<'_> =
+            &[("cache-control", "no-store"), ("expires", "0"), ("cdn-cache-control", "max-age=60")];
+        let stored = judge_with(&policy, &[], 200, response).unwrap();
+        assert_eq!(stored.terms.lifetime().seconds(), crate::date::Seconds::new(60));
+        assert!(stored.fields.has("cdn-cache-control"), "others behind it read it, too");
+        assert_eq!(refused(&[], 200, response), NotStored::NoStore);
+        let forbidden: Lines<'_> = &[FRESH, ("cdn-cache-control", "no-store")];
+        assert_eq!(judge_with(&policy, &[], 200, forbidden).unwrap_err(), NotStored::NoStore);
+        let dated: Lines<'_> =
+            &[("expires", "Sun, 06 Nov 2033 08:49:37 GMT"), ("cdn-cache-control", "public")];
+        assert_eq!(judge_with(&policy, &[], 200, dated).unwrap_err(), NotStored::Useless);
+        judge(&[], 200, dated).unwrap();
+    }
+
     #[test]
     fn unkeyed_fields_poison_nothing() {
         let request: Lines<'_> = &[("X-Forwarded-Host", "evil.test")];
         assert_eq!(refused(request, 200, &[FRESH]), NotStored::UnkeyedField);
+        assert_eq!(refused(&[("X_Original_URL", "/a")], 200, &[FRESH]), NotStored::UnkeyedField);
         let varied = judge(request, 200, &[FRESH, ("vary", "x-forwarded-host")]).unwrap();
         assert!(!varied.vary.matches(&[("host", "a")][..]));
     }

@@ -216,7 +216,7 @@ fn lifetime(
     if let Some(seconds) = directives.s_maxage.or(directives.max_age) {
         return Lifetime::Explicit(seconds);
     }
-    if let Some(expires) = response.value("expires") {
+    if let Some(expires) = response.value("expires").filter(|_| !directives.targeted) {
         // Section 5.3: an invalid date, `0` above all, lies in the past.
         let millis = Date::parse(expires).map_or(0, |expires| expires.millis_since(date));
         return Lifetime::Explicit(Seconds::of_millis(millis));

@@ -1,7 +1,7 @@
 //! Choosing among the responses stored under one key: `Vary` (RFC 9111 section 4.1).
 //!
 //! A stored response keeps the names that its `Vary` lists and what the request that fetched it had there, in a normal form: lines joined,
-//! white space around commas gone. Values that mean the same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that
+//! white space around commas gone. The lines of `Cookie` are one list of pairs, parted by semicolons (RFC 9113 section 8.2.3). Values that mean the same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that
 //! costs a miss at most.
 
 use http::HeaderName;
@@ -76,11 +76,12 @@ impl Vary {
 
 fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]>> {
     let mut joined: Option<Vec<u8>> = None;
+    let separator = separator(name);
     fields.values(name.as_str(), |value| {
         let joined = joined.get_or_insert_default();
-        for member in members(value) {
+        for member in parts(value, separator) {
             if !joined.is_empty() {
-                joined.push(b',');
+                joined.push(separator);
             }
             joined.extend_from_slice(member);
         }
@@ -91,11 +92,11 @@ fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]
 /// Whether the field has that normal form, found out without writing it down.
 fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
     let (mut present, mut same, mut rest) = (false, true, expected.unwrap_or_default());
-    let mut first = true;
+    let (mut first, separator) = (true, separator(name));
     fields.values(name.as_str(), |value| {
         present = true;
-        for member in members(value) {
-            let after = if first { Some(rest) } else { rest.strip_prefix(b",") };
+        for member in parts(value, separator) {
+            let after = if first { Some(rest) } else { rest.strip_prefix(&[separator]) };
             first = false;
             match after.and_then(|rest| rest.strip_prefix(member)) {
                 Some(after) => rest = after,
@@ -104,6 +105,19 @@ fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u
         }
     });
     same && rest.is_empty() && present == expected.is_some()
+}
+
+/// What parts the members of a field's lines.
+fn separator(name: &HeaderName) -> u8 {
+    if *name == http::header::COOKIE { b';' } else { b',' }
+}
+
+/// The members of one line.
+fn parts(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let pairs = (separator == b';').then(|| value.split(|byte| *byte == b';'));
+    let pairs = pairs.into_iter().flatten().map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty());
+    let list = (separator == b',').then(|| members(value)).into_iter().flatten();
+    pairs.chain(list)
 }
 
 #[cfg(test)]
@@ -127,6 +141,19 @@ mod tests {
         assert!(!stored.matches(&[("accept-encoding", "gzip")][..]));
         assert!(!stored.matches(&[("accept-encoding", "gzip,br,x")][..]));
         assert!(!stored.matches(&[("user-agent", "a")][..]), "absent there, absent here");
+    }
+
+    /// RFC 9113 section 8.2.3: however a client cuts it, it is the same cookie.
+    #[test]
+    fn cut_cookies_match_whole_ones() {
+        let stored = vary(&[("cookie", "a=1"), ("cookie", "b=2,3")], "cookie");
+        assert!(stored.matches(&[("Cookie", "a=1; b=2,3")][..]));
+        assert!(!stored.matches(&[("Cookie", "a=1, b=2,3")][..]));
+        assert!(!stored.matches(&[("Cookie", "a=1; b=2; 3")][..]));
+        assert!(
+            vary(&[("cookie", "a=1; b=2")], "cookie")
+                .matches(&[("cookie", "a=1"), ("cookie", "b=2")][..])
+        );
     }
 
     #[test]

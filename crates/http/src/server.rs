@@ -27,7 +27,7 @@ pub(crate) use self::pace::Patience;
 pub(crate) use self::paced::Paced;
 pub use self::request::RequestHead;
 pub use self::response::{Head, Push, Reply, Response};
-pub(crate) use self::response::{is_bodiless, refusal, strip_framing};
+pub(crate) use self::response::{interim, is_bodiless, refusal, strip_framing};
 pub(crate) use self::source::Source;
 pub(crate) use self::tunnel::{Up, directions};
 pub(crate) use self::vigil::{Standing, Verdict, Vigil};

@@ -18,12 +18,14 @@ use world::{TcpListener, TcpStream};
 /// Frame types (RFC 9113 section 6).
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const PRIORITY: u8 = 2;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PUSH_PROMISE: u8 = 5;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
+const PRIORITY_UPDATE: u8 = 16;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -161,6 +163,21 @@ fn who_wants_too_many_answers_is_answered_no_longer() {
             client.send(&REQUEST_FRAME).await;
             client.head_of_a_response().await;
             client.send(&frame.repeat(allowed)).await;
+            assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
+        }
+    });
+}
+
+#[test]
+fn who_orders_anew_again_and_again_is_heeded_no_longer() {
+    in_world(async {
+        let update = frame(PRIORITY_UPDATE, 0, 0, b"\0\0\0\x01u=1");
+        for frame in [frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 7]), update] {
+            let mut client = Hostile::client().await;
+            client.send(&frame.repeat(900)).await;
+            client.send(&REQUEST_FRAME).await;
+            client.head_of_a_response().await;
+            client.send(&frame.repeat(900)).await;
             assert_eq!(client.goaway().await, Some(ENHANCE_YOUR_CALM));
         }
     });

@@ -13,7 +13,7 @@ use http::{HeaderMap, Request, StatusCode};
 use http_stack::h1::client::{self, Connection};
 use http_stack::server::Acceptor;
 use http_stack::tls::Security;
-use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead};
+use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead, Response};
 use world::{TcpListener, TcpStream};
 
 const HTML: &str = "<!doctype html><link rel=stylesheet href=/style.css><script src=/code.js></script>\
@@ -38,6 +38,16 @@ impl Handler for Site {
             "/code.js" => ("text/javascript", Bytes::from("let x = 1;\n".repeat(500))),
             "/for-me" => ("text/plain", Bytes::from(cookie)),
             "/large" => ("application/octet-stream", Bytes::from(pattern(3_000_000))),
+            "/hinted" => {
+                let reply = reply(StatusCode::OK, "text/plain", "hinted".into());
+                let head = http::Response::builder().status(103).header("link", "</style.css>");
+                let (head, late) = (head.body(()).unwrap(), Duration::from_secs(2));
+                let then = Box::pin(async move {
+                    world::sleep(late).await;
+                    Response::Whole(reply)
+                });
+                return Answer::later(async move { Response::Interim { head, then } });
+            }
             "/gone" => {
                 return Answer::Ready(reply(StatusCode::NOT_FOUND, "text/plain", "no".into()));
             }
@@ -198,6 +208,28 @@ fn large_bodies_and_errors_pass_as_they_are() {
         });
         assert!(large.body == pattern(3_000_000));
         assert_eq!((gone.status, &gone.body[..]), (404, &b"no"[..]));
+    }
+}
+
+/// RFC 9110 section 15.2: hints do not wait for the page.
+#[test]
+fn interim_responses_pass() {
+    for leg in LEGS {
+        let (hint, page) = sky(leg, 1, "", Site::default()).run(async {
+            let connection = connect(at("10.0.0.2", 80)).await;
+            let request = Request::get("http://site.example/hinted").body(()).unwrap();
+            let mut hint = None;
+            let mut inform = |head: http::Response<()>| hint = Some((head, world::now()));
+            let answered = connection.exchange_informed(&request, None, &mut inform).await;
+            let (head, ..) = answered.unwrap();
+            assert_eq!(head.status(), 200);
+            (hint.expect("an interim response"), world::now())
+        });
+        assert_eq!(
+            (hint.0.status().as_u16(), &hint.0.headers()["link"]),
+            (103, &"</style.css>".parse().unwrap())
+        );
+        assert!(page.since(hint.1) > Duration::from_secs(1), "{leg:?}");
     }
 }
 

@@ -7,7 +7,10 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use http::header::{CONNECTION, FORWARDED, HOST, HeaderName, HeaderValue, InvalidHeaderValue, VIA};
+use http::header::{
+    CONNECTION, COOKIE, EXPECT, FORWARDED, HOST, HeaderName, HeaderValue, InvalidHeaderValue,
+    UPGRADE, VIA,
+};
 use http::{HeaderMap, Version};
 use ipnet::IpNet;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -16,7 +19,7 @@ use thiserror::Error;
 use crate::target::Scheme;
 
 /// Fields that speak of the connection, or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6, RFC 9113 section 8.2.2).
-/// `Expect` is answered where it arrives; credentials for this proxy are for this proxy.
+/// `Expect` and `Upgrade` are offered to the next hop anew where it can take them up; credentials for this proxy are for this proxy.
 const OF_THE_CONNECTION: [HeaderName; 13] = [
     http::header::CONNECTION,
     http::header::CONTENT_LENGTH,
@@ -59,7 +62,23 @@ pub fn gather<'a>(
         let value = HeaderValue::from_bytes(value).map_err(|_| MalformedField)?;
         gathered.append(name, value);
     }
+    join_cookies(&mut gathered);
     Ok(gathered)
+}
+
+/// Joins the `Cookie` fields into one. HTTP/2, HTTP/3 and SPDY may cut it into several, which no origin of HTTP/1.1 must see (RFC 9113
+/// section 8.2.3, RFC 9114 section 4.2.1).
+fn join_cookies(fields: &mut HeaderMap) {
+    let mut pairs = fields.get_all(COOKIE).iter();
+    if let (Some(first), Some(second)) = (pairs.next(), pairs.next()) {
+        let mut joined = first.as_bytes().to_vec();
+        for pair in std::iter::once(second).chain(pairs) {
+            joined.extend_from_slice(b"; ");
+            joined.extend_from_slice(pair.as_bytes());
+        }
+        let joined = HeaderValue::from_bytes(&joined);
+        fields.insert(COOKIE, joined.expect("values and their separators make a value"));
+    }
 }
 
 /// Takes off what does not go further.
@@ -77,6 +96,24 @@ pub fn strip(fields: &mut HeaderMap) {
     // Removing one by one would change the order of the others.
     let kept = fields.iter().filter(|(name, _)| goes_on(name));
     *fields = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+}
+
+/// The protocol by which a client offers to go on (RFC 9110 section 7.8), unless that is HTTP/2 in clear text, which nobody has any more
+/// (RFC 9113 section 3.1).
+pub fn offered_protocol(fields: &HeaderMap) -> Option<HeaderValue> {
+    let is_offer = fields.get_all(CONNECTION).iter().any(|value| has_member(value, "upgrade"));
+    let offered = fields.get(UPGRADE).filter(|value| is_offer && !has_member(value, "h2c"));
+    offered.cloned()
+}
+
+/// Whether a client waits until its body is wanted (RFC 9110 section 10.1.1).
+pub fn expects_continue(fields: &HeaderMap) -> bool {
+    fields.get_all(EXPECT).iter().any(|value| has_member(value, "100-continue"))
+}
+
+fn has_member(list: &HeaderValue, name: &str) -> bool {
+    let mut members = list.as_bytes().split(|byte| *byte == b',');
+    members.any(|member| member.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// This proxy's name in `Via` (RFC 9110 section 7.6.3).
@@ -249,6 +286,14 @@ mod tests {
         ]);
         strip(&mut fields);
         assert_eq!(text(&fields), ["accept: */*", "host: a.test", "cookie: a=b"]);
+    }
+
+    /// RFC 9113 section 8.2.3.
+    #[test]
+    fn cookies_are_one_field() {
+        let fields =
+            fields(&[("cookie", "a=1"), ("accept", "*/*"), ("Cookie", "b=2; c"), ("cookie", "d=")]);
+        assert_eq!(text(&fields), ["cookie: a=1; b=2; c; d=", "accept: */*"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod fields;
 pub mod forward;
 pub mod journal;
 pub mod origin;
+pub mod overrides;
 pub mod pac;
 pub mod serve;
 pub mod target;

@@ -58,12 +58,17 @@ pub(super) struct Shard<V> {
 
 /// What an entry costs: what it holds, and its bookkeeping.
 pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
+    (entry.weight() + bookkeeping::<V>()) as u64
+}
+
+/// What an entry costs beside what it holds.
+pub(super) fn bookkeeping<V>() -> usize {
     // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and the memory of who left.
     let departed = size_of::<Departed>() + 1 + size_of::<u64>();
     let places = 2 * (size_of::<Slot<V>>() + 2 * size_of::<u32>() + 1 + REMEMBERED * departed);
     // Reference counts, and what an allocator adds to four or five allocations.
     let allocations = 2 * size_of::<usize>() + 5 * 16;
-    (entry.weight() + places + allocations) as u64
+    places + allocations
 }
 
 impl<V: Value> Shard<V> {

@@ -82,8 +82,11 @@ impl Running {
 
     /// What the operator is told of `path`.
     pub fn ask_admin(&self, method: &str, path: &str) -> String {
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        raw(self.admin.expect("it has an operator's port"), &request)
+        let admin = self.admin.expect("it has an operator's port");
+        raw(
+            admin,
+            &format!("{method} {path} HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n"),
+        )
     }
 
     /// A metric's value.

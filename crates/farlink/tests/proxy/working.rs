@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 const ADMIN: &str = "[admin]\naddress = \"127.0.0.1:0\"\n";
 
 fn ask(address: std::net::SocketAddr, path: &str) -> String {
-    raw(address, &format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+    raw(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"))
 }
 
 #[test]

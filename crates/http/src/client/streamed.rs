@@ -38,13 +38,28 @@ impl Connection {
         request: &Request<()>,
         body: Option<RequestBody>,
     ) -> Result<Incoming, Failure> {
+        self.exchange_informed(request, body, &mut |_| {}).await
+    }
+
+    /// The same, where `inform` is told of interim responses but 100.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn exchange_informed(
+        self,
+        request: &Request<()>,
+        body: Option<RequestBody>,
+        inform: &mut dyn FnMut(Response<()>),
+    ) -> Result<Incoming, Failure> {
         match self {
             Connection::H1(connection) => {
-                let (head, length, body) = connection.exchange(request, body).await?;
+                let exchange = connection.exchange_informed(request, body, inform);
+                let (head, length, body) = exchange.await?;
                 Ok(Incoming { head, length, body: IncomingBody(Kind::H1(Box::new(body))) })
             }
             Connection::H2 { handle, .. } => {
-                let (head, length, body) = handle.exchange(request, body, Priority::Medium).await?;
+                let exchange = handle.exchange(request, body, Priority::Medium, inform);
+                let (head, length, body) = exchange.await?;
                 Ok(Incoming { head, length, body: IncomingBody(Kind::H2(Box::new(body))) })
             }
             Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
@@ -61,6 +76,17 @@ impl IncomingBody {
         match &self.0 {
             Kind::H1(body) => body.is_ended(),
             Kind::H2(body) => body.is_ended(),
+        }
+    }
+
+    /// What the server speaks from now on after it has answered 101.
+    pub fn into_switched(self) -> Option<Stream> {
+        match self.0 {
+            Kind::H1(body) => {
+                let (stream, ahead) = body.into_switched();
+                Some(stream.after(ahead))
+            }
+            Kind::H2(_) => None,
         }
     }
 

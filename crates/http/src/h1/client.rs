@@ -2,7 +2,7 @@
 //!
 //! A request whose version is HTTP/1.0 is the only one on its connection: it does not ask the server to keep that open
 //! (RFC 9112 section 9.3), and what a server does unasked is not used.
-//! What it leaves out: `Expect: 100-continue` (a body follows its head at once).
+//! What it leaves out: `Expect: 100-continue` of [`Connection::fetch`], whose bodies follow their heads at once.
 
 mod streamed;
 mod tunnel;
@@ -19,7 +19,7 @@ use super::exchange::{Outgoing, Reading, Wire};
 use crate::{Failure, Priority, Progress, Transport};
 
 pub use self::streamed::Incoming;
-pub use self::tunnel::through;
+pub use self::tunnel::{led, through};
 
 /// What a client sets by policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,10 @@ impl<S: Transport> Connection<S> {
         &self.wire.stream
     }
 
-    /// The stream below, for something else than HTTP: all that was sent on it is answered.
-    ///
-    /// # Errors
-    /// If more than the answer has come, which would be lost.
-    pub(super) fn into_stream(self) -> Result<S, Failure> {
-        match self.wire.input.is_empty() {
-            true => Ok(self.wire.stream),
-            false => Err(Failure::Protocol("something follows behind its answer".to_owned())),
-        }
+    /// The stream below, for something else than HTTP, and what has come behind the answer to all that was sent.
+    fn into_stream(self) -> (S, Bytes) {
+        let Wire { stream, input, .. } = self.wire;
+        (stream, Bytes::copy_from_slice(input.filled()))
     }
 
     /// Whether another request may be sent: the last exchange left the connection open and in order,

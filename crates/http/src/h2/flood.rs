@@ -1,7 +1,8 @@
 //! How much of what costs its sender nothing is taken: buckets that refill.
 //!
 //! h2 bounds what a client makes it remember; what a client makes the server do is bounded here. A request that is reset as soon as it was
-//! passed on has cost an upstream its work (CVE-2023-44487); PING and SETTINGS each cost an answer.
+//! passed on has cost an upstream its work (CVE-2023-44487); PING and SETTINGS each cost an answer, PRIORITY and PRIORITY_UPDATE a new order
+//! of the responses.
 
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub(super) struct Floods {
     resets: Bucket,
     pings: Bucket,
     settings: Bucket,
+    /// Chromium sends one or two for each picture that a reader scrolls to, Firefox five with each connection.
+    priorities: Bucket,
     counted: Controls,
 }
 
@@ -50,6 +53,7 @@ impl Default for Floods {
             resets: Bucket::new(200),
             pings: Bucket::new(100),
             settings: Bucket::new(40),
+            priorities: Bucket::new(1_000),
             counted: Controls::default(),
         }
     }
@@ -65,7 +69,8 @@ impl Floods {
         let now = now();
         let is_taken = self.resets.draw(now, received.resets - before.resets)
             & self.pings.draw(now, received.pings - before.pings)
-            & self.settings.draw(now, received.settings - before.settings);
+            & self.settings.draw(now, received.settings - before.settings)
+            & self.priorities.draw(now, received.priorities - before.priorities);
         !is_taken
     }
 }
@@ -84,7 +89,11 @@ mod tests {
         assert!(!floods.is_flood(resets(250), || at(11_100)));
         assert!(floods.is_flood(resets(260), || at(11_100)));
         let mut floods = Floods::default();
-        assert!(!floods.is_flood(Controls { pings: 100, settings: 40, resets: 0 }, || at(0)));
-        assert!(floods.is_flood(Controls { pings: 100, settings: 41, resets: 0 }, || at(0)));
+        let full = Controls { pings: 100, settings: 40, resets: 0, priorities: 1_000 };
+        assert!(!floods.is_flood(full, || at(0)));
+        assert!(floods.is_flood(Controls { settings: 41, ..full }, || at(0)));
+        let mut floods = Floods::default();
+        assert!(!floods.is_flood(full, || at(0)));
+        assert!(floods.is_flood(Controls { priorities: 1_001, ..full }, || at(0)));
     }
 }

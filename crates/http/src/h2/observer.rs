@@ -14,7 +14,8 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::frame::{
-    CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS,
+    CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PING, PREFACE, PRIORITY,
+    PRIORITY_UPDATE, RST_STREAM, SETTINGS,
 };
 use super::signals::SignalReader;
 use crate::schedule::Signal;
@@ -49,6 +50,8 @@ pub(super) struct Controls {
     pub(super) pings: u32,
     /// Those that want an answer.
     pub(super) settings: u32,
+    /// PRIORITY and PRIORITY_UPDATE.
+    pub(super) priorities: u32,
 }
 
 impl Controls {
@@ -57,6 +60,7 @@ impl Controls {
             RST_STREAM => self.resets = self.resets.saturating_add(1),
             PING if frame.wants_answer() => self.pings = self.pings.saturating_add(1),
             SETTINGS if frame.wants_answer() => self.settings = self.settings.saturating_add(1),
+            PRIORITY | PRIORITY_UPDATE => self.priorities = self.priorities.saturating_add(1),
             _ => {}
         }
     }

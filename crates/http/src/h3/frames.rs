@@ -1,5 +1,7 @@
 //! The sizes of a stream's frames (RFC 9114 section 7.1), counted as their bytes pass. No I/O.
 
+use super::pseudo::PseudoScan;
+
 /// `DATA` (RFC 9114 section 7.2.1).
 const DATA: u64 = 0x0;
 /// `HEADERS` (RFC 9114 section 7.2.2).
@@ -63,6 +65,7 @@ pub(super) struct Meter {
     prefix_bytes: u64,
     passed: Passed,
     gathered_bytes: u64,
+    heads: PseudoScan,
 }
 
 impl Default for Meter {
@@ -73,7 +76,13 @@ impl Default for Meter {
 
 impl Meter {
     fn at(place: Place) -> Meter {
-        Meter { place, prefix_bytes: 0, passed: Passed::default(), gathered_bytes: 0 }
+        Meter {
+            place,
+            prefix_bytes: 0,
+            passed: Passed::default(),
+            gathered_bytes: 0,
+            heads: PseudoScan::default(),
+        }
     }
 
     /// Of a stream in one direction.
@@ -84,6 +93,11 @@ impl Meter {
     /// The length of the largest frame so far that h3 gathers whole before it looks at it, be it of a known type or not: all but DATA.
     pub(super) fn gathered_bytes(&self) -> u64 {
         self.gathered_bytes
+    }
+
+    /// Whether a head names its parts twice, or behind its fields.
+    pub(super) fn is_malformed(&self) -> bool {
+        self.heads.is_malformed()
     }
 
     /// What has passed so far.
@@ -124,6 +138,9 @@ impl Meter {
                     let taken = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                     let (kind, left) = (*kind, *left - taken as u64);
                     self.count(kind, taken as u64);
+                    if kind == HEADERS {
+                        self.heads.feed(&bytes[..taken]);
+                    }
                     self.place = Place::Payload(kind, left);
                     self.end_if_whole();
                     taken
@@ -135,6 +152,7 @@ impl Meter {
 
     fn begin(&mut self, kind: u64, length: u64) {
         if kind == HEADERS {
+            self.heads.begin();
             self.passed.head_bytes += self.prefix_bytes;
         }
         if kind != DATA {

@@ -21,6 +21,7 @@ mod congestion;
 mod endpoint;
 mod frames;
 mod migration;
+mod pseudo;
 mod qlog;
 mod quic;
 mod runtime;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, StatusCode};
 
-use super::{Body, Duplex};
+use super::{Body, Duplex, Later};
 use crate::Priority;
 use crate::h1::codec::encode::response_head;
 
@@ -25,6 +25,40 @@ pub enum Response {
     },
     /// The tunnel that a `CONNECT` asked for: the answer is 200, and then the connection or stream is joined to this.
     Tunnel(Box<dyn Duplex>),
+    /// An interim response (1xx), and what comes after it. HTTP/1.0 and SPDY have none, and their clients get what comes after it.
+    Interim {
+        /// Status and fields.
+        head: http::Response<()>,
+        /// The next response.
+        then: Later,
+    },
+    /// Another protocol, which an `Upgrade` of HTTP/1.1 asked for: the answer is 101, and then the connection is joined to this.
+    Switched {
+        /// Fields. `Upgrade` says to what, `Connection` is added.
+        head: http::Response<()>,
+        /// The far end.
+        far: Box<dyn Duplex>,
+    },
+}
+
+impl Response {
+    /// The response proper, without the interim ones before it: for protocols that have none.
+    pub async fn proper(mut self) -> Response {
+        while let Response::Interim { then, .. } = self {
+            self = then.await;
+        }
+        self
+    }
+}
+
+/// An interim response as clients may see it; `None` if it is none, or is not for other hops.
+pub(crate) fn interim(mut head: http::Response<()>) -> Option<http::Response<()>> {
+    let is_end_to_end = head.status().is_informational()
+        && ![StatusCode::CONTINUE, StatusCode::SWITCHING_PROTOCOLS].contains(&head.status());
+    for name in FRAMING {
+        head.headers_mut().remove(name);
+    }
+    is_end_to_end.then_some(head)
 }
 
 /// A response that says nothing but its status.

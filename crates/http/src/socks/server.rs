@@ -185,13 +185,13 @@ impl<S: Transport> Connection<'_, S> {
         });
         let response = match answer {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(response) => response.await,
+            Answer::Later(response) => response.await.proper().await,
         };
         match response {
             Response::Tunnel(far) => Ok(far),
             Response::Whole(reply) => Err(Code::of_answer(&reply)),
             // Nobody wants the body of that.
-            Response::Streamed { .. } => Err(Code::Failed),
+            _ => Err(Code::Failed),
         }
     }
 

@@ -339,6 +339,8 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         while at < self.pending.len() {
             match self.pending[at].reply.as_mut().poll(cx) {
                 Poll::Pending => at += 1,
+                // SPDY has no interim responses.
+                Poll::Ready(Response::Interim { then, .. }) => self.pending[at].reply = then,
                 Poll::Ready(response) => {
                     let exchange = self.pending.remove(at).exchange;
                     self.respond(exchange, response);

@@ -78,6 +78,13 @@ impl Stream {
         Stream::new(Transport::Plain(tcp), Bytes::new())
     }
 
+    /// The same, whose next reads give `ahead` first, which was read from it before.
+    #[must_use]
+    pub fn after(self, ahead: Bytes) -> Stream {
+        debug_assert!(self.sniffed.is_empty(), "what was read is given before more is read");
+        Stream { sniffed: ahead, ..self }
+    }
+
     /// Clear text on `tcp`, of which `sniffed` was read already.
     pub(crate) fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
         Stream::new(Transport::Plain(tcp), sniffed)

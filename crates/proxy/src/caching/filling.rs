@@ -79,7 +79,8 @@ impl Filling {
             return;
         }
         pending.body.extend_from_slice(piece);
-        if !pending.store.has_room(Some(pending.body.len() as u64)) {
+        let bytes = Some(pending.body.len() as u64);
+        if !pending.store.has_room(&pending.key, &pending.storable, bytes) {
             pending.store.hit_for_miss().remember(pending.ticket, pending.store.now());
             self.pending = None;
         }

@@ -37,13 +37,18 @@ struct Told {
 impl Prepared {
     /// The response with these fields and this body.
     pub fn new(status: StatusCode, fields: HeaderMap, body: Bytes) -> Prepared {
+        let weight = Prepared::weight_of(&fields, body.len());
+        Prepared { status, fields, body, weight, latest: Mutex::default() }
+    }
+
+    /// What a response with these fields and a body of that length weighs.
+    pub fn weight_of(fields: &impl cache::Fields, body_bytes: usize) -> usize {
         /// Of an entry in a map, beside its text.
         const FIELD_BYTES: usize = 80;
-        let text: usize =
-            fields.iter().map(|(n, v)| n.as_str().len() + v.len() + FIELD_BYTES).sum();
+        let mut text = 0;
+        fields.each(|name, value| text += name.len() + value.len() + FIELD_BYTES);
         // The fields lie in the latest head as well, twice: as a map and as text.
-        let weight = 3 * text + body.len();
-        Prepared { status, fields, body, weight, latest: Mutex::default() }
+        (3 * text).saturating_add(body_bytes)
     }
 
     /// The stored body.

@@ -33,6 +33,8 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Store {
     settings: Settings,
+    /// The policy for others' origins: targeted fields are meant for caches that belong to the origin, as those before it do.
+    for_others: Policy,
     memory: Memory<Prepared>,
     disk: Option<Arc<DiskTier>>,
     /// What is under way to be stored.
@@ -48,8 +50,7 @@ pub struct Store {
 impl Store {
     /// An empty one in memory. Nobody outside should know the secret. `start` is the date, since 1970, at which the world's clock began.
     pub fn new(settings: Settings, secret: (u64, u64), start: Duration) -> Arc<Store> {
-        let memory = Memory::new(settings.limits, secret);
-        Arc::new(Store::of(settings, memory, None, start))
+        Arc::new(Store::of(settings, secret, None, start))
     }
 
     /// One with an empty memory before a disk tier.
@@ -59,18 +60,25 @@ impl Store {
         disk: Arc<DiskTier>,
         start: Duration,
     ) -> Arc<Store> {
-        let memory = Memory::new(settings.limits, secret);
-        Arc::new(Store::of(settings, memory, Some(disk), start))
+        Arc::new(Store::of(settings, secret, Some(disk), start))
     }
 
     fn of(
         settings: Settings,
-        memory: Memory<Prepared>,
+        secret: (u64, u64),
         disk: Option<Arc<DiskTier>>,
         start: Duration,
     ) -> Store {
+        let memory = Memory::new(settings.limits, secret);
+        let for_others = Policy { targets: Vec::new(), ..settings.policy.clone() };
         let (flights, hit_for_miss) = (Flights::default(), HitForMiss::default());
-        Store { settings, memory, disk, flights, hit_for_miss, filling: AtomicU64::new(0), start }
+        let filling = AtomicU64::new(0);
+        Store { settings, for_others, memory, disk, flights, hit_for_miss, filling, start }
+    }
+
+    /// What is stored in a part of the cache.
+    fn policy(&self, part: Partition) -> &Policy {
+        if part == Partition::default() { &self.for_others } else { &self.settings.policy }
     }
 
     /// A secret of the system's.
@@ -141,12 +149,13 @@ impl Store {
         self.date(world::now())
     }
 
-    /// What may be stored of a response to `request`, which was sent at `sent` and answered now.
+    /// What may be stored under `key` of a response to `request`, which was sent at `sent` and answered now.
     ///
     /// # Errors
     /// Why nothing.
     pub fn storable(
         &self,
+        key: &OwnedKey,
         request: &Asked<'_>,
         status: StatusCode,
         response: &HeaderMap,
@@ -154,12 +163,14 @@ impl Store {
     ) -> Result<Storable, NotStored> {
         let exchange = Exchange { sent: self.date(sent), received: self.now() };
         let request = Request::new(&Method::GET, request);
-        cache::storable(&request, status, response, exchange, &self.settings.policy)
+        cache::storable(&request, status, response, exchange, self.policy(key.partition()))
     }
 
-    /// Whether a body of this length, if it is known, may fit.
-    pub fn has_room(&self, length: Option<u64>) -> bool {
-        length.is_none_or(|length| length <= self.settings.limits.entry_bytes)
+    /// Whether what is `storable` under `key` fits with a body of this length, if that is known.
+    pub fn has_room(&self, key: &OwnedKey, storable: &Storable, length: Option<u64>) -> bool {
+        let body_bytes = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
+        let value_bytes = Prepared::weight_of(&storable.fields, body_bytes) as u64;
+        self.memory.has_room(key, storable, value_bytes)
     }
 
     /// Room for more of a body on its way in, beside what is stored: all together have a quarter of the memory, or one that of the
@@ -234,7 +245,8 @@ impl Store {
     pub async fn recall(&self, key: &OwnedKey, asked: &Asked<'_>) {
         let Some(disk) = &self.disk else { return };
         let ticket = self.memory.ticket(&key.borrow());
-        let found = disk.find(key.clone(), Section::of(asked), self.settings.policy.clone()).await;
+        let found =
+            disk.find(key.clone(), Section::of(asked), self.policy(key.partition()).clone()).await;
         if let Some(entry) = found {
             // One that was invalidated meanwhile is not kept, and not found.
             let _ = self.memory.insert(ticket, entry.converted(Prepared::of_stored));

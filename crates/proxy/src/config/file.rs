@@ -7,7 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::values::{
-    Address, AltSvcAge, HostPattern, Network, OriginUrl, PortRange, Pseudonym, Size, Span,
+    Address, AltSvcAge, FieldName, HostPattern, Network, OriginUrl, PortRange, Pseudonym, Size,
+    Span,
 };
 
 /// All of it.
@@ -128,6 +129,7 @@ pub(crate) struct Reverse {
     pub(crate) tell: Option<Tell>,
     #[serde(default)]
     pub(crate) trusted: Vec<Network>,
+    pub(crate) strip: Option<Vec<FieldName>>,
     pub(crate) connect_timeout: Option<Span>,
     pub(crate) max_fails: Option<u32>,
     pub(crate) fail_timeout: Option<Span>,
@@ -186,6 +188,9 @@ pub(crate) struct Cache {
     pub(crate) heuristic_at_most: Option<Span>,
     #[serde(default)]
     pub(crate) set_cookie: SetCookie,
+    pub(crate) targets: Option<Vec<FieldName>>,
+    #[serde(default)]
+    pub(crate) purge: Vec<Network>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -264,6 +269,7 @@ pub(crate) enum LogFormat {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Admin {
     pub(crate) address: Spanned<Address>,
+    pub(crate) users: Option<Spanned<PathBuf>>,
 }
 
 /// What can be said by arguments.
@@ -292,7 +298,7 @@ impl File {
     pub fn reverse(&mut self, host: Option<&str>, url: &str) -> Result<(), String> {
         let hosts = host.map(str::parse).transpose()?.into_iter().collect();
         let origins = Spanned::new(0..0, vec![url.parse()?]);
-        let (tell, trusted) = (None, Vec::new());
+        let (tell, trusted, strip) = (None, Vec::new(), None);
         let (connect_timeout, max_fails, fail_timeout, check) = (None, None, None, None);
         self.reverse.push(Reverse {
             hosts,
@@ -300,6 +306,7 @@ impl File {
             host: Host::Client,
             tell,
             trusted,
+            strip,
             connect_timeout,
             max_fails,
             fail_timeout,
@@ -310,7 +317,7 @@ impl File {
 
     /// Tells of metrics and health there.
     pub fn admin(&mut self, address: Address) {
-        self.admin = Some(Admin { address: Spanned::new(0..0, address) });
+        self.admin = Some(Admin { address: Spanned::new(0..0, address), users: None });
     }
 
     /// Stores as much in memory.
@@ -318,8 +325,16 @@ impl File {
         let memory = Spanned::new(0..0, memory);
         let set_cookie = SetCookie::Refuse;
         let (object, disk, heuristic_percent, heuristic_at_most) = (None, None, None, None);
-        self.cache =
-            Some(Cache { memory, object, disk, heuristic_percent, heuristic_at_most, set_cookie });
+        self.cache = Some(Cache {
+            memory,
+            object,
+            disk,
+            heuristic_percent,
+            heuristic_at_most,
+            set_cookie,
+            targets: None,
+            purge: Vec::new(),
+        });
     }
 
     /// Logs requests to standard output.

@@ -14,7 +14,7 @@ pub use error::{ConfigError, Place};
 pub use file::File;
 pub use resolve::{load, resolve};
 pub use settings::{
-    Access, Forward, HostField, Http3, Intercept, Listener, Log, LogFormat, LogPlace, PacFile,
-    Reverse, Settings, Trust,
+    Access, Admin, Forward, HostField, Http3, Intercept, Listener, Log, LogFormat, LogPlace,
+    PacFile, Reverse, Settings, Trust,
 };
 pub use values::{Address, Network, PortRange, Size};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::{DiskLimits, Limits, Policy, Seconds, SetCookie};
+use http::HeaderName;
 use http_stack::tls;
 use ipnet::IpNet;
 use toml::Spanned;
@@ -15,13 +16,14 @@ use toml::Spanned;
 use super::error::{ConfigError, Place, Source};
 use super::file::{self, File};
 use super::settings::{
-    Access, Forward, HostField, Listener, Log, LogFormat, LogPlace, PacFile, Reverse, Settings,
-    Trust,
+    Access, Admin, Forward, HostField, Listener, Log, LogFormat, LogPlace, PacFile, Reverse,
+    Settings, Trust,
 };
-use super::values::{Address, HostPattern, Network, OriginUrl, PortRange, Span};
+use super::values::{Address, FieldName, HostPattern, Network, OriginUrl, PortRange, Span};
 use crate::access::{Clients, Destinations, Ports, Users};
 use crate::caching::{self, DiskSettings};
 use crate::fields::{Disclosure, Via};
+use crate::overrides::Overrides;
 use crate::pac::{Pac, Rule, Spread};
 use crate::target::Scheme;
 use crate::upstream::{self, Check, Health, HealthSettings};
@@ -102,7 +104,8 @@ impl Resolver<'_> {
             disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
             pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,
             log: file.log.as_ref().map(|log| self.log(log)),
-            admin: file.admin.as_ref().map(|admin| self.single(&admin.address)).transpose()?,
+            purgers: file.cache.as_ref().map_or(Vec::new(), |cache| networks(&cache.purge)),
+            admin: file.admin.as_ref().map(|admin| self.admin(admin)).transpose()?,
             drain: file.drain.map_or(DRAIN, |Span(span)| span),
             server_timing: file.server_timing,
         })
@@ -196,17 +199,32 @@ impl Resolver<'_> {
     }
 
     fn access(&self, clients: &file::Clients) -> Result<Access, ConfigError> {
-        let mut users = None;
-        if let Some(path) = &clients.users {
-            let text = self.read(path)?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            let read = Users::parse(&text);
-            let read = read.map_err(|(line, error)| {
-                ConfigError::new(Place::At(self.path(path.get_ref()), line, 1), error)
-            })?;
-            users = Some(Arc::new(read));
-        }
+        let users = clients.users.as_ref().map(|path| self.users(path)).transpose()?;
         Ok(Access { clients: Clients { networks: networks(&clients.networks) }, users })
+    }
+
+    fn users(&self, path: &Spanned<PathBuf>) -> Result<Arc<Users>, ConfigError> {
+        let text = self.read(path)?;
+        let read = Users::parse(&String::from_utf8_lossy(&text));
+        read.map(Arc::new).map_err(|(line, error)| {
+            ConfigError::new(Place::At(self.path(path.get_ref()), line, 1), error)
+        })
+    }
+
+    fn admin(&self, admin: &file::Admin) -> Result<Admin, ConfigError> {
+        let address = self.single(&admin.address)?;
+        let users = admin.users.as_ref().map(|path| self.users(path)).transpose()?;
+        if !address.ip().is_loopback() && users.is_none() {
+            return Err(ConfigError::new(
+                self.source.place(admin.address.span()),
+                "an operator's port that can be reached from other machines needs a password",
+            )
+            .remedy(
+                "listen on 127.0.0.1, or name a file of users (admin.users = \"operators\"), whose lines \
+                 `farlink proxy --hash-password NAME` prints",
+            ));
+        }
+        Ok(Admin { address, users })
     }
 
     fn reverse(&self, site: &file::Reverse) -> Result<Reverse, ConfigError> {
@@ -232,6 +250,10 @@ impl Resolver<'_> {
             host_field,
             disclosure: site.tell.map_or(Disclosure::XForwarded, disclosure),
             trusted: networks(&site.trusted),
+            overrides: site
+                .strip
+                .as_deref()
+                .map_or_else(Overrides::default, |names| Overrides::of(field_names(names))),
         })
     }
 
@@ -356,6 +378,10 @@ impl Resolver<'_> {
             file::SetCookie::Refuse => SetCookie::Refuse,
             file::SetCookie::Strip => SetCookie::Strip,
             file::SetCookie::Keep => SetCookie::Keep,
+        };
+        policy.targets = match &typed.targets {
+            Some(names) => field_names(names),
+            None => vec![HeaderName::from_static("cdn-cache-control")],
         };
         // The index of what is on disk lies in memory, too.
         let bytes = bytes - typed.disk.as_ref().map_or(0, |_| index_bytes(bytes));
@@ -491,6 +517,10 @@ fn disclosure(typed: file::Tell) -> Disclosure {
         file::Tell::XForwarded => Disclosure::XForwarded,
         file::Tell::Forwarded => Disclosure::Forwarded,
     }
+}
+
+fn field_names(typed: &[FieldName]) -> Vec<HeaderName> {
+    typed.iter().map(|name| name.0.clone()).collect()
 }
 
 fn networks(typed: &[Network]) -> Vec<IpNet> {

@@ -15,6 +15,7 @@ use ipnet::IpNet;
 use crate::access::{Clients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, Via};
+use crate::overrides::Overrides;
 use crate::pac::Pac;
 use crate::upstream::{self, Destination, Health};
 
@@ -41,6 +42,8 @@ pub struct Settings {
     pub via: Via,
     /// How much it stores; nothing if it is no cache.
     pub cache: Option<caching::Settings>,
+    /// Clients that may have what is stored removed, by the method `PURGE`.
+    pub purgers: Vec<IpNet>,
     /// What it stores beside its memory; nothing if it forgets all at its end.
     pub disk: Option<caching::DiskSettings>,
     /// The auto-configuration file that it serves.
@@ -48,7 +51,7 @@ pub struct Settings {
     /// Where requests are logged.
     pub log: Option<Log>,
     /// Where its metrics and its health are told.
-    pub admin: Option<SocketAddr>,
+    pub admin: Option<Admin>,
     /// How long requests may take to their end after the proxy was told to stop.
     pub drain: Duration,
     /// Whether responses tell of the proxy's own time (`Server-Timing`).
@@ -69,6 +72,7 @@ impl Default for Settings {
             trust: Trust::default(),
             via: Via::new("farlink"),
             cache: None,
+            purgers: Vec::new(),
             disk: None,
             pac: None,
             log: None,
@@ -159,6 +163,8 @@ pub struct Reverse {
     pub disclosure: Disclosure,
     /// Proxies before this one, whose word on clients is taken.
     pub trusted: Vec<IpNet>,
+    /// Fields that are taken off requests of all others.
+    pub overrides: Overrides,
     /// Their part of the cache.
     pub partition: Partition,
 }
@@ -184,6 +190,15 @@ pub enum HostField {
     Client,
     /// The origin's own.
     Origin,
+}
+
+/// The operator's port.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// The address.
+    pub address: SocketAddr,
+    /// Who may ask; everybody who can reach it, if nobody is named.
+    pub users: Option<Arc<Users>>,
 }
 
 /// What origins' certificates are held against.

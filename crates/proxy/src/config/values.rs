@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use http::HeaderName;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -61,6 +62,21 @@ pub struct HostPattern(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pseudonym(pub String);
+
+/// The name of a header field: `"X-Real-IP"`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FieldName(pub HeaderName);
+
+impl FromStr for FieldName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FieldName, String> {
+        text.parse()
+            .map(FieldName)
+            .map_err(|_| format!("`{text}` is not the name of a header field"))
+    }
+}
 
 impl FromStr for Span {
     type Err = String;
@@ -220,7 +236,7 @@ macro_rules! from_string {
     )*};
 }
 
-from_string!(Span, Size, AltSvcAge, Network, Address, OriginUrl, HostPattern, Pseudonym);
+from_string!(Span, Size, AltSvcAge, Network, Address, OriginUrl, HostPattern, FieldName, Pseudonym);
 
 impl<'de> Deserialize<'de> for PortRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PortRange, D::Error> {

@@ -113,7 +113,10 @@ impl Proxy {
         let request = &asking.fetch.request;
         let status = fetched.head.status();
         let judged = match *request.method() == Method::GET {
-            true => store.storable(&asking.fetch.asked(), status, fetched.head.headers(), sent),
+            true => {
+                let (asked, fields) = (asking.fetch.asked(), fetched.head.headers());
+                store.storable(&asking.key, &asked, status, fields, sent)
+            }
             false => Err(cache::NotStored::Method),
         };
         let judged = match judged {
@@ -130,7 +133,7 @@ impl Proxy {
                 }
                 Filling::nothing()
             }
-            Ok(_) if !store.has_room(fetched.length) => {
+            Ok(storable) if !store.has_room(&asking.key, &storable, fetched.length) => {
                 told.detail = Some("too-large");
                 store.hit_for_miss().remember(ticket, store.now());
                 Filling::nothing()
@@ -156,14 +159,14 @@ impl Proxy {
         let sent = world::now();
         let request = &asking.fetch.request;
         let answered = self.fetch(&asking.fetch, &conditional(request, stored), None).await;
-        let is_error = match &answered {
-            Err(_) => true,
-            Ok(fetched) => matches!(fetched.head.status().as_u16(), 500 | 502 | 503 | 504),
+        let status = match &answered {
+            Err(error) => error.status(),
+            Ok(fetched) => fetched.head.status(),
         };
-        if is_error {
+        // RFC 5861 section 4: whatever the client would be told so of.
+        if matches!(status.as_u16(), 500 | 502 | 503 | 504) {
             let asked = asking.fetch.asked();
             let asked = cache::Request::new(request.method(), &asked);
-            // RFC 5861 section 4.
             if stored.terms().serves_on_error(&asked, Seconds::ZERO, store.now())
                 && let Some(hit) = hit(store, stored, &asking.fetch)
             {
@@ -174,7 +177,8 @@ impl Proxy {
             Err(error) => return fail(&mut note, &error),
             Ok(fetched) => fetched,
         };
-        if fetched.head.status() != StatusCode::NOT_MODIFIED {
+        // Without validators of the cache's own a 304 answers the client's conditions.
+        if status != StatusCode::NOT_MODIFIED || !stored.terms().has_validator() {
             return self.take(store, asking, fetched, (ticket, sent), note);
         }
         self.make_ours(&mut fetched.head);
@@ -186,7 +190,7 @@ impl Proxy {
         let fields =
             cache::updated(&Section::of(stored.value().fields()), fetched.head.headers()).to_map();
         let status = stored.value().status();
-        let judged = store.storable(&asking.fetch.asked(), status, &fields, sent);
+        let judged = store.storable(&asking.key, &asking.fetch.asked(), status, &fields, sent);
         let confirmed = match judged {
             Ok(storable) => {
                 store.hit_for_miss().forget(ticket);
@@ -253,9 +257,12 @@ fn answers_all(status: StatusCode) -> bool {
     !matches!(status.as_u16(), 206 | 304 | 412 | 416)
 }
 
-/// A request that asks whether `stored` still holds.
+/// A request that asks whether `stored` still holds; the same as before if nothing tells its version.
 fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
     let mut request = request.clone();
+    if !stored.terms().has_validator() {
+        return request;
+    }
     let names: Vec<_> =
         request.headers().keys().filter(|n| replaced_in_validation(n.as_str())).cloned().collect();
     for name in names {

@@ -3,15 +3,16 @@
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use http::header::{CONNECTION, USER_AGENT};
+use http::header::{CONNECTION, EXPECT, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, Response, Uri};
 use http_stack::Failure;
 use http_stack::server::RequestBody;
 
 use super::entrance::Proxy;
 use super::job::Fetch;
 use crate::config::{HostField, Reverse};
+use crate::fields;
 use crate::upstream::{Check, Choice, Destination, FetchError, Fetched, Health, Order, Peer};
 
 /// The servers of an origin, for one request.
@@ -50,23 +51,38 @@ impl Proxy {
         request: &Request<()>,
         mut body: Option<RequestBody>,
     ) -> Result<Fetched, FetchError> {
+        let mut request = request.clone();
+        if body.is_none() {
+            request.headers_mut().remove(EXPECT);
+        }
+        let inform = &mut |mut head: Response<()>| {
+            let version = head.version();
+            fields::strip(head.headers_mut());
+            self.settings.via.add(head.headers_mut(), version);
+            fetch.interims.put(head);
+        };
         let order = Order {
             destination: fetch.destination.clone(),
             reach: self.reach(fetch.is_operators),
             client: fetch.client,
             connect_timeout: None,
-            request: request.clone(),
+            request,
             body: &mut body,
         };
         match &fetch.servers {
-            Some(servers) => self.fetch_from(servers, order).await,
-            None => self.upstream.fetch(order).await,
+            Some(servers) => self.fetch_from(servers, order, inform).await,
+            None => self.upstream.fetch(order, inform).await,
         }
     }
 
     /// Asks the servers one after the other, until one can be reached. A request of which something was sent is made again only if that
     /// is the same as once (RFC 9110 section 9.2.2).
-    async fn fetch_from(&self, servers: &Servers, order: Order<'_>) -> Result<Fetched, FetchError> {
+    async fn fetch_from(
+        &self,
+        servers: &Servers,
+        order: Order<'_>,
+        inform: &mut dyn FnMut(Response<()>),
+    ) -> Result<Fetched, FetchError> {
         let Order { reach, client, request, body, .. } = order;
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         let deadline = world::now() + self.settings.upstream.connect_timeout;
@@ -84,7 +100,7 @@ impl Proxy {
                 request: servers.ask(index, &request),
                 body: &mut *body,
             };
-            let fetched = self.upstream.fetch(order).await;
+            let fetched = self.upstream.fetch(order, inform).await;
             if let Some(is_failure) = is_failure(&fetched) {
                 servers.health.note(index, is_failure, self.date());
             }

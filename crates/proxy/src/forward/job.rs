@@ -1,23 +1,29 @@
 //! A request made ready to be passed on: all that is needed of its head, which does not outlive its connection's buffer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use cache::OwnedKey;
-use http::header::HeaderName;
+use http::header::{CONNECTION, EXPECT, HeaderName, UPGRADE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_stack::RequestHead;
 use http_stack::tls::Protocol;
+use ipnet::IpNet;
 
 use super::failover::Servers;
+use super::interims::Interims;
 use super::refusal::Refused;
 use super::route::Route;
 use crate::caching::Asked;
 use crate::config::{HostField, Settings};
 use crate::fields::{self, Client, Disclosure};
+use crate::overrides::Overrides;
 use crate::target::{Authority, Scheme};
 use crate::upstream::{Destination, Peer};
 
+/// Removes what is stored: a request for caches, never for origins.
+const PURGE: &str = "PURGE";
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
 /// What is to be done for a request.
@@ -29,6 +35,8 @@ pub(super) enum Job {
     Tunnel(Destination),
     /// To say what can be asked for.
     Options,
+    /// To remove what is stored by these keys.
+    Purge(Vec<OwnedKey>),
 }
 
 /// A request for an origin.
@@ -47,6 +55,10 @@ pub(super) struct Fetch {
     pub(super) tells_own: bool,
     /// Where else its client can have the answer (`Alt-Svc`), if it is to be told so.
     pub(super) alternative: Option<HeaderValue>,
+    /// Whether it offers to go on by another protocol.
+    pub(super) is_upgrade: bool,
+    /// What goes before the answer.
+    pub(super) interims: Interims,
     pub(super) request: Request<()>,
 }
 
@@ -58,6 +70,14 @@ impl Fetch {
 }
 
 impl Job {
+    /// What goes before the answer that it gives.
+    pub(super) fn interims(&self) -> Interims {
+        match self {
+            Job::Fetch(fetch) => fetch.interims.clone(),
+            _ => Interims::default(),
+        }
+    }
+
     /// Makes `head`, which goes along `route`, ready. `key` is what its response is stored by; `turn` chooses among an origin's several servers.
     pub(super) fn new(
         settings: &Settings,
@@ -67,15 +87,18 @@ impl Job {
         key: Option<OwnedKey>,
         turn: usize,
     ) -> Result<Job, Refused> {
-        let mut servers = None;
-        let (destination, is_operators, asked, path, disclosure, trusted) = match route {
+        if head.method == PURGE {
+            return purge(settings, &route, head).map(Job::Purge);
+        }
+        let (mut servers, no_overrides) = (None, Overrides::of(Vec::new()));
+        let (destination, is_operators, asked, path, disclosure, trusted, overrides) = match route {
             Route::Pac | Route::Itself => return Ok(Job::Options),
             Route::Tunnel { authority, .. } => {
                 return Ok(Job::Tunnel(Destination::new(Scheme::Https, &authority)));
             }
             Route::Forward { forward, scheme, authority, path } => {
                 let destination = Destination::new(scheme, &authority);
-                (destination, false, None, path, forward.disclosure, &[][..])
+                (destination, false, None, path, forward.disclosure, &[][..], &no_overrides)
             }
             Route::Reverse { site, authority, path, .. } => {
                 let destination = site.origins[turn % site.origins.len()].clone();
@@ -86,13 +109,16 @@ impl Job {
                     turn,
                     by_own_name: asked.is_none(),
                 });
-                (destination, true, asked, path, site.disclosure, &site.trusted[..])
+                let trusted = &site.trusted[..];
+                (destination, true, asked, path, site.disclosure, trusted, &site.overrides)
             }
         };
         let method = method(head.method)?;
         // The target says which host is asked for (RFC 9112 section 3.2.2).
         let but_host = head.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host"));
         let mut fields = fields::gather(but_host)?;
+        let offered = fields::offered_protocol(&fields);
+        let expects = fields::expects_continue(&fields);
         fields::strip(&mut fields);
         if settings.via.has_passed(&fields) {
             let message = "this request has been here before: it goes round in a loop";
@@ -101,12 +127,27 @@ impl Job {
         if method == Method::OPTIONS && is_last_hop(&mut fields)? {
             return Ok(Job::Options);
         }
+        if !head.peer.is_some_and(|peer| is_among(trusted, peer)) {
+            overrides.strip(&mut fields);
+        }
         settings.via.add(&mut fields, version(head.protocol));
         let tells_own = tell(disclosure, &mut fields, head, scheme, trusted)?;
+        let is_1_0 = head.protocol == Protocol::H10;
+        if expects && !is_1_0 {
+            // RFC 9110 section 10.1.1: whether the body is wanted is the origin's to say.
+            fields.insert(EXPECT, HeaderValue::from_static("100-continue"));
+        }
+        // Only HTTP/1.1 has it; clients of a forward proxy have CONNECT.
+        let offered = offered.filter(|_| is_operators && head.protocol == Protocol::H1);
+        let is_upgrade = offered.is_some();
+        if let Some(protocol) = offered {
+            fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            fields.insert(UPGRADE, protocol);
+        }
         let uri = uri(&destination, asked, path)?;
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
-        let alternative = None;
+        let (alternative, interims) = (None, Interims::default());
         let client = Peer::at(head.peer);
         let fetch = Fetch {
             destination,
@@ -116,10 +157,40 @@ impl Job {
             key,
             tells_own,
             alternative,
+            is_upgrade,
+            interims,
             request,
         };
         Ok(Job::Fetch(Box::new(fetch)))
     }
+}
+
+/// What a request to remove what is stored names, if its client may.
+fn purge(
+    settings: &Settings,
+    route: &Route<'_, '_>,
+    head: &RequestHead<'_>,
+) -> Result<Vec<OwnedKey>, Refused> {
+    let refused = |status, message| Err(Refused::new(status, "http_request_denied", message));
+    if settings.purgers.is_empty() || settings.cache.is_none() {
+        return refused(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "nothing can be purged here by that method",
+        );
+    }
+    if !head.peer.is_some_and(|peer| is_among(&settings.purgers, peer)) {
+        return refused(StatusCode::FORBIDDEN, "your address may purge nothing");
+    }
+    // However its clients ask.
+    Ok([Scheme::Http, Scheme::Https]
+        .into_iter()
+        .filter_map(|scheme| Some(route.key(scheme)?.to_owned()))
+        .collect())
+}
+
+fn is_among(networks: &[IpNet], peer: SocketAddr) -> bool {
+    let address = peer.ip().to_canonical();
+    networks.iter().any(|network| network.contains(&address))
 }
 
 fn method(name: &str) -> Result<Method, Refused> {
@@ -172,7 +243,7 @@ fn tell(
     fields: &mut HeaderMap,
     head: &RequestHead<'_>,
     scheme: Scheme,
-    trusted: &[ipnet::IpNet],
+    trusted: &[IpNet],
 ) -> Result<bool, Refused> {
     let Some(peer) = head.peer else { return Ok(false) };
     let client = Client { address: peer.ip(), scheme, host: head.authority };

@@ -6,6 +6,7 @@ mod entrance;
 mod failover;
 mod guard;
 mod inside;
+mod interims;
 mod job;
 mod pass;
 mod reception;

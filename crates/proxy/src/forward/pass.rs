@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use cache::{CacheStatus, Key, OwnedKey};
-use http::header::{DATE, HeaderName, HeaderValue};
-use http::{HeaderMap, Method};
-use http_stack::Response;
+use http::header::{CONNECTION, DATE, HeaderName, HeaderValue, UPGRADE};
+use http::{HeaderMap, Method, StatusCode};
 use http_stack::server::RequestBody;
+use http_stack::{Reply, Response};
 use units::Time;
 use url::Url;
 
@@ -38,6 +38,10 @@ impl Proxy {
                 note.entry.outcome = Outcome::Own;
                 whole(&mut note, replies::options()).into()
             }
+            Job::Purge(keys) => {
+                note.entry.outcome = Outcome::Own;
+                whole(&mut note, self.purge(&keys).await).into()
+            }
             Job::Tunnel(destination) => match &self.settings.intercept {
                 Some(intercept) if intercept.covers(&destination.host) => {
                     self.end_tunnel(intercept, &destination, note)
@@ -48,7 +52,7 @@ impl Proxy {
                 let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
                 let alternative = fetch.alternative.clone();
                 let response = match self.store.clone() {
-                    Some(store) if is_safe && body.is_none() => {
+                    Some(store) if is_safe && body.is_none() && !fetch.is_upgrade => {
                         self.answer_by_cache(&store, *fetch, note).await
                     }
                     _ => self.pass(*fetch, body, note).await,
@@ -62,12 +66,21 @@ impl Proxy {
     }
 
     /// Passes a request on that the cache has nothing to do with, but what becomes invalid by it.
-    async fn pass(&self, fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
+    async fn pass(&self, mut fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
+        if body.is_some() {
+            // It would have to come before the other protocol.
+            for name in [CONNECTION, UPGRADE] {
+                fetch.request.headers_mut().remove(name);
+            }
+        }
         let received = Rc::new(Cell::new(0));
         let body = body.map(|body| counted(body, &received));
         let (key, method) = (fetch.key.clone(), fetch.request.method().clone());
         match self.fetch(&fetch, &fetch.request, body).await {
             Err(error) => fail(&mut note, &error),
+            Ok(fetched) if fetched.head.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                self.switch(fetched, note)
+            }
             Ok(fetched) => {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
@@ -75,6 +88,22 @@ impl Proxy {
                 self.pass_back(fetched, note, Filling::nothing(), None, received)
             }
         }
+    }
+
+    /// Joins the client to an origin that goes on by another protocol.
+    fn switch(&self, fetched: Fetched, mut note: Note) -> Response {
+        note_fetched(&mut note, &fetched);
+        let Fetched { mut head, body, .. } = fetched;
+        let Some(tunnel) = body.into_tunnel() else {
+            let message = "the origin goes on by another protocol where there is none";
+            let refused = Refused::new(StatusCode::BAD_GATEWAY, "http_protocol_error", message);
+            return refuse(&mut note, &refused).into();
+        };
+        let protocol = head.headers_mut().remove(UPGRADE);
+        self.make_ours(&mut head);
+        head.headers_mut().extend(protocol.map(|protocol| (UPGRADE, protocol)));
+        note.entry.outcome = Outcome::Tunnelled;
+        Response::Switched { head, far: Box::new(CountedTunnel { tunnel, note }) }
     }
 
     /// Passes an answer back. `status` is what the cache did.
@@ -131,6 +160,20 @@ impl Proxy {
         (note.entry.status, note.entry.origin) = (200, Some(address));
         note.entry.outcome = Outcome::Tunnelled;
         Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
+    }
+
+    /// Removes what is stored by `keys`.
+    async fn purge(&self, keys: &[OwnedKey]) -> Reply {
+        let mut removed = 0;
+        for (store, key) in
+            self.store.iter().flat_map(|store| keys.iter().map(move |key| (store, key)))
+        {
+            match store.purge_key(&key.borrow()).await {
+                Ok(forgotten) => removed += forgotten.memory + forgotten.disk.unwrap_or(0),
+                Err(error) => return replies::purge_failed(&error),
+            }
+        }
+        replies::purged(removed)
     }
 
     /// RFC 9111 section 4.4.

@@ -11,6 +11,7 @@ use http_stack::{Answer, Reply, RequestHead};
 
 use super::cached::{hit_answer, hit_reply};
 use super::entrance::Proxy;
+use super::interims::Interims;
 use super::job::Job;
 use super::refusal::Refused;
 use super::replies;
@@ -80,7 +81,7 @@ impl Reception {
             }
             Ok(Admitted::Claimed(claim, job)) => {
                 let proxy = Rc::clone(&self.proxy);
-                Answer::later(async move {
+                interims(&job).before(async move {
                     let Some(user) = proxy.verify(claim).await else {
                         return refuse(&mut note, &Refused::unknown_user()).into();
                     };
@@ -114,7 +115,7 @@ impl Reception {
             Ok(Job::Options) => Answer::Ready(own(&mut note, replies::options())),
             Ok(job) => {
                 let proxy = Rc::clone(&self.proxy);
-                Answer::later(async move { proxy.carry_out(job, body, note).await })
+                job.interims().before(async move { proxy.carry_out(job, body, note).await })
             }
         }
     }
@@ -158,7 +159,8 @@ impl Reception {
         };
         let fields = Shown(head.fields);
         let request = cache::Request::new(&method, &fields);
-        if request.has_body() {
+        // Who wants to go on by another protocol does not want the answer that others get.
+        if request.has_body() || request.wants_upgrade() {
             return None;
         }
         match store.memory().lookup(&route.key(self.scheme)?, &request, store.now()) {
@@ -169,6 +171,11 @@ impl Reception {
             _ => None,
         }
     }
+}
+
+/// What goes before the answer that `job` gives.
+fn interims(job: &Result<Job, Refused>) -> Interims {
+    job.as_ref().map_or_else(|_| Interims::default(), Job::interims)
 }
 
 /// Whether targets are written in one form only: HTTP/2 and later, and SPDY.

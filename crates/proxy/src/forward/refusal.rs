@@ -1,10 +1,11 @@
 //! Requests that are refused, and how clients are told.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, PROXY_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, PROXY_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 use http_stack::Reply;
 
+use super::replies::METHODS;
 use crate::access::Refusal;
 use crate::fields::MalformedField;
 use crate::target::TargetError;
@@ -48,6 +49,10 @@ impl Refused {
         fields.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let status = HeaderValue::from_str(&format!("farlink; error={}", self.kind));
         fields.insert(PROXY_STATUS, status.expect("the names of RFC 9209 are tokens"));
+        if self.status == StatusCode::METHOD_NOT_ALLOWED {
+            // RFC 9110 section 15.5.6.
+            fields.insert(ALLOW, METHODS);
+        }
         if self.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
             let challenge = HeaderValue::from_static("Basic realm=\"farlink\", charset=\"UTF-8\"");
             fields.insert(PROXY_AUTHENTICATE, challenge);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, ALT_SVC, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, ALT_SVC, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
 use http_stack::{Head, Reply, Response};
 
@@ -35,14 +35,34 @@ pub(super) fn telling(response: Response, alternative: HeaderValue) -> Response 
             head.headers_mut().insert(ALT_SVC, alternative);
             Response::Streamed { head, length, body }
         }
-        Response::Tunnel(far) => Response::Tunnel(far),
+        other => other,
     }
 }
 
 /// What can be asked for (RFC 9110 section 9.3.7).
 pub(super) fn options() -> Reply {
     let mut fields = HeaderMap::new();
-    let methods = "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, CONNECT";
-    fields.insert(ALLOW, HeaderValue::from_static(methods));
+    fields.insert(ALLOW, METHODS);
     Reply::new(StatusCode::NO_CONTENT, fields, Bytes::new())
+}
+
+/// The methods that are passed on or answered.
+pub(super) const METHODS: HeaderValue =
+    HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, CONNECT");
+
+/// So many stored responses were removed.
+pub(super) fn purged(count: u64) -> Reply {
+    plain(StatusCode::OK, format!("{count} removed\n"))
+}
+
+/// The disk failed: after a restart what was to be removed may be there again.
+pub(super) fn purge_failed(error: &cache::DiskError) -> Reply {
+    plain(StatusCode::INTERNAL_SERVER_ERROR, format!("farlink: {error}\n"))
+}
+
+fn plain(status: StatusCode, text: String) -> Reply {
+    let mut fields = HeaderMap::new();
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Reply::new(status, fields, Bytes::from(text))
 }

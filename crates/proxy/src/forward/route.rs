@@ -108,7 +108,9 @@ pub fn route<'s, 't>(
             if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
                 return local(settings, Some(authority), path);
             }
-            let counts_any = is_local && settings.forward.is_none();
+            // RFC 9112 section 3.2.2: a server takes a target in absolute form as well. Where there is no forward proxy it can be meant for
+            // nobody else.
+            let counts_any = asked == scheme && settings.forward.is_none();
             if let Some(site) = site(settings, authority.host, counts_any) {
                 return Ok(Route::Reverse { site, authority: Some(authority), path });
             }
@@ -231,6 +233,8 @@ mod tests {
         assert_eq!(of(&proxy, "GET", "/x", Some((Scheme::Https, "a.test"))), "reverse http://o:1");
         let any = settings(false, &[(None, "http://o:1")]);
         assert_eq!(of(&any, "GET", "/x", None), "reverse http://o:1");
+        assert_eq!(of(&any, "GET", "https://c.test/x", None), "reverse http://o:1");
+        assert_eq!(of(&any, "GET", "http://c.test/x", None), "421", "it came over TLS");
     }
 
     #[test]

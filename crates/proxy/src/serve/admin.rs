@@ -1,25 +1,35 @@
-//! The operator's port: metrics, health, and what is to be forgotten. Not for clients: it has no password.
+//! The operator's port: metrics, health, and what is to be forgotten. Not for clients, nor for pages that an operator's browser shows.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use cache::{DiskError, Key, Partition};
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
-use http_stack::{Answer, Handler, Reply, RequestHead};
+use http_stack::{Answer, Handler, Reply, RequestHead, Response};
+use tokio::sync::Semaphore;
 use url::{Position, Url, form_urlencoded};
 
+use crate::access::Users;
 use crate::caching::{Forgotten, Store};
 use crate::journal::{Metrics, exposition};
+use crate::target::Authority;
 use crate::upstream::{Destination, Health, ServerTally};
 
 /// Answers the operator.
-pub struct Admin {
+pub struct Admin(Rc<Desk>);
+
+struct Desk {
     cores: Vec<Arc<Metrics>>,
     state: Rc<State>,
+    /// Who may ask; everybody, if nobody is named.
+    users: Option<Arc<Users>>,
+    /// Passwords are verified one after the other: who guesses does not occupy all cores.
+    verifier: Semaphore,
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
 }
@@ -38,9 +48,36 @@ pub struct State {
 }
 
 impl Admin {
-    /// Tells of all `cores`.
-    pub fn new(cores: Vec<Arc<Metrics>>, state: Rc<State>, start: Duration) -> Admin {
-        Admin { cores, state, start }
+    /// Tells `users` of all `cores`; everybody, if there are none.
+    pub fn new(
+        cores: Vec<Arc<Metrics>>,
+        state: Rc<State>,
+        users: Option<Arc<Users>>,
+        start: Duration,
+    ) -> Admin {
+        Admin(Rc::new(Desk { cores, state, users, verifier: Semaphore::new(1), start }))
+    }
+}
+
+impl Desk {
+    async fn knows(&self, users: Arc<Users>, claim: Vec<u8>) -> bool {
+        let _turn = self.verifier.acquire().await;
+        world::blocking(move || users.verify(&claim)).await.is_some()
+    }
+
+    fn answer(&self, method: &str, target: &str) -> Answer {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        if (method, path) == ("POST", "/purge") {
+            return self.purge(query);
+        }
+        Answer::Ready(match (method, path) {
+            ("GET" | "HEAD", "/metrics") => text(StatusCode::OK, self.metrics()),
+            ("GET" | "HEAD", "/health") => self.health(),
+            (_, "/metrics" | "/health" | "/purge") => {
+                text(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics, GET /health, POST /purge\n")
+            }
+            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /health and /purge\n"),
+        })
     }
 
     fn metrics(&self) -> String {
@@ -143,19 +180,70 @@ impl Named {
 
 impl Handler for Admin {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
-        let (path, query) = request.target.split_once('?').unwrap_or((request.target, ""));
-        if (request.method, path) == ("POST", "/purge") {
-            return self.purge(query);
+        let Admin(desk) = self;
+        if is_foreign(&request) {
+            return Answer::Ready(text(
+                StatusCode::FORBIDDEN,
+                "pages of other sites may not ask here\n",
+            ));
         }
-        Answer::Ready(match (request.method, path) {
-            ("GET" | "HEAD", "/metrics") => text(StatusCode::OK, self.metrics()),
-            ("GET" | "HEAD", "/health") => self.health(),
-            (_, "/metrics" | "/health" | "/purge") => {
-                text(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics, GET /health, POST /purge\n")
+        let Some(users) = &desk.users else {
+            return match is_certain(request.authority) {
+                true => desk.answer(request.method, request.target),
+                // A name can lead here that belongs to somebody else (DNS rebinding).
+                false => Answer::Ready(text(
+                    StatusCode::MISDIRECTED_REQUEST,
+                    "without passwords (admin.users) this port is asked by its address, or as localhost\n",
+                )),
+            };
+        };
+        let Some(claim) = request.fields.get(AUTHORIZATION.as_str()) else {
+            return Answer::Ready(unknown_user());
+        };
+        if users.recall(claim).is_some() {
+            return desk.answer(request.method, request.target);
+        }
+        let (desk, users, claim) = (Rc::clone(desk), Arc::clone(users), claim.to_vec());
+        let (method, target) = (request.method.to_owned(), request.target.to_owned());
+        Answer::later(async move {
+            match desk.knows(users, claim).await {
+                false => Response::Whole(unknown_user()),
+                true => match desk.answer(&method, &target) {
+                    Answer::Ready(reply) => Response::Whole(reply),
+                    Answer::Later(response) => response.await,
+                },
             }
-            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /health and /purge\n"),
         })
     }
+}
+
+/// Whether a browser asks in the name of a page from elsewhere.
+fn is_foreign(request: &RequestHead<'_>) -> bool {
+    let own = format!("{}://{}", request.scheme, request.authority);
+    let is_own = |origin: &[u8]| origin.eq_ignore_ascii_case(own.as_bytes());
+    let is_from_here = |site: &[u8]| site == b"same-origin" || site == b"none";
+    !request.fields.get_all("origin").all(is_own)
+        || !request.fields.get_all("sec-fetch-site").all(is_from_here)
+}
+
+/// Whether nobody else can have a say in where `authority` leads.
+fn is_certain(authority: &str) -> bool {
+    match Authority::parse(authority) {
+        Ok(asked) => {
+            asked.host.eq_ignore_ascii_case("localhost")
+                || asked.bare_host().parse::<IpAddr>().is_ok()
+        }
+        // Of HTTP/1.0, which browsers do not speak.
+        Err(_) => authority.is_empty(),
+    }
+}
+
+fn unknown_user() -> Reply {
+    let mut fields = HeaderMap::new();
+    let challenge =
+        HeaderValue::from_static("Basic realm=\"farlink's operator\", charset=\"UTF-8\"");
+    fields.insert(WWW_AUTHENTICATE, challenge);
+    Reply::new(StatusCode::UNAUTHORIZED, fields, Bytes::new())
 }
 
 fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
@@ -171,7 +259,6 @@ mod tests {
 
     use cache::{Exchange, Limits, Policy, Request};
     use http::Method;
-    use http_stack::Response;
 
     use super::*;
     use crate::caching::Settings;
@@ -199,7 +286,11 @@ mod tests {
     }
 
     fn ask(admin: &Admin, method: &str, target: &str) -> (u16, String) {
-        let reply = match admin.handle(RequestHead::new(method, "admin", target)) {
+        answered(admin.handle(RequestHead::new(method, "127.0.0.1:9", target)))
+    }
+
+    fn answered(answer: Answer) -> (u16, String) {
+        let reply = match answer {
             Answer::Ready(reply) => reply,
             Answer::Later(mut later) => {
                 match later.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -213,11 +304,54 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_other_sites_are_turned_away() {
+        let admin = Admin::new(Vec::new(), Rc::default(), None, Duration::ZERO);
+        let asked = |host: &str, fields: &[(&'static str, &str)]| {
+            let mut map = HeaderMap::new();
+            for (name, value) in fields {
+                map.append(*name, value.parse().expect("a value"));
+            }
+            let head =
+                RequestHead { fields: (&map).into(), ..RequestHead::new("GET", host, "/health") };
+            answered(admin.handle(head)).0
+        };
+        for host in ["127.0.0.1:9", "[::1]:9", "localhost:9", "LocalHost", ""] {
+            assert_eq!(asked(host, &[]), 200, "{host}");
+        }
+        for host in ["evil.test", "127.0.0.1.evil.test:9", "localhost.evil.test", "a@127.0.0.1"] {
+            assert_eq!(asked(host, &[]), 421, "{host}");
+        }
+        assert_eq!(asked("127.0.0.1:9", &[("origin", "http://127.0.0.1:9")]), 200);
+        for origin in ["http://evil.test", "null", "http://127.0.0.1:8", "https://127.0.0.1:9"] {
+            assert_eq!(asked("127.0.0.1:9", &[("origin", origin)]), 403, "{origin}");
+        }
+        assert_eq!(asked("127.0.0.1:9", &[("sec-fetch-site", "cross-site")]), 403);
+        assert_eq!(asked("127.0.0.1:9", &[("sec-fetch-site", "none")]), 200);
+    }
+
+    #[test]
+    fn operators_are_known_by_their_passwords() {
+        let hash = crate::access::PasswordHash::new("secret").expect("randomness");
+        let users = Arc::new(Users::parse(&format!("anna:{hash}")).expect("users"));
+        let right = b"Basic YW5uYTpzZWNyZXQ=";
+        assert_eq!(users.verify(right).as_deref(), Some("anna"));
+        let admin = Admin::new(Vec::new(), Rc::default(), Some(users), Duration::ZERO);
+        let mut fields = HeaderMap::new();
+        let ask = |fields: &HeaderMap| {
+            let head = RequestHead::new("GET", "proxy.example", "/health");
+            answered(admin.handle(RequestHead { fields: fields.into(), ..head })).0
+        };
+        assert_eq!(ask(&fields), 401);
+        fields.insert("authorization", HeaderValue::from_bytes(right).expect("a value"));
+        assert_eq!(ask(&fields), 200);
+    }
+
+    #[test]
     fn what_is_purged_is_gone_from_every_part() {
         let store = store(&[(0, "/a"), (1, "/a"), (1, "/b"), (1, "/c/d")]);
         let state = State { store: RefCell::new(Some(store)), ..State::default() };
         state.partitions.replace(vec![Partition(1)]);
-        let admin = Admin::new(Vec::new(), Rc::new(state), Duration::ZERO);
+        let admin = Admin::new(Vec::new(), Rc::new(state), None, Duration::ZERO);
         let purge = |query: &str| ask(&admin, "POST", &format!("/purge?{query}"));
         assert_eq!(purge("url=http%3A%2F%2Fa.test%2Fa"), (200, "2\n".to_owned()));
         assert_eq!(purge("url=http://a.test/a"), (200, "0\n".to_owned()));
@@ -232,9 +366,9 @@ mod tests {
 
     #[test]
     fn health_says_when_the_end_has_begun() {
-        let admin = Admin::new(Vec::new(), Rc::default(), Duration::ZERO);
+        let admin = Admin::new(Vec::new(), Rc::default(), None, Duration::ZERO);
         assert_eq!(ask(&admin, "GET", "/health"), (200, "ok\n".to_owned()));
-        admin.state.is_draining.set(true);
+        admin.0.state.is_draining.set(true);
         assert_eq!(ask(&admin, "GET", "/health").0, 503);
         assert_eq!(ask(&admin, "POST", "/purge?all").0, 404);
     }

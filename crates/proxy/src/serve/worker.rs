@@ -167,9 +167,10 @@ impl Worker {
             let address = opened.and_then(|opened| opened.get(index)).copied();
             worker.open_port(address.unwrap_or(listener.address), listener)?;
         }
-        if let (Some(cores), Some(address)) = (worker.parts.all_metrics.clone(), settings.admin) {
-            let handler =
-                Rc::new(Admin::new(cores, Rc::clone(&worker.common.state), worker.parts.start));
+        if let (Some(cores), Some(admin)) = (worker.parts.all_metrics.clone(), &settings.admin) {
+            let (state, address) = (Rc::clone(&worker.common.state), admin.address);
+            let handler = Admin::new(cores, state, admin.users.clone(), worker.parts.start);
+            let handler = Rc::new(handler);
             let service = Service { acceptor: worker.common.acceptor.clone(), handler };
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
             let port = Port::open(address, service, &room, &metrics);

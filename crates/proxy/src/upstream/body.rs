@@ -11,6 +11,7 @@ use http_stack::wheel::Timer;
 
 use super::pool::Lease;
 use super::transfer::{Listed, Transfer, Transfers};
+use super::tunnel::Tunnel;
 
 /// A response's body. At its end the connection serves the next request; dropped before, or broken, it ends the connection.
 pub struct ResponseBody {
@@ -42,6 +43,24 @@ impl ResponseBody {
             body.end();
         }
         body
+    }
+
+    /// Of a response behind which the origin goes on by another protocol: see [`ResponseBody::into_tunnel`].
+    pub(super) fn switched(
+        body: IncomingBody,
+        lease: Lease,
+        (timer, idle_timeout): (Timer, Duration),
+    ) -> ResponseBody {
+        let transfer = Rc::new(Transfer::new(body, lease));
+        let (listed, is_waiting, left) = (None, false, Some(0));
+        ResponseBody { transfer, listed, timer, idle_timeout, is_waiting, left }
+    }
+
+    /// The connection, if the origin goes on by another protocol on it (101). It keeps its place among those to the origin.
+    pub fn into_tunnel(self) -> Option<Tunnel> {
+        let (body, lease) = self.transfer.coming.take()?;
+        let stream = body.into_switched()?;
+        Some(Tunnel::new(stream, self.timer, self.idle_timeout).keeping(lease))
     }
 
     /// Whether all of it has been handed out.

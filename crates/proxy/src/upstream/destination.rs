@@ -28,6 +28,11 @@ impl Destination {
         bare(&self.host)
     }
 
+    /// What `CONNECT` says of it.
+    pub fn host_and_port(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     /// What `Host` says of it: the port only where it is not the scheme's own (RFC 9110 section 7.2).
     pub fn authority(&self) -> String {
         match self.port == self.scheme.default_port() {

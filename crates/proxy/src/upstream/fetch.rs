@@ -79,11 +79,15 @@ impl Upstream {
     }
 
     /// Fetches what is ordered. A request that found its connection dead is made once more on others, if it has no body and may
-    /// be made twice (RFC 9110 section 9.2.2).
+    /// be made twice (RFC 9110 section 9.2.2). `inform` is told of interim responses but 100.
     ///
     /// # Errors
     /// See [`FetchError`].
-    pub async fn fetch(&self, order: Order<'_>) -> Result<Fetched, FetchError> {
+    pub async fn fetch(
+        &self,
+        order: Order<'_>,
+        inform: &mut dyn FnMut(Response<()>),
+    ) -> Result<Fetched, FetchError> {
         let Order { destination, reach, client, connect_timeout, request, body } =
             self.through_parent(order);
         let connect_timeout = connect_timeout.unwrap_or(self.settings.connect_timeout);
@@ -100,13 +104,18 @@ impl Upstream {
                 }
             };
             let connected = world::now();
-            match self.exchange(connection, &request, body.take()).await {
+            match self.exchange(connection, &request, body.take(), inform).await {
                 Ok(Incoming { head, length, body }) => {
                     let timer = self.wheel.timer();
                     let is_head = *request.method() == Method::HEAD;
                     let length = if is_head { told_length(head.headers()) } else { length };
                     let timer = (timer, self.settings.idle_timeout);
-                    let body = ResponseBody::new(body, length, lease, self.pool.transfers(), timer);
+                    let body = match head.status() {
+                        StatusCode::SWITCHING_PROTOCOLS => {
+                            ResponseBody::switched(body, lease, timer)
+                        }
+                        _ => ResponseBody::new(body, length, lease, self.pool.transfers(), timer),
+                    };
                     return Ok(Fetched { head, length, body, connected, address });
                 }
                 Err(FetchError::Failed(Failure::Unanswered(_)))
@@ -138,7 +147,7 @@ impl Upstream {
     ) -> Result<StatusCode, FetchError> {
         let probing = async {
             let (connection, _) = self.open(destination, Reach::Operator, span).await?;
-            Ok(self.exchange(connection, request, None).await?.head.status())
+            Ok(self.exchange(connection, request, None, &mut |_| {}).await?.head.status())
         };
         world::timeout(span, probing).await.unwrap_or(Err(FetchError::FirstByteTimeout))
     }
@@ -156,7 +165,7 @@ impl Upstream {
         }
     }
 
-    /// Opens a tunnel.
+    /// Opens a tunnel, through the parent where there is one.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -165,18 +174,19 @@ impl Upstream {
         destination: &Destination,
         reach: Reach<'_>,
     ) -> Result<(Tunnel, SocketAddr), FetchError> {
-        let connecting = open::connect(destination, reach);
+        let connecting = open::reach(destination, reach, self.settings.parent.as_ref());
         let connected = world::timeout(self.settings.connect_timeout, connecting).await;
-        let (tcp, address) = connected.unwrap_or(Err(FetchError::ConnectTimeout))?;
-        Ok((Tunnel::new(tcp, self.wheel.timer(), self.settings.idle_timeout), address))
+        let (stream, address) = connected.unwrap_or(Err(FetchError::ConnectTimeout))?;
+        Ok((Tunnel::new(stream, self.wheel.timer(), self.settings.idle_timeout), address))
     }
 
-    /// Sends and waits for the head. The time runs from the last piece of the request's body.
+    /// Sends and waits for the head. The time runs from the last piece of the request's body, or the last interim response.
     async fn exchange(
         &self,
         connection: Connection,
         request: &Request<()>,
         body: Option<RequestBody>,
+        inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Incoming, FetchError> {
         let timer = Rc::new(self.wheel.timer());
         let span = self.settings.first_byte_timeout;
@@ -185,7 +195,11 @@ impl Upstream {
             let length = body.length();
             RequestBody::new(Box::new(Timed { body, timer: Rc::clone(&timer), span }), length)
         });
-        let mut exchange = pin!(connection.exchange(request, body));
+        let mut inform = |head| {
+            timer.set(span);
+            inform(head);
+        };
+        let mut exchange = pin!(connection.exchange_informed(request, body, &mut inform));
         poll_fn(|cx| match exchange.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(done.map_err(FetchError::Failed)),
             Poll::Pending => timer.poll_expired(cx).map(|()| Err(FetchError::FirstByteTimeout)),

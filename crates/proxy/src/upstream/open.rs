@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_stack::client::Connection;
+use http_stack::h1::client::{led, through};
 use http_stack::tls::{Protocol, PublicClient, Stream};
 use world::TcpStream;
 
@@ -48,6 +49,32 @@ pub(super) async fn connect(
     Err(failed.expect("a name that was found has an address"))
 }
 
+/// Opens a way to `destination` on which it is spoken to directly: a tunnel through the parent, if there is one.
+pub(super) async fn reach(
+    destination: &Destination,
+    reach: Reach<'_>,
+    parent: Option<&Destination>,
+) -> Result<(Stream, SocketAddr), FetchError> {
+    let Some(parent) = parent else {
+        let (tcp, address) = connect(destination, reach).await?;
+        return Ok((Stream::plain(tcp), address));
+    };
+    let (tcp, address) = connect(parent, Reach::Operator).await?;
+    let (tcp, ahead) = led(tcp, &destination.host_and_port()).await?;
+    Ok((Stream::plain(tcp).after(ahead), address))
+}
+
+/// Opens a connection for TLS: as [`reach`], to a server that is spoken to first.
+async fn connect_for_tls(
+    destination: &Destination,
+    reach: Reach<'_>,
+    parent: Option<&Destination>,
+) -> Result<(TcpStream, SocketAddr), FetchError> {
+    let Some(parent) = parent else { return connect(destination, reach).await };
+    let (tcp, address) = connect(parent, Reach::Operator).await?;
+    Ok((through(tcp, &destination.host_and_port()).await?, address))
+}
+
 /// Opens a connection for HTTP.
 pub(super) async fn open(
     destination: &Destination,
@@ -55,12 +82,17 @@ pub(super) async fn open(
     settings: &Settings,
     tls: &PublicClient,
 ) -> Result<(Connection, SocketAddr), FetchError> {
-    let (tcp, address) = connect(destination, reach).await?;
-    let stream = match destination.scheme {
-        Scheme::Http => Stream::plain(tcp),
+    let (stream, address) = match destination.scheme {
+        // That is the parent itself, where there is one.
+        Scheme::Http => {
+            let (tcp, address) = connect(destination, reach).await?;
+            (Stream::plain(tcp), address)
+        }
         Scheme::Https => {
-            let host = destination.bare_host();
-            tls.connect(tcp, host, settings.protocol).await.map_err(FetchError::Insecure)?
+            let parent = settings.parent.as_ref();
+            let (tcp, address) = connect_for_tls(destination, reach, parent).await?;
+            let shaken = tls.connect(tcp, destination.bare_host(), settings.protocol).await;
+            (shaken.map_err(FetchError::Insecure)?, address)
         }
     };
     let connection = Connection::begin(stream, Protocol::H1, &settings.h2).await?;

@@ -34,8 +34,8 @@ pub struct Settings {
     pub protocol: Protocol,
     /// HTTP/2's windows.
     pub h2: h2::settings::Client,
-    /// The proxy that is asked in the place of origins in clear text, by the operator's will (Squid's `cache_peer ... parent`). Its connections are those to one origin. Tunnels and
-    /// origins over TLS are reached past it.
+    /// The proxy through which all origins are reached, by the operator's will (Squid's `cache_peer ... parent`): it is asked in the place of those in clear text, and for tunnels to
+    /// all others.
     pub parent: Option<Destination>,
 }
 

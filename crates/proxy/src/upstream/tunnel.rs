@@ -5,21 +5,30 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http_stack::tls::Stream;
 use http_stack::wheel::Timer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use world::TcpStream;
+
+use super::pool::Lease;
 
 /// A connection through which bytes pass unread. It ends when nothing has passed for long, in either direction.
 pub struct Tunnel {
-    tcp: TcpStream,
+    stream: Stream,
     timer: Timer,
     idle_timeout: Duration,
+    /// What lets go of the connection's place among those to its origin at its end, if it has one.
+    _lease: Option<Lease>,
 }
 
 impl Tunnel {
-    pub(super) fn new(tcp: TcpStream, timer: Timer, idle_timeout: Duration) -> Tunnel {
+    pub(super) fn new(stream: Stream, timer: Timer, idle_timeout: Duration) -> Tunnel {
         timer.set(idle_timeout);
-        Tunnel { tcp, timer, idle_timeout }
+        Tunnel { stream, timer, idle_timeout, _lease: None }
+    }
+
+    /// The same, which keeps its place among the connections to its origin.
+    pub(super) fn keeping(self, lease: Lease) -> Tunnel {
+        Tunnel { _lease: Some(lease), ..self }
     }
 
     fn passed<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -36,7 +45,7 @@ impl AsyncRead for Tunnel {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.tcp).poll_read(cx, buf);
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         match self.passed(read) {
             Poll::Pending => {
                 self.timer.poll_expired(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
@@ -52,7 +61,7 @@ impl AsyncWrite for Tunnel {
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.tcp).poll_write(cx, data);
+        let written = Pin::new(&mut self.stream).poll_write(cx, data);
         self.passed(written)
     }
 
@@ -61,19 +70,19 @@ impl AsyncWrite for Tunnel {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.tcp).poll_write_vectored(cx, parts);
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         self.passed(written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        true
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

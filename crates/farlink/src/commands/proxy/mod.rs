@@ -196,6 +196,15 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
         let origins: Vec<String> = site.origins.iter().map(ToString::to_string).collect();
         text.push_str(&format!("before {} for {hosts}\n", origins.join(", ")));
     }
+    if let Some(cache) = &settings.cache
+        && let (wanted, taken) = (cache.limits.entry_bytes, cache.limits.largest_entry())
+        && taken < wanted
+    {
+        eprintln!(
+            "warning: objects of more than {taken} bytes are never stored, though cache.object is {wanted}: memory lies in \
+             parts, and an object lies in one. Make cache.memory larger or cache.object smaller"
+        );
+    }
     if let Some(disk) = &settings.disk {
         text.push_str(&format!("stores on disk in {}\n", disk.path.display()));
     }

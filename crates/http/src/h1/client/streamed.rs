@@ -5,13 +5,16 @@
 //! the one before: either side's haste ends at the other's pace. A body of known length goes by length, any other chunked
 //! (RFC 9112 section 6).
 //!
-//! What it leaves out: trailers, which are checked and discarded, and interim responses, which are skipped.
+//! What it leaves out: trailers, which are checked and discarded.
 
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{EXPECT, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 
 use super::Connection;
@@ -28,6 +31,8 @@ pub struct Incoming<S> {
     download: Download,
     /// Whether the server keeps the connection.
     persistent: bool,
+    /// Whether anything of an answer has come.
+    is_begun: bool,
 }
 
 /// How far the response's body has come.
@@ -45,31 +50,56 @@ struct Upload {
     framing: encode::Framing,
     /// Whether the transport took all of it.
     is_flushed: bool,
+    /// The end of the wait for 100 (Continue), if the body waits for it.
+    hold: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
+
+/// How long a body waits for a server that does not say 100 (Continue), as curl does: many never heard of it (RFC 9110 section 10.1.1).
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {
     /// Sends `request`, whose body is `body`, and gives the response when its head is there, with the size of its body where
-    /// the head tells it. The fields of `request` that frame a message are replaced.
+    /// the head tells it. The fields of `request` that frame a message are replaced. With `Expect: 100-continue` the body waits until the
+    /// server wants it. If there is `Upgrade`, the answer may be 101.
     ///
     /// # Errors
     /// See [`Failure`]; the connection is gone then.
     pub async fn exchange(
+        self,
+        request: &Request<()>,
+        body: Option<RequestBody>,
+    ) -> Result<(Response<()>, Option<u64>, Incoming<S>), Failure> {
+        self.exchange_informed(request, body, &mut |_| {}).await
+    }
+
+    /// The same, where `inform` is told of interim responses but 100.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn exchange_informed(
         mut self,
         request: &Request<()>,
         body: Option<RequestBody>,
+        inform: &mut dyn FnMut(Response<()>),
     ) -> Result<(Response<()>, Option<u64>, Incoming<S>), Failure> {
         let framing = encode::Framing::of(request.method(), body.as_ref().map(RequestBody::length));
         self.reusable = false;
         self.out.begin(|head| encode::request_head_framed(head, request, framing));
         let is_persistent = request.version() != Version::HTTP_10;
+        if request.headers().contains_key(UPGRADE) {
+            self.wire.decoder.may_switch();
+        }
+        let waits = body.is_some() && expects_continue(request.headers());
+        let hold = waits.then(|| Box::pin(world::sleep(PATIENCE)) as _);
         let mut exchange = Incoming {
             connection: self,
             method: request.method().clone(),
-            upload: Upload { body, framing, is_flushed: false },
+            upload: Upload { body, framing, is_flushed: false, hold },
             download: Download::Coming,
             persistent: is_persistent,
+            is_begun: false,
         };
-        let (head, length) = poll_fn(|cx| exchange.poll_head(cx)).await?;
+        let (head, length) = poll_fn(|cx| exchange.poll_head(cx, inform)).await?;
         Ok((head, length, exchange))
     }
 }
@@ -88,7 +118,16 @@ impl<S: Transport> Incoming<S> {
         connection.reusable.then_some(connection)
     }
 
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<HeadAndLength, Failure>> {
+    /// What the server speaks from now on after it has answered 101: the stream, and what it has said already.
+    pub fn into_switched(self) -> (S, Bytes) {
+        self.connection.into_stream()
+    }
+
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        inform: &mut dyn FnMut(Response<()>),
+    ) -> Poll<Result<HeadAndLength, Failure>> {
         // RFC 9112 section 9.5: an answer may come although the request could not be sent.
         let unsent = match self.poll_upload(cx) {
             Poll::Ready(Err(Unsent::Source(error))) => {
@@ -98,16 +137,30 @@ impl<S: Transport> Incoming<S> {
             Poll::Ready(Err(Unsent::Transport(error))) => Some(error),
             _ => None,
         };
-        let mut begun = false;
         loop {
             let wire = &mut self.connection.wire;
-            begun |= !wire.input.is_empty();
+            self.is_begun |= !wire.input.is_empty();
+            let begun = self.is_begun;
             let next = wire.decoder.next(wire.input.filled_mut(), &self.method);
             let (used, event) = next.map_err(|error| Failure::Protocol(error.to_string()))?;
             let head = match event {
-                Event::Head(head) if head.is_interim() => None,
+                Event::Head(head) if head.is_interim() => {
+                    match head.status {
+                        100 => self.upload.hold = None,
+                        _ => inform(response(&head)?),
+                    }
+                    wire.input.consume(used);
+                    // One at a time: whoever is told of it may be slower.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 Event::Head(head) => {
-                    self.persistent &= head.persistent;
+                    if self.upload.hold.take().is_some() {
+                        // The server does not want the body, and waits for it all the same.
+                        self.upload.body = None;
+                        self.persistent = false;
+                    }
+                    self.persistent &= head.persistent && head.status != 101;
                     if head.body == BodyLength::None {
                         self.download = Download::Ended;
                     }
@@ -116,7 +169,7 @@ impl<S: Transport> Incoming<S> {
                         BodyLength::Exactly(bytes) => Some(bytes),
                         BodyLength::Chunked | BodyLength::UntilClose => None,
                     };
-                    Some((response(&head)?, length))
+                    (response(&head)?, length)
                 }
                 Event::More => {
                     wire.input.consume(used);
@@ -140,9 +193,7 @@ impl<S: Transport> Incoming<S> {
                 }
             };
             wire.input.consume(used);
-            if let Some(head) = head {
-                return Poll::Ready(Ok(head));
-            }
+            return Poll::Ready(Ok(head));
         }
     }
 
@@ -160,6 +211,11 @@ impl<S: Transport> Incoming<S> {
                 }
                 return Poll::Ready(Ok(()));
             };
+            if let Some(hold) = &mut self.upload.hold {
+                ready!(wire.poll_flush(cx)).map_err(Unsent::Transport)?;
+                ready!(hold.as_mut().poll(cx));
+                self.upload.hold = None;
+            }
             let Poll::Ready(piece) = body.poll_next(cx) else {
                 // What was written must not lie in TLS while the source is slow.
                 let flushed = wire.poll_flush(cx);
@@ -177,6 +233,11 @@ impl<S: Transport> Incoming<S> {
             }
         }
     }
+}
+
+/// RFC 9110 section 10.1.1.
+fn expects_continue(fields: &HeaderMap) -> bool {
+    fields.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 impl Upload {

@@ -1,6 +1,6 @@
 //! A tunnel through a proxy (RFC 9110 section 9.3.6), as a client asks for it.
 //!
-//! The proxy is asked by HTTP/1.1 in clear text. What it leaves out: authentication, and far ends that speak first.
+//! The proxy is asked by HTTP/1.1 in clear text. What it leaves out: authentication.
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -9,18 +9,30 @@ use world::TcpStream;
 use super::{Connection, Settings};
 use crate::{Failure, Priority, Progress};
 
-/// Has the proxy at the other end of `tcp` lead a tunnel to `authority`, a host and its port: what is written then arrives there.
+/// Has the proxy at the other end of `tcp` lead a tunnel to `authority`, a host and its port: what is written then arrives there. For far
+/// ends that wait until they are spoken to.
 ///
 /// # Errors
-/// If the proxy does not, or says something of its own behind its answer.
+/// If the proxy does not, or something follows behind its answer.
 pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failure> {
+    match led(tcp, authority).await? {
+        (tcp, ahead) if ahead.is_empty() => Ok(tcp),
+        _ => Err(Failure::Protocol("something follows behind its answer".to_owned())),
+    }
+}
+
+/// The same for any far end, with what that has said already.
+///
+/// # Errors
+/// If the proxy does not.
+pub async fn led(tcp: TcpStream, authority: &str) -> Result<(TcpStream, Bytes), Failure> {
     let request = Request::builder().method(Method::CONNECT).uri(authority).body(Bytes::new());
     let request = request.map_err(|error| Failure::Unsendable(error.to_string()))?;
     let mut answer = Answer::default();
     let mut connection = Connection::new(tcp, Settings::default());
     connection.fetch(&request, Priority::Highest, &mut answer).await?;
     match answer.status {
-        200..=299 => connection.into_stream(),
+        200..=299 => Ok(connection.into_stream()),
         status => Err(Failure::Refused(format!("it answered {status} to CONNECT"))),
     }
 }

@@ -43,6 +43,14 @@ impl Body {
         }
     }
 
+    /// The same for a body that a server sends.
+    pub(super) fn of_server(length: BodyLength) -> Option<Body> {
+        match length {
+            BodyLength::Chunked => Some(Body::Chunked(Chunked::of_server())),
+            other => Body::new(other),
+        }
+    }
+
     /// Decodes from the front of `buffer`; says how many bytes it used.
     pub(super) fn next<'b>(
         &mut self,

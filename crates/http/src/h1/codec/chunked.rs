@@ -4,7 +4,8 @@
 //! chunked-body = *chunk last-chunk trailer-section CRLF
 //! chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 //! ```
-//! Extensions and trailers are checked for forbidden bytes, counted against the limit and discarded.
+//! Extensions and trailers are checked for forbidden bytes, counted against the limit and discarded. Blanks between a size and the end of
+//! its line are taken from servers, of which some pad their sizes; in a request they are a way to smuggle, and refused.
 //! Every line must end in CRLF: a lone CR or LF is refused, wherever it stands.
 
 use super::body::Piece;
@@ -16,6 +17,8 @@ pub(super) struct Chunked {
     state: State,
     /// Bytes of extensions and trailers so far.
     overhead: usize,
+    /// Whether blanks may end a size line.
+    is_padded: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +28,7 @@ enum State {
     Start,
     /// Within a chunk's size.
     Size(u64),
-    /// After blanks behind a size: only an extension may follow.
+    /// After blanks behind a size: an extension may follow.
     Blank(u64),
     /// Within an extension.
     Extension(u64),
@@ -47,6 +50,11 @@ enum State {
 }
 
 impl Chunked {
+    /// A body that a server sends.
+    pub(super) fn of_server() -> Chunked {
+        Chunked { is_padded: true, ..Chunked::default() }
+    }
+
     /// Decodes from the front of `buffer`; says how many bytes it used.
     pub(super) fn next<'b>(
         &mut self,
@@ -77,6 +85,7 @@ impl Chunked {
         let next = match (self.state, byte) {
             (State::Start, _) => State::Size(digit(byte)?),
             (State::Size(size), b'\r') => State::SizeLf(size),
+            (State::Blank(size), b'\r') if self.is_padded => State::SizeLf(size),
             (State::Size(size), b' ' | b'\t') => self.spend(State::Blank(size), limits)?,
             (State::Size(size) | State::Blank(size), b';') => {
                 self.spend(State::Extension(size), limits)?
@@ -182,6 +191,24 @@ mod tests {
         ] {
             assert_eq!(decode(bad), Err(Error::Chunk), "{:?}", String::from_utf8_lossy(bad));
         }
+    }
+
+    #[test]
+    fn servers_may_pad_sizes() {
+        let padded = b"5 \t\r\nhello\r\n0  \r\n\r\n";
+        let (mut chunked, mut input, mut body) = (Chunked::of_server(), &padded[..], Vec::new());
+        loop {
+            let (used, piece) = chunked.next(input, &LIMITS).unwrap();
+            input = &input[used..];
+            match piece {
+                Piece::Data(data) => body.extend_from_slice(data),
+                Piece::End => break,
+                Piece::More => panic!("it is whole"),
+            }
+        }
+        assert_eq!((&body[..], input), (&b"hello"[..], &b""[..]));
+        let inner = Chunked::of_server().next(b"5 5\r\nhello\r\n", &LIMITS);
+        assert_eq!(inner.unwrap_err(), Error::Chunk);
     }
 
     #[test]

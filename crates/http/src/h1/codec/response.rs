@@ -26,7 +26,7 @@ pub struct Response<'b> {
 impl Response<'_> {
     /// Whether the response proper is still to come (RFC 9110 section 15.2).
     pub fn is_interim(&self) -> bool {
-        self.status < 200
+        self.status < 200 && self.status != 101
     }
 }
 
@@ -36,12 +36,19 @@ pub struct ResponseDecoder {
     limits: Limits,
     scan: HeadScan,
     body: Option<Body>,
+    /// Whether the request offers to go on by another protocol.
+    may_switch: bool,
 }
 
 impl ResponseDecoder {
     /// A decoder at the beginning of a connection.
     pub fn new(limits: Limits) -> ResponseDecoder {
-        ResponseDecoder { limits, scan: HeadScan::default(), body: None }
+        ResponseDecoder { limits, scan: HeadScan::default(), body: None, may_switch: false }
+    }
+
+    /// The request offers to go on by another protocol: 101 is its answer.
+    pub fn may_switch(&mut self) {
+        self.may_switch = true;
     }
 
     /// Decodes from the front of `buffer`, which begins where the last call's used bytes ended.
@@ -71,7 +78,10 @@ impl ResponseDecoder {
         let head = &mut buffer[..end];
         unfold(head)?;
         let response = parse(head, method, &self.limits)?;
-        self.body = Body::new(response.body);
+        if response.status == 101 && !self.may_switch {
+            return Err(Error::Switched);
+        }
+        self.body = Body::of_server(response.body);
         Ok((end, Event::Head(response)))
     }
 
@@ -123,9 +133,6 @@ fn parse<'b>(
     let version = Version::from_minor(parsed.version);
     let status = parsed.code.filter(|code| *code >= 100);
     let status = status.ok_or(Error::Syntax(httparse::Error::Status))?;
-    if status == 101 {
-        return Err(Error::Switched);
-    }
     let mut framing = Framing::default();
     for field in parsed.headers.iter() {
         framing.field(field.name, field.value)?;

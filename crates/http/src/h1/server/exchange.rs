@@ -6,7 +6,7 @@ use world::now;
 
 use super::core::Settings;
 use crate::RequestHead;
-use crate::h1::codec::{self, Request, Version};
+use crate::h1::codec::{self, BodyLength, Request, Version};
 use crate::server::{Feed, Patience};
 use crate::tls::Protocol;
 use crate::wheel::Timer;
@@ -24,6 +24,8 @@ pub(super) struct Exchange {
     pub(super) version: Version,
     pub(super) persistent: bool,
     pub(super) method: Method,
+    /// Whether the client offers to go on by another protocol.
+    pub(super) switches: bool,
 }
 
 /// As far as the form of a response depends on it.
@@ -82,7 +84,11 @@ impl Exchange {
         };
         // What follows a CONNECT was meant for the tunnel, be it granted or not: it is no request.
         let persistent = request.persistent && method != Method::Connect;
-        Exchange { version: request.version, persistent, method }
+        // RFC 9110 section 7.8: in HTTP/1.0 it means nothing. A body would have to come first, which only h2c ever did.
+        let switches = request.version == Version::V11
+            && request.body == BodyLength::None
+            && request.fields.get("upgrade").is_some();
+        Exchange { version: request.version, persistent, method, switches }
     }
 }
 

@@ -10,8 +10,8 @@ use http::StatusCode;
 use super::connection::{Connection, Ended};
 use super::exchange::{Exchange, Method, Persistence, Upload};
 use super::streaming::{Filled, Framing, Streaming};
-use crate::h1::codec::Event;
-use crate::server::{BodyError, Demand, refusal, strip_framing};
+use crate::h1::codec::{Event, Version, encode};
+use crate::server::{BodyError, Demand, Later, interim, refusal, strip_framing};
 use crate::{Answer, Response, Transport};
 
 /// An answer that takes time, or whose request has not all arrived.
@@ -36,21 +36,15 @@ impl<S: Transport> Connection<'_, S> {
         let Late { answer, mut exchange, mut upload } = late;
         let response = match answer {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(mut answer) => {
-                poll_fn(|cx| match self.poll_upload(&mut upload, cx) {
-                    Poll::Ready(cut) => Poll::Ready(Err(cut)),
-                    Poll::Pending => match answer.as_mut().poll(cx) {
-                        Poll::Ready(response) => Poll::Ready(Ok(response)),
-                        Poll::Pending => self.poll_gone(&upload, cx).map(Err),
-                    },
-                })
-                .await?
-            }
+            Answer::Later(answer) => self.awaited(answer, exchange, &mut upload).await?,
         };
         let is_connect = exchange.method == Method::Connect;
         match response {
             Response::Tunnel(far) if is_connect => Err(Cut::Ended(self.tunnel(far).await)),
-            Response::Tunnel(_) => {
+            Response::Switched { head, far } if exchange.switches && upload.is_none() => {
+                Err(Cut::Ended(self.switch(&head, far).await))
+            }
+            Response::Tunnel(_) | Response::Switched { .. } | Response::Interim { .. } => {
                 exchange.persistent &= self.has_all_of(&mut upload);
                 Ok(self.respond(&refusal(StatusCode::NOT_IMPLEMENTED), exchange))
             }
@@ -70,6 +64,39 @@ impl<S: Transport> Connection<'_, S> {
                 self.stream(Streaming::new(body, length, framing), &mut upload).await?;
                 let is_clean = self.has_all_of(&mut upload);
                 Ok(Persistence::of(is_clean && persistence == Persistence::Persists))
+            }
+        }
+    }
+
+    /// Awaits an answer, and tells the client of the interim ones before it.
+    async fn awaited(
+        &mut self,
+        mut answer: Later,
+        exchange: Exchange,
+        upload: &mut Option<Upload>,
+    ) -> Result<Response, Cut> {
+        loop {
+            let response = poll_fn(|cx| match self.poll_upload(upload, cx) {
+                Poll::Ready(cut) => Poll::Ready(Err(cut)),
+                Poll::Pending => match answer.as_mut().poll(cx) {
+                    Poll::Ready(response) => Poll::Ready(Ok(response)),
+                    Poll::Pending => self.poll_gone(upload, cx).map(Err),
+                },
+            });
+            let head = match response.await? {
+                Response::Interim { head, then } => {
+                    answer = then;
+                    head
+                }
+                proper => return Ok(proper),
+            };
+            // RFC 9110 section 15.2: never to a client of HTTP/1.0.
+            if let Some(head) = interim(head).filter(|_| exchange.version == Version::V11) {
+                self.outbox.with_text(|text| {
+                    encode::open_head(text, head.status(), head.headers());
+                    text.extend_from_slice(b"\r\n");
+                });
+                self.send().await.map_err(Cut::Ended)?;
             }
         }
     }

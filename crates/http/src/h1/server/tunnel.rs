@@ -1,16 +1,32 @@
-//! A connection that has become a tunnel (RFC 9110 section 9.3.6).
+//! A connection that has become a tunnel (RFC 9110 section 9.3.6), or goes on by another protocol (section 7.8).
+
+use http::{Response, StatusCode};
 
 use super::connection::{Connection, Ended};
 use super::core::Core;
 use crate::h1::buffer::Buffer;
+use crate::h1::codec::encode;
 use crate::relay::{Buffers, Joined, join};
 use crate::{Duplex, Transport};
 
 impl<S: Transport> Connection<'_, S> {
     /// Grants the tunnel, joins the connection to `far`, and says how that ended. What the client sent ahead goes first.
-    pub(super) async fn tunnel(&mut self, mut far: Box<dyn Duplex>) -> Ended {
+    pub(super) async fn tunnel(&mut self, far: Box<dyn Duplex>) -> Ended {
         // No field of framing: what follows is the tunnel's.
         self.outbox.text(b"HTTP/1.1 200 OK\r\n\r\n");
+        self.join(far).await
+    }
+
+    /// Says that the connection goes on by another protocol, joins it to `far`, and says how that ended.
+    pub(super) async fn switch(&mut self, head: &Response<()>, far: Box<dyn Duplex>) -> Ended {
+        self.outbox.with_text(|text| {
+            encode::open_head(text, StatusCode::SWITCHING_PROTOCOLS, head.headers());
+            text.extend_from_slice(b"connection: upgrade\r\n\r\n");
+        });
+        self.join(far).await
+    }
+
+    async fn join(&mut self, mut far: Box<dyn Duplex>) -> Ended {
         if let Err(ended) = self.send().await {
             return ended;
         }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use ::h2::{RecvStream, SendStream};
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 
 use super::tree::Branch;
 use super::{Handle, failure, request};
@@ -38,7 +38,7 @@ struct Upload {
 
 impl Handle {
     /// Sends `request`, whose URI is absolute and whose body is `body`, and gives the response when its head is there, with the
-    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does.
+    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does. `inform` is told of interim responses but 100.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -47,6 +47,7 @@ impl Handle {
         request: &Request<()>,
         body: Option<RequestBody>,
         precedence: impl Into<Precedence>,
+        inform: &mut dyn FnMut(Response<()>),
     ) -> Result<(Response<()>, Option<u64>, Incoming), Failure> {
         let precedence = precedence.into();
         let length = body.as_ref().map_or(Some(0), RequestBody::length);
@@ -62,6 +63,15 @@ impl Handle {
         let branch = self.tree.as_ref().map(|tree| tree.open(id, precedence));
         let mut upload = Upload { stream, source: body, piece: Bytes::new() };
         let head = poll_fn(|cx| {
+            if let Poll::Ready(Some(told)) = response.poll_informational(cx) {
+                let told = told.map_err(|error| failure(error, false))?;
+                if told.status() != StatusCode::CONTINUE {
+                    inform(told);
+                }
+                // One at a time: whoever is told of it may be slower.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             if let Poll::Ready(Err(error)) = upload.poll(cx) {
                 let message = format!("the request's body broke off: {error}");
                 return Poll::Ready(Err(Failure::Unsendable(message)));

@@ -9,9 +9,12 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response as Head, StatusCode};
 
+use super::request::Demand;
 use crate::h2::backlog::{Backlog, Waiting};
 use crate::schedule::Served;
-use crate::server::{RequestBody, Source, Up, directions, is_bodiless, refusal, strip_framing};
+use crate::server::{
+    RequestBody, Source, Up, directions, interim, is_bodiless, refusal, strip_framing,
+};
 use crate::{Reply, Response};
 
 /// Where a response goes.
@@ -31,6 +34,14 @@ impl Respond {
     }
 }
 
+/// Says 100 (Continue).
+pub(super) fn go_on(respond: &mut SendResponse<Bytes>) {
+    let mut head = Head::new(());
+    *head.status_mut() = StatusCode::CONTINUE;
+    // A client that has given up the stream misses nothing.
+    let _ = respond.send_informational(head);
+}
+
 /// A stream whose request has arrived, or was promised an answer.
 pub(super) struct Exchange {
     pub(super) respond: Respond,
@@ -38,6 +49,8 @@ pub(super) struct Exchange {
     pub(super) head_only: bool,
     /// What the client sends through the tunnel that it asked for by `CONNECT`.
     pub(super) tunnel: Option<RequestBody>,
+    /// Whether the body is waited for that the client holds back until it is told to go on.
+    pub(super) invites: Option<Demand>,
 }
 
 /// A response's body on its way.
@@ -52,11 +65,33 @@ pub(super) struct Sending {
 }
 
 impl Exchange {
+    /// An exchange whose body, if there is one, comes unasked.
+    pub(super) fn new(respond: Respond, head_only: bool) -> Exchange {
+        Exchange { respond, head_only, tunnel: None, invites: None }
+    }
+
+    /// Lets the client go on that waits for it, once its body is wanted (RFC 9110 section 10.1.1).
+    pub(super) fn invite(&mut self) {
+        if self.invites.take_if(|demand| demand.get()).is_some()
+            && let Respond::Asked(respond) = &mut self.respond
+        {
+            go_on(respond);
+        }
+    }
+
     /// Whether the client has reset the stream on which it asked.
     pub(super) fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         match &mut self.respond {
             Respond::Asked(respond) => respond.poll_reset(cx).is_ready(),
             Respond::Pushed(_) => false,
+        }
+    }
+
+    /// Sends an interim response.
+    pub(super) fn inform(&mut self, head: Head<()>) {
+        if let (Respond::Asked(respond), Some(head)) = (&mut self.respond, interim(head)) {
+            // A client that has given up the stream misses nothing.
+            let _ = respond.send_informational(head);
         }
     }
 

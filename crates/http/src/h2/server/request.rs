@@ -1,5 +1,7 @@
 //! A request's body on its stream.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use ::h2::RecvStream;
@@ -10,13 +12,20 @@ use http::request::Parts;
 use crate::server::{Body, BodyError, RequestBody};
 
 /// What the client sends on a stream. It may send as much more as was taken.
-struct Received(RecvStream);
+struct Received {
+    stream: RecvStream,
+    demand: Demand,
+}
 
-/// The body behind `head`.
-pub(super) fn body_of(head: &Parts, stream: RecvStream) -> RequestBody {
+/// Whether somebody waits for a body.
+pub(super) type Demand = Rc<Cell<bool>>;
+
+/// The body behind `head`, which notes in `demand` that it is waited for.
+pub(super) fn body_of(head: &Parts, stream: RecvStream, demand: &Demand) -> RequestBody {
     let length =
         head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    RequestBody::new(Box::new(Received(stream)), length)
+    let demand = Rc::clone(demand);
+    RequestBody::new(Box::new(Received { stream, demand }), length)
 }
 
 /// Whether the client waits for 100 (Continue).
@@ -28,8 +37,12 @@ pub(super) fn expects_continue(head: &Parts) -> bool {
 
 impl Body for Received {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let Received(stream) = self;
-        let piece = match ready!(stream.poll_data(cx)) {
+        let Received { stream, demand } = self;
+        let next = stream.poll_data(cx);
+        if next.is_pending() {
+            demand.set(true);
+        }
+        let piece = match ready!(next) {
             // Trailers are read for the end that they are, and discarded.
             None => ready!(stream.poll_trailers(cx)).map(|_| None),
             Some(piece) => piece.and_then(|piece| {

@@ -11,10 +11,10 @@ use std::task::{Context, Poll, ready};
 use ::h2::server::{Connection, SendResponse};
 use ::h2::{Reason, RecvStream};
 use bytes::Bytes;
-use http::{Method, Request, Response as Head, StatusCode, Uri, request};
+use http::{Method, Request, Uri, request};
 
-use super::reply::{Exchange, Respond, Sending};
-use super::request::{body_of, expects_continue};
+use super::reply::{Exchange, Respond, Sending, go_on};
+use super::request::{Demand, body_of, expects_continue};
 use crate::h2::backlog::Backlog;
 use crate::h2::flood::Floods;
 use crate::h2::flow::{Flow, FlowMeter};
@@ -54,6 +54,8 @@ pub(super) struct Session<'a, S, H> {
     handler: Rc<H>,
     settings: settings::Server,
     peer: Option<SocketAddr>,
+    /// The scheme of requests whose own h2 does not tell: those with `Host` in the place of `:authority`.
+    scheme: &'static str,
     meter: &'a FlowMeter,
     arriving: Vec<Arriving>,
     pending: Vec<Pending>,
@@ -85,6 +87,7 @@ where
         let observer = Rc::new(RefCell::new(observer));
         let backlog = Backlog::new(stream.held(), &observer);
         let peer = stream.peer();
+        let scheme = if stream.is_secure() { "https" } else { "http" };
         let stream = Gathered::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
         let connection = settings.builder().handshake(observed).await?;
@@ -97,6 +100,7 @@ where
             handler,
             settings: *settings,
             peer,
+            scheme,
             meter,
             arriving: Vec::new(),
             pending: Vec::new(),
@@ -202,37 +206,46 @@ where
         if head.method == Method::CONNECT {
             // RFC 9113 section 8.5: what follows is the tunnel's.
             let answer = self.handler.handle(self.head(&head, 0));
-            let (respond, tunnel) = (Respond::Asked(respond), Some(body_of(&head, body)));
-            self.work(Exchange { respond, head_only: false, tunnel }, answer);
+            let tunnel = Some(body_of(&head, body, &Demand::default()));
+            let exchange = Exchange::new(Respond::Asked(respond), false);
+            self.work(Exchange { tunnel, ..exchange }, answer);
         } else if body.is_end_stream() {
             self.ask(head, 0, respond);
         } else {
-            let body = body_of(&head, body);
-            let mut arriving = Arriving { head, body, body_bytes: 0, respond };
-            arriving.invite();
-            self.receive(arriving);
+            let demand = Demand::default();
+            let body = body_of(&head, body, &demand);
+            self.receive(Arriving { head, body, body_bytes: 0, respond }, demand);
         }
     }
 
     /// Offers the handler a request whose body has not arrived.
-    fn receive(&mut self, Arriving { head, body, body_bytes, respond }: Arriving) {
+    fn receive(&mut self, arriving: Arriving, demand: Demand) {
+        let Arriving { head, body, body_bytes, mut respond } = arriving;
         let body = self.common.paced(body);
+        let invites = expects_continue(&head).then_some(demand);
         match self.handler.receive(self.head(&head, 0), body) {
             Ok(answer) => {
-                let head_only = head.method == Method::HEAD;
-                let respond = Respond::Asked(respond);
-                self.work(Exchange { respond, head_only, tunnel: None }, answer);
+                let exchange = Exchange::new(Respond::Asked(respond), head.method == Method::HEAD);
+                self.work(Exchange { invites, ..exchange }, answer);
             }
-            Err(body) => self.arriving.push(Arriving { head, body, body_bytes, respond }),
+            Err(body) => {
+                if invites.is_some() {
+                    go_on(&mut respond);
+                }
+                self.arriving.push(Arriving { head, body, body_bytes, respond });
+            }
         }
     }
 
     fn head<'r>(&self, head: &'r request::Parts, body_bytes: u64) -> RequestHead<'r> {
+        let parts = RequestHead::of_parts(&head.method, &head.uri, &head.headers);
+        let is_told = !parts.scheme.is_empty() || parts.is_connect();
         RequestHead {
+            scheme: if is_told { parts.scheme } else { self.scheme },
             protocol: Protocol::H2,
             peer: self.peer,
             body_bytes,
-            ..RequestHead::of_parts(&head.method, &head.uri, &head.headers)
+            ..parts
         }
     }
 
@@ -262,7 +275,7 @@ where
         let promised = self.promise(&mut respond, request, scheme);
         let answer = self.handler.handle(request);
         let head_only = head.method == Method::HEAD;
-        self.work(Exchange { respond: Respond::Asked(respond), head_only, tunnel: None }, answer);
+        self.work(Exchange::new(Respond::Asked(respond), head_only), answer);
         for (exchange, path) in promised {
             let answer = self.handler.handle(request.promised(&path));
             self.work(exchange, answer);
@@ -291,8 +304,7 @@ where
             let urgency = Urgency { level: priority as u8, ..Urgency::default() };
             self.schedule.signal(stream, Signal::Dependency(dependency));
             self.schedule.signal(stream, Signal::Field(urgency));
-            let respond = Respond::Pushed(pushed);
-            promised.push((Exchange { respond, head_only: false, tunnel: None }, path));
+            promised.push((Exchange::new(Respond::Pushed(pushed), false), path));
         }
         promised
     }
@@ -312,7 +324,15 @@ where
             let pending = &mut self.pending[at];
             match pending.reply.as_mut().poll(cx) {
                 Poll::Pending if pending.exchange.is_given_up(cx) => drop(self.pending.remove(at)),
-                Poll::Pending => at += 1,
+                Poll::Pending => {
+                    pending.exchange.invite();
+                    at += 1;
+                }
+                Poll::Ready(Response::Interim { head, then }) => {
+                    pending.exchange.inform(head);
+                    pending.reply = then;
+                    moved = true;
+                }
                 Poll::Ready(response) => {
                     let exchange = self.pending.remove(at).exchange;
                     self.respond(exchange, response);
@@ -415,16 +435,6 @@ where
 }
 
 impl Arriving {
-    /// Lets the client go on that waits for it (RFC 9110 section 10.1.1).
-    fn invite(&mut self) {
-        if expects_continue(&self.head) {
-            let mut head = Head::new(());
-            *head.status_mut() = StatusCode::CONTINUE;
-            // A client that has given up the stream misses nothing.
-            let _ = self.respond.send_informational(head);
-        }
-    }
-
     /// Ready when the body is whole (true) or given up (false).
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         while let Some(piece) = ready!(self.body.poll_next(cx)) {

@@ -73,6 +73,12 @@ impl Tally {
         self.passed(stream, Way::Received)
     }
 
+    /// Whether what has come on a request's stream names parts of the request twice, or behind its fields.
+    pub(in crate::h3) fn is_malformed(&self, stream: StreamId) -> bool {
+        let meters = self.open.get(&stream.into_inner());
+        meters.is_some_and(|meters| meters[Way::Received as usize].is_malformed())
+    }
+
     /// What is sent on `stream` from now on goes before what has a lower rank; the usual is 0.
     pub(in crate::h3) fn rank(&mut self, stream: StreamId, rank: i32) {
         self.ranks.insert(stream.into_inner(), rank);

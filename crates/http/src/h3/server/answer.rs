@@ -1,5 +1,6 @@
 //! One request's answer, in a task of its own.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -15,7 +16,8 @@ use super::open::Open;
 use crate::h3::quic::{self, RecvStream, SendStream, SharedTally, Stop};
 use crate::schedule::Urgency;
 use crate::server::{
-    Body, BodyError, Common, Source, directions, is_bodiless, refusal, strip_framing,
+    Body, BodyError, Common, Later, Source, directions, interim, is_bodiless, refusal,
+    strip_framing,
 };
 use crate::tls::Protocol;
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
@@ -42,7 +44,7 @@ impl<H: Handler> Answering<H> {
     ) -> Result<(), StreamError> {
         let (request, stream) = request.resolve_request().await?;
         let (mut sending, mut receiving) = stream.split();
-        if is_malformed(&request) {
+        if is_malformed(&request) || self.tally.borrow().is_malformed(sending.send_id()) {
             receiving.stop_sending(Code::H3_MESSAGE_ERROR);
             sending.stop_stream(Code::H3_MESSAGE_ERROR);
             return Ok(());
@@ -54,40 +56,50 @@ impl<H: Handler> Answering<H> {
         if request.method() == Method::CONNECT {
             return self.connect(&request, sending, receiving, stop).await;
         }
-        if expects_continue(&request) {
-            let mut head = Head::new(());
-            *head.status_mut() = StatusCode::CONTINUE;
-            sending.send_response(head).await?;
-        }
         let head_only = request.method() == Method::HEAD;
-        // Whether a request has a body shows when it comes.
-        let first = poll_fn(|cx| poll_piece(&mut receiving, cx)).await?;
+        let expects = expects_continue(&request);
+        let first = match expects {
+            // It comes when it is asked for.
+            true => Some(Bytes::new()),
+            // Whether a request has a body shows when it comes.
+            false => poll_fn(|cx| poll_piece(&mut receiving, cx)).await?,
+        };
+        let demand = Demand::default();
+        let invites = expects.then(|| Rc::clone(&demand));
         let answer = match first {
             None if length(&request).is_some_and(|bytes| bytes > 0) => {
                 sending.stop_stream(Code::H3_MESSAGE_ERROR);
                 return Ok(());
             }
             None => self.handler.handle(self.head(&request, 0)),
-            Some(first) => match self.receive(&request, first, receiving).await {
+            Some(first) => match self.receive(&request, first, receiving, demand) {
                 Ok(answer) => answer,
-                Err(_) => {
-                    // RFC 9114 section 4.1.2.
-                    sending.stop_stream(Code::H3_MESSAGE_ERROR);
-                    return Ok(());
+                Err(body) => {
+                    if expects {
+                        go_on(&mut sending).await?;
+                    }
+                    match count(body).await {
+                        Ok(bytes) => self.handler.handle(self.head(&request, bytes)),
+                        Err(_) => {
+                            // RFC 9114 section 4.1.2.
+                            sending.stop_stream(Code::H3_MESSAGE_ERROR);
+                            return Ok(());
+                        }
+                    }
                 }
             },
         };
         match answer {
             Answer::Ready(reply) => send(&mut sending, reply, head_only).await,
             Answer::Later(response) => {
-                let mut wait = Wait { open: &self.open, stop };
-                match wait.made(response).await {
+                let mut wait = Wait { open: &self.open, stop, invites };
+                match wait.proper(&mut sending, response).await? {
                     None => Ok(()),
                     Some(Response::Whole(reply)) => send(&mut sending, reply, head_only).await,
                     Some(Response::Streamed { head, length, body }) => {
                         wait.stream_out(&mut sending, head, length, body, head_only).await
                     }
-                    Some(Response::Tunnel(_)) => {
+                    Some(_) => {
                         send(&mut sending, refusal(StatusCode::NOT_IMPLEMENTED), head_only).await
                     }
                 }
@@ -95,26 +107,19 @@ impl<H: Handler> Answering<H> {
         }
     }
 
-    /// Offers the handler a request whose body has begun; without its interest the body is counted and dropped.
-    async fn receive(
+    /// Offers the handler a request whose body has begun, or is to be asked for; gives the body back if it is not wanted.
+    fn receive(
         &self,
         request: &Request<()>,
         first: Bytes,
         stream: Receiving,
-    ) -> Result<Answer, BodyError> {
+        demand: Demand,
+    ) -> Result<Answer, RequestBody> {
         let length = length(request);
-        let received = Received { first: Some(first), stream, is_over: false };
+        let first = Some(first).filter(|first| !first.is_empty());
+        let received = Received { first, stream, demand, is_over: false };
         let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
-        let offered = self.handler.receive(self.head(request, 0), self.common.paced(body));
-        let mut body = match offered {
-            Ok(answer) => return Ok(answer),
-            Err(body) => body,
-        };
-        let mut bytes = 0;
-        while let Some(piece) = body.next().await {
-            bytes += piece?.len() as u64;
-        }
-        Ok(self.handler.handle(self.head(request, bytes)))
+        self.handler.receive(self.head(request, 0), self.common.paced(body))
     }
 
     /// RFC 9114 section 4.4: what follows is the tunnel's.
@@ -125,10 +130,10 @@ impl<H: Handler> Answering<H> {
         stream: Receiving,
         stop: Option<Stop>,
     ) -> Result<(), StreamError> {
-        let mut wait = Wait { open: &self.open, stop };
+        let mut wait = Wait { open: &self.open, stop, invites: None };
         let response = match self.handler.handle(self.head(request, 0)) {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(response) => match wait.made(response).await {
+            Answer::Later(response) => match wait.proper(&mut sending, response).await? {
                 Some(response) => response,
                 None => return Ok(()),
             },
@@ -218,6 +223,27 @@ async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(),
 struct Wait<'a> {
     open: &'a Rc<Open>,
     stop: Option<Stop>,
+    /// Whether the body is waited for that the client holds back until it is told to go on.
+    invites: Option<Demand>,
+}
+
+/// Whether somebody waits for a body.
+type Demand = Rc<Cell<bool>>;
+
+/// Says 100 (Continue).
+async fn go_on(stream: &mut Sending) -> Result<(), StreamError> {
+    let mut head = Head::new(());
+    *head.status_mut() = StatusCode::CONTINUE;
+    stream.send_response(head).await
+}
+
+/// The size of a body that nobody wants.
+async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
+    let mut bytes = 0;
+    while let Some(piece) = body.next().await {
+        bytes += piece?.len() as u64;
+    }
+    Ok(bytes)
 }
 
 impl Wait<'_> {
@@ -231,6 +257,42 @@ impl Wait<'_> {
             (Poll::Pending, None) => Poll::Pending,
         })
         .await
+    }
+
+    /// The response proper, once the client was told of the interim ones before it; nothing if it wants it no more.
+    async fn proper(
+        &mut self,
+        stream: &mut Sending,
+        mut making: Later,
+    ) -> Result<Option<Response>, StreamError> {
+        loop {
+            let mut invites = self.invites.take();
+            let made = self.made(poll_fn(|cx| match making.as_mut().poll(cx) {
+                Poll::Ready(response) => Poll::Ready(Some(response)),
+                // RFC 9110 section 10.1.1: once the body is wanted.
+                Poll::Pending => match invites.take_if(|demand| demand.get()) {
+                    Some(_) => Poll::Ready(None),
+                    None => Poll::Pending,
+                },
+            }));
+            let made = made.await;
+            self.invites = invites;
+            let head = match made {
+                None => return Ok(None),
+                Some(None) => {
+                    go_on(stream).await?;
+                    continue;
+                }
+                Some(Some(Response::Interim { head, then })) => {
+                    making = then;
+                    head
+                }
+                Some(proper) => return Ok(proper),
+            };
+            if let Some(head) = interim(head) {
+                stream.send_response(head).await?;
+            }
+        }
     }
 
     /// Sends a body piece by piece; QUIC takes the next when it has room.
@@ -294,7 +356,7 @@ async fn tunnel(
     far: Box<dyn Duplex>,
 ) -> Result<(), StreamError> {
     sending.send_response(Head::new(())).await?;
-    let received = Received { first: None, stream, is_over: false };
+    let received = Received { first: None, stream, demand: Demand::default(), is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
         let down = pump(sending, Source::new(Box::new(down), None));
@@ -327,6 +389,7 @@ async fn tunnel(
 struct Received {
     first: Option<Bytes>,
     stream: Receiving,
+    demand: Demand,
     is_over: bool,
 }
 
@@ -335,7 +398,11 @@ impl Body for Received {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        let piece = ready!(poll_piece(&mut self.stream, cx)).transpose();
+        let next = poll_piece(&mut self.stream, cx);
+        if next.is_pending() {
+            self.demand.set(true);
+        }
+        let piece = ready!(next).transpose();
         self.is_over = !matches!(piece, Some(Ok(_)));
         Poll::Ready(piece.map(|piece| piece.map_err(|error| BodyError::GivenUp(error.to_string()))))
     }

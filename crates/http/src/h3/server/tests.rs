@@ -193,3 +193,32 @@ fn who_asks_for_nothing_is_shown_out_and_who_never_ends_a_head_is_thrown_out() {
         assert!(world::timeout(Duration::from_secs(1), client.closed()).await.is_err());
     });
 }
+
+/// RFC 9114 section 4.3.
+#[test]
+fn a_request_names_its_parts_once() {
+    with_client(None, |client, _| async move {
+        let answered = |head: Vec<u8>| {
+            let client = client.clone();
+            async move {
+                let (mut sending, mut receiving) = client.open_bi().await.unwrap();
+                sending.write_all(&head).await.unwrap();
+                sending.finish().unwrap();
+                receiving.read_to_end(1_000).await
+            }
+        };
+        let reset =
+            Err(ReadToEndError::Read(quinn::ReadError::Reset(VarInt::from_u32(MESSAGE_ERROR))));
+        assert_eq!(answered(get(b"/", &[0x51, 1, b'/'])).await, reset, "another path");
+        assert_eq!(answered(get(b"/", &[0xd1])).await, reset, "another method");
+        assert_eq!(
+            answered(get(b"/", &[0xdd, 0x50, 1, b'a'])).await,
+            reset,
+            "another host behind a field"
+        );
+        // `Host` in the place of `:authority`.
+        let host = [0, 0, 0xd1, 0xd7, 0xc1, 0x24, b'h', b'o', b's', b't', 1, b'a'];
+        let text = answered(frame(HEADERS, &host)).await.expect("an answer");
+        assert!(text.ends_with(b"hello"));
+    });
+}

@@ -67,8 +67,14 @@ impl Fetcher {
             return fail(&mut respond, StatusCode::BAD_REQUEST);
         };
         let usual = request.headers().clone();
-        let Ok(fetched) = self.upstream.fetch(target, &to_server(request), self.patience).await
-        else {
+        let inform = &mut |mut head: Response<()>| {
+            message::strip_hop(head.headers_mut());
+            // A near end that is gone misses nothing.
+            let _ = respond.send_informational(head);
+        };
+        let request = to_server(request);
+        let fetching = self.upstream.fetch(target, &request, self.patience, inform);
+        let Ok(fetched) = fetching.await else {
             return fail(&mut respond, StatusCode::BAD_GATEWAY);
         };
         self.jar.borrow_mut().received(client, &authority, fetched.head.headers());

@@ -193,7 +193,9 @@ impl Page {
     async fn keep(self: Rc<Page>, mut promise: Promise, depth: u32) {
         let Fetcher { upstream, settings, patience, in_hand, jar, .. } = &*self.fetcher;
         let in_hand = in_hand.take(promise.to_fetch).await;
-        let fetched = upstream.fetch(promise.target, &to_server(promise.request), *patience).await;
+        let fetched = upstream
+            .fetch(promise.target, &to_server(promise.request), *patience, &mut |_| {})
+            .await;
         let gathered = match fetched {
             Ok(fetched) => gather(fetched, settings.object_bytes).await,
             Err(_) => Gathered::Not,

@@ -40,21 +40,23 @@ pub(super) struct Fetched {
 }
 
 impl Upstream {
-    /// Sends a request without a body to `target`. On a connection that was kept and that the server closed meanwhile it is sent again.
+    /// Sends a request without a body to `target`. On a connection that was kept and that the server closed meanwhile it is sent again. `inform`
+    /// is told of interim responses.
     pub(super) async fn fetch(
         &self,
         target: SocketAddr,
         request: &Request<()>,
         patience: Duration,
+        inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, Failure> {
         if let Some(kept) = self.take(target) {
-            match self.exchange(kept, target, request).await {
+            match self.exchange(kept, target, request, inform).await {
                 Err(Failure::Unanswered(_)) => {}
                 answered => return answered,
             }
         }
         let tcp = split::connect(target, patience).await.map_err(Failure::Unanswered)?;
-        self.exchange(Connection::new(tcp, Settings::default()), target, request).await
+        self.exchange(Connection::new(tcp, Settings::default()), target, request, inform).await
     }
 
     async fn exchange(
@@ -62,8 +64,10 @@ impl Upstream {
         connection: Connection<TcpStream>,
         target: SocketAddr,
         request: &Request<()>,
+        inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, Failure> {
-        let exchange = world::timeout(SILENCE, connection.exchange(request, None)).await;
+        let exchange = connection.exchange_informed(request, None, inform);
+        let exchange = world::timeout(SILENCE, exchange).await;
         let late = |elapsed| Failure::Broken(io::Error::new(io::ErrorKind::TimedOut, elapsed));
         let (head, length, body) = exchange.map_err(late)??;
         Ok(Fetched { head, length, body, home: self.clone(), target })

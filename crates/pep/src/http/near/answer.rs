@@ -1,8 +1,11 @@
 //! Answering one GET.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -64,8 +67,24 @@ pub(crate) async fn answer(
     };
     let usual = trapped.request.headers().clone();
     drop(world::spawn(Rc::clone(store).gather(promises, client, usual)));
-    let (response, _lease) = response;
-    let response = match world::timeout(idle, response).await {
+    let (mut response, _lease) = response;
+    let response = loop {
+        let came = poll_fn(|cx| match response.poll_informational(cx) {
+            Poll::Ready(Some(Ok(head))) => Poll::Ready(Came::Interim(head)),
+            _ => Pin::new(&mut response).poll(cx).map(Came::Response),
+        });
+        match world::timeout(idle, came).await {
+            Ok(Came::Interim(head)) => {
+                let told = world::timeout(idle, front.interim(head, &trapped)).await;
+                if !matches!(told, Ok(Ok(()))) {
+                    return Answered::Broken;
+                }
+            }
+            Ok(Came::Response(response)) => break Ok(response),
+            Err(late) => break Err(late),
+        }
+    };
+    let response = match response {
         Ok(Ok(response)) if !response.headers().contains_key(message::FAILED) => response,
         Ok(_) => return Answered::Not,
         Err(_) => return Answered::Broken,
@@ -88,6 +107,12 @@ fn ended(sent: io::Result<()>, trapped: &Trapped) -> Answered {
         Ok(()) => Answered::Last,
         Err(_) => Answered::Broken,
     }
+}
+
+/// What came of a request.
+enum Came {
+    Interim(Response<()>),
+    Response(Result<Response<h2::RecvStream>, h2::Error>),
 }
 
 type Asked = ((h2::client::ResponseFuture, Lease), h2::client::PushPromises);

@@ -11,6 +11,7 @@ use http_stack::h1::codec::{self, BodyLength, Event, Fields, Limits, RequestDeco
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
+use crate::http::message;
 use crate::split::Fragile;
 
 /// How long a client may take to close after this end did (Apache's lingering close).
@@ -92,6 +93,22 @@ impl Front {
     /// The connection, and what was read and not answered.
     pub(crate) fn into_unread(self) -> (TcpStream, Bytes) {
         (self.tcp.let_go(), self.read.freeze())
+    }
+
+    /// Passes an interim response on to a client that knows them (RFC 9110 section 15.2).
+    pub(super) async fn interim(
+        &mut self,
+        mut head: Response<()>,
+        trapped: &Trapped,
+    ) -> std::io::Result<()> {
+        if trapped.request.version() != Version::HTTP_11 {
+            return Ok(());
+        }
+        message::strip_hop(head.headers_mut());
+        let mut text = Vec::new();
+        encode::open_head(&mut text, head.status(), head.headers());
+        text.extend_from_slice(b"\r\n");
+        self.tcp.write_bytes(text.into()).await
     }
 
     /// Sends a head. Its body, of `length` if that is known, is to follow by what this gives.

@@ -1,0 +1,308 @@
+//! Whether a request says its parts once, before its fields: `:method`, `:scheme`, `:authority`, `:path` (RFC 9114 section 4.3). No I/O.
+//!
+//! h3 takes the last of several, wherever it stands. Here a field section is read for its names alone, as its bytes pass: that needs no
+//! more of QPACK (RFC 9204 section 4.5) than the shape of its lines, since the dynamic table is not used.
+
+/// The parts of a message, each a bit.
+const NAMES: [(&[u8], u8); 6] = [
+    (b":authority", 1),
+    (b":path", 2),
+    (b":method", 4),
+    (b":scheme", 8),
+    (b":status", 16),
+    (b":protocol", 32),
+];
+
+/// As much is kept of a name: the longest of these and more.
+const KEPT_BYTES: usize = 16;
+
+/// Reads a message's field sections.
+#[derive(Debug, Default)]
+pub(super) struct PseudoScan {
+    at: At,
+    name: Vec<u8>,
+    seen: u8,
+    has_fields: bool,
+    is_malformed: bool,
+}
+
+/// Where in a field section the scan is.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// So many integers of the prefix are still to come.
+    Prefix(u8, Integer),
+    Line,
+    /// In the index of a whole line, of the static table or not.
+    Indexed(bool, Integer),
+    /// In the index of a name.
+    NameIndex(bool, Integer),
+    /// In the length of a name, which may be coded.
+    NameLength(bool, Integer),
+    Name(bool, u64),
+    ValueStart,
+    ValueLength(Integer),
+    Value(u64),
+}
+
+impl Default for At {
+    fn default() -> At {
+        At::Prefix(2, Integer::default())
+    }
+}
+
+/// An integer that is arriving (RFC 7541 section 5.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Integer {
+    value: u64,
+    /// How far the next byte is shifted; `None` before the first.
+    shift: Option<u32>,
+}
+
+impl Integer {
+    /// Takes a byte, the first of which has `bits` of it; the value, if that was the last.
+    fn take(&mut self, byte: u8, bits: u32) -> Option<u64> {
+        let Some(shift) = self.shift else {
+            let most = u8::MAX >> (8 - bits);
+            self.value = u64::from(byte & most);
+            self.shift = Some(0);
+            return (byte & most != most).then_some(self.value);
+        };
+        // Larger ones are h3's to refuse.
+        let part = u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(u64::MAX / 2);
+        self.value = self.value.saturating_add(part);
+        self.shift = Some(shift + 7);
+        (byte & 0x80 == 0).then_some(self.value)
+    }
+}
+
+impl PseudoScan {
+    /// Whether what was read so far is malformed.
+    pub(super) fn is_malformed(&self) -> bool {
+        self.is_malformed
+    }
+
+    /// Another field section begins.
+    pub(super) fn begin(&mut self) {
+        self.at = At::default();
+    }
+
+    /// The next bytes of the section.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(&first) = bytes.first() {
+            bytes = match self.at {
+                At::Name(is_coded, left) => self.name(is_coded, left, bytes),
+                At::Value(left) => {
+                    let (taken, left) = taken(left, bytes);
+                    self.at = if left == 0 { At::Line } else { At::Value(left) };
+                    &bytes[taken..]
+                }
+                _ => {
+                    self.at = self.framing(first);
+                    &bytes[1..]
+                }
+            };
+        }
+    }
+
+    fn framing(&mut self, byte: u8) -> At {
+        match self.at {
+            At::Prefix(left, mut integer) => {
+                // The first has eight bits, the second a sign before seven.
+                match (integer.take(byte, if left == 2 { 8 } else { 7 }), left) {
+                    (None, _) => At::Prefix(left, integer),
+                    (Some(_), 2) => At::Prefix(1, Integer::default()),
+                    (Some(_), _) => At::Line,
+                }
+            }
+            At::Line => match byte {
+                0x80.. => self.indexed(byte & 0x40 != 0, Integer::default(), byte, 6),
+                0x40..0x80 => self.name_index(byte & 0x10 != 0, Integer::default(), byte, 4),
+                0x20..0x40 => self.name_length(byte & 0x08 != 0, Integer::default(), byte),
+                0x10..0x20 => self.indexed(false, Integer::default(), byte, 4),
+                _ => self.name_index(false, Integer::default(), byte, 3),
+            },
+            At::Indexed(is_static, integer) => self.indexed(is_static, integer, byte, 0),
+            At::NameIndex(is_static, integer) => self.name_index(is_static, integer, byte, 0),
+            At::NameLength(is_coded, integer) => self.name_length(is_coded, integer, byte),
+            At::ValueStart => value_length(Integer::default(), byte),
+            At::ValueLength(integer) => value_length(integer, byte),
+            At::Name(..) | At::Value(_) => unreachable!("their bytes are taken together"),
+        }
+    }
+
+    fn indexed(&mut self, is_static: bool, mut integer: Integer, byte: u8, bits: u32) -> At {
+        match integer.take(byte, bits) {
+            None => At::Indexed(is_static, integer),
+            Some(index) => {
+                self.note(part_of(is_static, index));
+                At::Line
+            }
+        }
+    }
+
+    fn name_index(&mut self, is_static: bool, mut integer: Integer, byte: u8, bits: u32) -> At {
+        match integer.take(byte, bits) {
+            None => At::NameIndex(is_static, integer),
+            Some(index) => {
+                self.note(part_of(is_static, index));
+                At::ValueStart
+            }
+        }
+    }
+
+    fn name_length(&mut self, is_coded: bool, mut integer: Integer, byte: u8) -> At {
+        self.name.clear();
+        match integer.take(byte, 3) {
+            None => At::NameLength(is_coded, integer),
+            // Not a name: h3 says so.
+            Some(0) => At::ValueStart,
+            Some(length) => At::Name(is_coded, length),
+        }
+    }
+
+    /// Takes bytes of a name; gives those behind it.
+    fn name<'b>(&mut self, is_coded: bool, left: u64, bytes: &'b [u8]) -> &'b [u8] {
+        let (taken, left) = taken(left, bytes);
+        let room = KEPT_BYTES - self.name.len();
+        self.name.extend_from_slice(&bytes[..taken.min(room)]);
+        self.at = At::Name(is_coded, left);
+        if left == 0 {
+            let is = |name: &[u8]| match is_coded {
+                true => coded(name) == self.name,
+                false => name == self.name,
+            };
+            let part = NAMES.iter().find(|(name, _)| is(name)).map_or(0, |(_, part)| *part);
+            self.note(part);
+            self.at = At::ValueStart;
+        }
+        &bytes[taken..]
+    }
+
+    /// A line of that part, or a field's, was found.
+    fn note(&mut self, part: u8) {
+        self.is_malformed |= part != 0 && (self.has_fields || self.seen & part != 0);
+        self.has_fields |= part == 0;
+        self.seen |= part;
+    }
+}
+
+/// How many of `bytes` belong to what has `left` to come, and what it has to come then.
+fn taken(left: u64, bytes: &[u8]) -> (usize, u64) {
+    let taken = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+    (taken, left - taken as u64)
+}
+
+fn value_length(mut integer: Integer, byte: u8) -> At {
+    match integer.take(byte, 7) {
+        None => At::ValueLength(integer),
+        Some(0) => At::Line,
+        Some(length) => At::Value(length),
+    }
+}
+
+/// The part that a line of the static table is of (RFC 9204 appendix A); 0 if it is a field's.
+fn part_of(is_static: bool, index: u64) -> u8 {
+    match index {
+        _ if !is_static => 0,
+        0 => 1,
+        1 => 2,
+        15..=21 => 4,
+        22 | 23 => 8,
+        24..=28 | 63..=71 => 16,
+        _ => 0,
+    }
+}
+
+/// A name of these in Huffman's code (RFC 7541 appendix B).
+fn coded(name: &[u8]) -> Vec<u8> {
+    let (mut bits, mut count, mut out) = (0_u64, 0, Vec::new());
+    for byte in name {
+        let (code, length) = match byte {
+            b':' => (0x5c, 7),
+            b'a' => (0x3, 5),
+            b'c' => (0x4, 5),
+            b'd' => (0x24, 6),
+            b'e' => (0x5, 5),
+            b'h' => (0x27, 6),
+            b'i' => (0x6, 5),
+            b'l' => (0x28, 6),
+            b'm' => (0x29, 6),
+            b'o' => (0x7, 5),
+            b'p' => (0x2b, 6),
+            b'r' => (0x2c, 6),
+            b's' => (0x8, 5),
+            b't' => (0x9, 5),
+            b'u' => (0x2d, 6),
+            b'y' => (0x7a, 7),
+            _ => unreachable!("the parts' names have no other letters"),
+        };
+        (bits, count) = ((bits << length) | code, count + length);
+        while count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    if count > 0 {
+        // Padded with ones.
+        out.push(((bits << (8 - count)) | ((1 << (8 - count)) - 1)) as u8);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A line with its name written out.
+    fn literal(name: &[u8], is_coded: bool, value: &[u8]) -> Vec<u8> {
+        let text = if is_coded { coded(name) } else { name.to_vec() };
+        let mut line = Vec::new();
+        let first = 0x20 | u8::from(is_coded) << 3;
+        match text.len() {
+            length @ 0..7 => line.push(first | length as u8),
+            length => line.extend([first | 7, (length - 7) as u8]),
+        }
+        [line, text, vec![value.len() as u8], value.to_vec()].concat()
+    }
+
+    fn is_malformed(lines: &[&[u8]], step: usize) -> bool {
+        let mut scan = PseudoScan::default();
+        [&[0, 0], &lines.concat()[..]].concat().chunks(step).for_each(|piece| scan.feed(piece));
+        scan.is_malformed()
+    }
+
+    /// `:method: GET`, `:scheme: https`, `:authority: a`, `:path: /`, `accept: */*`.
+    const REQUEST: [&[u8]; 5] = [&[0xd1], &[0xd7], &[0x50, 1, b'a'], &[0xc1], &[0xdd]];
+
+    #[test]
+    fn names_are_coded_as_others_code_them() {
+        assert_eq!(coded(b":path"), [0xb9, 0x58, 0xd3, 0x3f]);
+        assert_eq!(coded(b":authority"), [0xb8, 0x3b, 0x53, 0x39, 0xec, 0x32, 0x7d, 0x7f]);
+    }
+
+    #[test]
+    fn parts_come_once_and_first() {
+        let path = [literal(b":path", false, b"/b"), literal(b":path", true, b"/b")];
+        let other = literal(b"x-a", false, b":path");
+        for step in [1, 3, 1_000] {
+            assert!(!is_malformed(&REQUEST, step));
+            assert!(!is_malformed(&[&REQUEST[..], &[&other, &other]].concat(), step));
+            let by_name = [&REQUEST[..3], &[&path[1], &other]].concat();
+            assert!(!is_malformed(&by_name, step));
+            for more in [&path[0][..], &path[1], &[0xc1], &[0x51, 2, b'/', b'b'], &[0xd4]] {
+                assert!(is_malformed(&[&REQUEST[..4], &[more]].concat(), step), "{more:x?}");
+                assert!(is_malformed(&[&REQUEST[..], &[more]].concat(), step), "{more:x?}");
+            }
+            assert!(is_malformed(&[&REQUEST[4..], &REQUEST[..1]].concat(), step));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_give_the_same(bytes: Vec<u8>, step in 1..20usize) {
+            prop_assert_eq!(is_malformed(&[&bytes], step), is_malformed(&[&bytes], 1_000));
+        }
+    }
+}
