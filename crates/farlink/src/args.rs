@@ -180,7 +180,8 @@ impl Load {
         let Some(which) = self.which.take() else { return Ok(()) };
         let file = self.page.split('~').next().unwrap_or_default();
         if !Path::new(file).is_file() {
-            let message = format!("--page {which}: `{file}` is no HAR file, so there is no page to choose");
+            let message =
+                format!("--page {which}: `{file}` is no HAR file, so there is no page to choose");
             return Err(Failure::bad_input(message));
         }
         self.page = page::of_several(&self.page, &which);

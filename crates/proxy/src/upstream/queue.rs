@@ -114,7 +114,9 @@ mod tests {
     fn who_gives_up_leaves_no_place() {
         let mut queue = Queue::default();
         let [a, b] = ["10.0.0.1:1", "10.0.0.2:1"].map(client);
-        [(a, 1), (a, 2), (b, 3)].map(|(client, item)| queue.push(client, item));
+        for (client, item) in [(a, 1), (a, 2), (b, 3)] {
+            queue.push(client, item);
+        }
         queue.retain(|item| *item != 3);
         assert_eq!(queue.take(b), None);
         queue.drop_last(a);
