@@ -37,6 +37,23 @@ if grep -v 'width="1070"' <<<"$lanes"; then die "a lane is not as wide as its wa
   >"$work/study.html" 2>>"$work/log"
 figures=$(grep -oE '<svg[^>]*class="plot-' "$work/study.html" | wc -l)
 [ "$figures" -ge 9 ] || die "the study's page drew $figures plots; at least 9 were expected"
+# A grid of 12 arms: told apart by colour and dash, nothing clipped or wider than a phone, full URLs on hover.
+"$farlink" run scripts/report-smoke-grid.toml --store "$work/grid.sqlite" >/dev/null
+"$farlink" report --store "$work/grid.sqlite" -o out/smoke-grid.html
+for report in smoke smoke-pause smoke-grid; do
+  # A script at its end measures the report once it is drawn.
+  cat "out/$report.html" scripts/report-measure.html >"$work/$report-measured.html"
+  for width in 400 1280; do
+    # Chromium's windows are never as narrow as a phone, a frame is.
+    printf '<iframe src="%s-measured.html" width="%s" height="3600" style="border: 0"></iframe>' "$report" "$width" >"$work/frame.html"
+    # shellcheck disable=SC2086
+    "$chromium" $flags --user-data-dir="$work/measure" --enable-logging=stderr --dump-dom "file://$work/frame.html" \
+      >/dev/null 2>"$work/measured"
+    measured=$(grep -o 'measured: [^"]*' "$work/measured" | head -1 || true)
+    [ "$measured" = "measured: fits at $width" ] || die "$report at $width px: ${measured:-it was not measured}"
+    cat "$work/measured" >>"$work/log"
+  done
+done
 if grep -E 'CONSOLE.*(Uncaught|Error|Refused)' "$work/log"; then die "the report's scripts failed"; fi
 for theme in light dark; do
   [ $theme = dark ] && scheme=--blink-settings=preferredColorScheme=0 || scheme=--blink-settings=preferredColorScheme=1

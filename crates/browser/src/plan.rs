@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
 use http_stack::h1::codec::encode::AbsoluteForm;
-use http_stack::tls::Security;
+use http_stack::tls::{Security, server_name};
 use http_stack::{Precedence, Priority};
 use page::{After, Host, Object, Page};
 
@@ -69,7 +69,7 @@ pub(crate) struct Reveal {
 
 impl LoadPlan {
     /// Checks that every object of `page` can be asked for: that its method, host and path make a
-    /// request.
+    /// request, and that there can be a host of that name.
     ///
     /// # Errors
     /// One sentence, naming the object.
@@ -77,11 +77,14 @@ impl LoadPlan {
         for (index, object) in page.objects.iter().enumerate() {
             let host = page.host_of(object);
             let method = http::Method::from_bytes(object.method.as_bytes()).map(drop);
-            let uri = uri("https", host, object).parse::<http::Uri>().map(drop);
+            let uri = uri("https", host, object).parse::<http::Uri>();
             let problem = match (method, uri) {
                 (Err(error), _) => format!("method `{}`: {error}", object.method),
                 (_, Err(error)) => format!("`{}{}`: {error}", host.name, object.path),
-                _ => continue,
+                (Ok(()), Ok(uri)) => match server_name(uri.host().unwrap_or(&host.name)) {
+                    Ok(_) => continue,
+                    Err(error) => error.to_string(),
+                },
             };
             return Err(format!("{}: object {index} cannot be asked for: {problem}", page.name));
         }
@@ -321,5 +324,12 @@ mod tests {
         page.objects[2].path = "/a b".to_owned();
         let error = LoadPlan::check(&page).unwrap_err();
         assert!(error.contains("object 2") && error.contains("/a b"), "{error}");
+        page.objects[2].path = "/b".to_owned();
+        let host = page.objects[2].host.0 as usize;
+        page.hosts[host].name = "[2001:db8::7]".to_owned();
+        assert_eq!(LoadPlan::check(&page), Ok(()));
+        page.hosts[host].name = format!("{}.test", "a".repeat(70));
+        let error = LoadPlan::check(&page).unwrap_err();
+        assert!(error.contains("has 70 bytes, and DNS allows 63"), "{error}");
     }
 }

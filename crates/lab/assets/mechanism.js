@@ -56,7 +56,7 @@ const farlinkMechanism = (() => {
     return value === null && before !== null ? [{ at_ms, value: before }, { at_ms, value }] : [{ at_ms, value }];
   });
 
-  return (root, fall, index, { base, width, marginLeft, marginRight, end, wholeNumber, time }) => {
+  return (root, fall, index, { base, width, marginLeft, marginRight, end, axisOf, time }) => {
     const { drawn, end: over } = fall.mechanism;
     const windows = table(`windows-${index}`), resent = table(`resent-${index}`), stays = table(`stays-${index}`);
     if (!drawn.length && !stays.length && !resent.length) return;
@@ -72,7 +72,7 @@ const farlinkMechanism = (() => {
       const plot = Plot.plot({
         ...base, width, height: height + (last ? 40 : 0), marginLeft, marginRight, marginTop: 5, marginBottom: last ? 45 : 5,
         ariaLabel: `${about} of ${fall.title}; the data stand below`,
-        x: { label: "time since navigation start (ms)", axis: last ? "bottom" : null, grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber },
+        x: { ...axisOf("time since navigation start", end), axis: last ? "bottom" : null, grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none" },
         y: { label: null, ...y },
         symbol: { domain: Object.keys(CAUSES), range: Object.values(CAUSES) },
         marks: [
@@ -136,6 +136,6 @@ const farlinkMechanism = (() => {
     const causes = Object.keys(CAUSES).filter((cause) => resent.some((one) => one.cause === cause));
     const has = { windows: drawn.length > 0, causes, needless: resent.some((one) => one.needless), stays: stays.length > 0 };
     if (!document.getElementById("promotion")) document.body.append(hatching());
-    root.replaceChildren(legend(has), html("div", "lanes", ...lanes.map(draw)));
+    root.replaceChildren(legend(has), html("div", "lanes scroll", ...lanes.map(draw)));
   };
 })();

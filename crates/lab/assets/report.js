@@ -3,7 +3,10 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const armColours = data.arms.map((_, i) => `var(--a${i % 8})`);
+  const COLOURS = 16; // that report.css has for arms; beyond them, and from the ninth on, lines are dashed as well
+  const armColours = data.arms.map((_, i) => `var(--a${i % COLOURS})`);
+  const dashes = ["none", "7 3", "2 3", "10 3 2 3"];
+  const dash = (i) => dashes[Math.floor(i / 8) % dashes.length];
   const symbols = ["circle", "triangle", "square", "diamond", "star", "cross", "wye", "asterisk"];
   const MANY = 6; // facets shown side by side; beyond that one is chosen
 
@@ -23,7 +26,15 @@
 
   const legend = () =>
     element("div", { className: "legend" }, ...data.arms.map((arm, i) =>
-      element("span", {}, element("span", { className: `arm a${i % 8}` }), arm)));
+      element("span", {}, lineSample(i), ` ${arm}`)));
+
+  // A line as the curves draw it, with its mark.
+  const lineSample = (i) => {
+    const shape = d3.symbol(d3[`symbol${symbols[i % 8][0].toUpperCase()}${symbols[i % 8].slice(1)}`], 44)();
+    const sample = element("span");
+    sample.innerHTML = `<svg width="30" height="12" viewBox="0 0 30 12" aria-hidden="true"><path d="M0 6H30" stroke="${armColours[i]}" stroke-width="2" stroke-dasharray="${dash(i)}"/><path transform="translate(15 6)" d="${shape}" fill="${armColours[i]}" stroke="${armColours[i]}"/></svg>`;
+    return sample;
+  };
 
   const titled = (caption, plot, multiple) => {
     const box = element("div", { className: multiple ? "multiple" : "" });
@@ -32,8 +43,20 @@
     return box;
   };
 
+  // The width of a label in a plot.
+  const pen = document.createElement("canvas").getContext("2d");
+  const textWidth = (text) => {
+    pen.font = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation Sans\", sans-serif";
+    return pen.measureText(text).width;
+  };
+  // Charts are drawn for the width that there is; waterfalls keep theirs and scroll.
+  const room = (most) => Math.max(280, Math.min(most, document.querySelector("main").clientWidth - 32));
+
   const wholeNumber = (n) => d3.format(",.0f")(n).replaceAll(",", "\u202f");
-  const time = (n) => (n >= 100 ? wholeNumber(n) : d3.format(".3~g")(n)) + " ms";
+  const seconds = d3.format(",.2~f");
+  const time = (n) => (n >= 1000 ? `${seconds(n / 1000)} s` : `${n >= 100 ? wholeNumber(n) : d3.format(".3~g")(n)} ms`);
+  // An axis of times, which are milliseconds: in seconds where they are large.
+  const axisOf = (name, most) => (most >= 2000 ? { label: `${name} (s)`, tickFormat: (n) => seconds(n / 1000) } : { label: `${name} (ms)`, tickFormat: wholeNumber });
   const base = { style: { background: "transparent", fontSize: "12px" } };
   const floorStyle = { stroke: "var(--soft)", strokeDasharray: "4 3", strokeWidth: 1.5 };
   const armScales = {
@@ -61,12 +84,12 @@
       ...base, ...armScales, width, height: Math.round(width * 0.62), marginLeft: 56, marginTop: 30, marginBottom: 40,
       ariaLabel: `Page load time over ${axis.name}${label ? `, ${label}` : ""}; the figures are in the table`,
       x: { label: `${axis.name} (${axis.unit})`, ticks: [...new Set(points.map((p) => p.x))].slice(0, 12), tickFormat: (d) => String(d), labelAnchor: "center", labelArrow: "none" },
-      y: { label: "page load time (ms)", zero: true, grid: true, nice: true, labelArrow: "none", tickFormat: wholeNumber },
+      y: { ...axisOf("page load time", d3.max(points, (p) => p.p90)), zero: true, grid: true, nice: true, labelArrow: "none" },
       marks: [
         Plot.ruleY([0], { stroke: "var(--line)" }),
-        Plot.areaY(points, { x: "x", y1: "p10", y2: "p90", z: "arm", fill: "arm", fillOpacity: 0.18 }),
+        data.arms.length > MANY ? null : Plot.areaY(points, { x: "x", y1: "p10", y2: "p90", z: "arm", fill: "arm", fillOpacity: 0.18 }),
         Plot.line(floors, { x: "x", y: "floor", ...floorStyle }),
-        Plot.line(points, { x: "x", y: "median", z: "arm", stroke: "arm", strokeWidth: 2 }),
+        d3.groups(points, (p) => p.arm).map(([arm, its]) => Plot.line(its, { x: "x", y: "median", stroke: "arm", strokeWidth: 2, strokeDasharray: dash(arm) })),
         Plot.dot(points, { x: "x", y: "median", fill: "arm", symbol: "arm", r: 3.5, title: (p) => `${data.arms[p.arm]}, ${p.x} ${axis.unit}\nmedian ${time(p.median)}\np10-p90 ${time(p.p10)} - ${time(p.p90)}${p.floor === null ? "" : `\nfloor ${time(p.floor)}`}`, tip: true }),
       ],
     }), multiple);
@@ -76,13 +99,17 @@
     const points = data.points.filter((p) => p.condition === condition);
     const loads = points.flatMap((p) => p.plt.map((plt, i) => ({ arm: p.arm, plt, shift: ((i * 7) % 11) / 11 - 0.5 })));
     const floors = points.filter((p) => p.floor !== null).map((p) => p.floor);
-    const longest = d3.max(data.arms, (arm) => arm.length);
+    const names = d3.range(data.arms.length).filter((arm) => points.some((p) => p.arm === arm)).map((arm) => data.arms[arm]);
+    const margin = Math.ceil(d3.max(names, textWidth)) + 16;
+    // A name longer than a third of the plot stands above its box.
+    const above = margin > width / 3;
     return titled(data.conditions[condition].label, Plot.plot({
-      ...base, color: armScales.color, width, height: 56 + 48 * points.length, marginLeft: Math.min(220, 24 + 7 * longest), marginBottom: 40, marginTop: 8,
+      ...base, color: armScales.color, width, height: 56 + (above ? 62 : 48) * points.length, marginLeft: above ? 16 : margin, marginBottom: 40, marginTop: above ? 16 : 8, marginRight: 24,
       ariaLabel: `Spread of page load times, ${data.conditions[condition].label || "all"}; the figures are in the table`,
-      x: { label: "page load time (ms)", grid: true, nice: true, domain, labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber, ticks: 6 },
-      y: { domain: d3.range(data.arms.length).filter((arm) => points.some((p) => p.arm === arm)), label: null, tickFormat: (arm) => data.arms[arm], padding: 0.55 },
+      x: { ...axisOf("page load time", domain[1]), grid: true, nice: true, domain, labelAnchor: "center", labelArrow: "none", ticks: width < 500 ? 4 : 6 },
+      y: { domain: d3.range(data.arms.length).filter((arm) => points.some((p) => p.arm === arm)), label: null, axis: above ? null : "left", tickFormat: (arm) => data.arms[arm], padding: 0.55 },
       marks: [
+        above ? Plot.text(points, { y: "arm", frameAnchor: "left", textAnchor: "start", dy: -22, text: (p) => data.arms[p.arm], fill: "var(--ink)" }) : null,
         floors.length ? Plot.ruleX([d3.min(floors)], floorStyle) : null,
         Plot.boxX(loads, { x: "plt", y: "arm", fill: "arm", fillOpacity: 0.25, stroke: "arm", strokeWidth: 1.5, r: 0 }),
         d3.range(-5, 6).map((step) => Plot.dot(loads.filter((l) => Math.round(l.shift * 11) === step), { x: "plt", y: "arm", fill: "arm", fillOpacity: 0.6, r: 2, dy: 17 + step * 0.7 })),
@@ -92,7 +119,22 @@
   };
 
   // What lies below a waterfall has its margins.
-  const WATERFALL = { width: 1070, marginLeft: 190, marginRight: 40 };
+  const WATERFALL = { width: 1132, marginLeft: 290, marginRight: 40 };
+
+  // Each row's name, host and size; a redirect has an arrow, a failure a cross.
+  const rowLabels = (fall) => {
+    const rows = fall.objects.map((object, row) => ({ object, row }));
+    const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
+    const sign = (object) => (object.error ? "\u00d7 " : object.status >= 300 && object.status < 400 && object.status !== 304 ? "\u21aa " : "");
+    const at = { y: "row", frameAnchor: "left", textAnchor: "start", fontSize: 11 };
+    const whole = ({ object }) => `${object.url}\n${object.kind}, ${wholeNumber(object.bytes)} B, status ${object.status}`;
+    return [
+      Plot.text(rows, { ...at, dx: 4 - WATERFALL.marginLeft, text: ({ object }) => sign(object) + cut(object.name, 20), title: whole, fill: ({ object }) => (object.error ? "var(--bad)" : "var(--ink)") }),
+      Plot.text(rows, { ...at, dx: 132 - WATERFALL.marginLeft, text: ({ object }) => cut(object.host, 17), title: whole, fill: "var(--soft)" }),
+      Plot.text(rows, { ...at, textAnchor: "end", dx: -6, text: ({ object }) => size(object.bytes), title: whole, fill: "var(--soft)" }),
+    ];
+  };
+  const size = (bytes) => (bytes >= 1e6 ? `${d3.format(".1f")(bytes / 1e6)} MB` : bytes >= 1e3 ? `${d3.format(".0f")(bytes / 1e3)} KB` : `${bytes} B`);
 
   const waterfall = (fall, end) => {
     const dense = fall.objects.length > 120;
@@ -107,16 +149,17 @@
       { at: fall.floor, text: "floor", style: floorStyle },
       { at: fall.plt, text: "load", style: { stroke: "var(--ink)", strokeWidth: 1.5 } },
     ].filter((mark) => mark.at !== null);
-    const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`,
+    const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`, ...(object.error ? [`failed: ${object.error}`] : []),
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
       ...base, ...WATERFALL, height: 64 + rowHeight * fall.objects.length, marginTop: 48, marginBottom: 44,
       ariaLabel: `Waterfall of ${fall.title}; the table below holds the same`,
-      x: { label: "time since navigation start (ms)", axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none", tickFormat: wholeNumber },
-      y: { domain: d3.range(fall.objects.length), axis: dense ? null : "left", tickFormat: (row) => fall.objects[row].name, tickSize: 0, label: null, padding: 0.25 },
+      x: { ...axisOf("time since navigation start", end), axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none" },
+      y: { domain: d3.range(fall.objects.length), axis: null, padding: 0.25 },
       color: { domain: data.phases, range: data.phases.map((phase) => `var(--${phase})`) },
       marks: [
-        Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "phase" }),
+        dense ? null : rowLabels(fall),
+        Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "phase", title: explain }),
         Plot.ruleY(compute, { x1: "from", x2: "to", y: "row", stroke: "var(--soft)", strokeWidth: 1.5 }),
         marks.map((mark) => [
           Plot.ruleX([mark.at], { ...mark.style, insetTop: -16 }),
@@ -142,7 +185,7 @@
     const one = facets.length > MANY;
     if (one) controls.append(choice("for", facets.map((f) => f.label), facetIndex, (i) => drawCurves(root, axisIndex, i)));
     const shown = one ? [facets[facetIndex]] : facets;
-    const width = shown.length === 1 ? 760 : 520;
+    const width = room(shown.length === 1 ? 760 : 520);
     root.replaceChildren(controls, legend(), ...shown.map((facet) => curve(axis, facet, width, shown.length > 1)));
   };
 
@@ -151,7 +194,7 @@
     const one = data.conditions.length > MANY;
     if (one) controls.append(choice("for", data.conditions.map((c) => c.label), chosen, (i) => drawBoxes(root, i)));
     const shown = one ? [chosen] : d3.range(data.conditions.length);
-    const width = shown.length === 1 ? 760 : 520;
+    const width = room(shown.length === 1 ? 760 : 520);
     const domain = (condition) => {
       const points = data.points.filter((p) => p.condition === condition);
       const low = d3.min(points, (p) => Math.min(p.plt[0], p.floor ?? Infinity));
@@ -165,13 +208,20 @@
   const drawWaterfalls = () => {
     const end = d3.max(data.waterfalls, (fall) => Math.max(fall.plt ?? 0, d3.max(fall.objects, (o) => o.done) ?? 0)) * 1.03;
     data.waterfalls.forEach((fall, i) => {
-      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), waterfall(fall, end));
-      farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, wholeNumber, time });
+      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), element("div", { className: "scroll" }, waterfall(fall, end)));
+      farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, axisOf, time });
     });
   };
 
   // Paper has no triangles to click on.
   window.addEventListener("beforeprint", () => document.querySelectorAll("details.print").forEach((d) => (d.open = true)));
+
+  // The sections that there are, each one click away.
+  const nav = document.getElementById("contents");
+  document.querySelectorAll("main > section > h2").forEach((heading, i) => {
+    heading.parentElement.id = `section-${i}`;
+    nav.append(element("a", { href: `#section-${i}`, textContent: heading.textContent }));
+  });
 
   const curves = document.getElementById("curves");
   if (curves) drawCurves(curves);

@@ -131,7 +131,7 @@ fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<(&'static str,
     row
 }
 
-fn measured(visit: &VisitRow) -> [(&'static str, String); 18] {
+fn measured(visit: &VisitRow) -> [(&'static str, String); 23] {
     let or_empty = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let floor = |floor: fn(Floors) -> u64| or_empty(visit.floors.map(floor));
     [
@@ -139,6 +139,11 @@ fn measured(visit: &VisitRow) -> [(&'static str, String); 18] {
         ("plt_ns", or_empty(visit.plt_ns)),
         ("failure", visit.failure.clone().unwrap_or_default()),
         ("ttfb_ns", or_empty(visit.ttfb_ns)),
+        ("model_first_render_ns", or_empty(visit.model_first_render_ns)),
+        ("model_byte_index_ns", or_empty(visit.model_byte_index_ns)),
+        ("first_contentful_paint_ns", or_empty(visit.first_contentful_paint_ns)),
+        ("largest_contentful_paint_ns", or_empty(visit.largest_contentful_paint_ns)),
+        ("speed_index_ns", or_empty(visit.speed_index_ns)),
         ("floor_graph_ns", floor(|f| f.graph_ns)),
         ("floor_oracle_ns", floor(|f| f.oracle_ns)),
         ("floor_graph_without_compute_ns", floor(|f| f.graph_without_compute_ns)),
@@ -181,6 +186,16 @@ mod tests {
         assert_eq!((&rows[0][column("protocol")], &rows[2][column("protocol")]), ("h1", "h2"));
         let plt_ns = filled.store.visits(filled.run).unwrap()[0].plt_ns.unwrap();
         assert_eq!(rows[0][column("plt_ns")], plt_ns.to_string());
+        let toy = &filled.store.record(filled.store.visits(filled.run).unwrap()[0].key).unwrap();
+        let painted = toy.paint.unwrap().first_contentful_paint_ns.unwrap();
+        assert_eq!(rows[0][column("first_contentful_paint_ns")], painted.to_string());
+        let early = crate::early::EarlyMetrics::of(toy).unwrap();
+        assert_eq!(rows[0][column("model_byte_index_ns")], early.byte_index.as_nanos().to_string());
+        assert_eq!(
+            &rows[0][column("model_first_render_ns")],
+            "",
+            "a browser that paints has no estimate"
+        );
     }
 
     /// Two values of a setting.

@@ -48,6 +48,14 @@ impl EarlyMetrics {
     }
 }
 
+/// When a visit first showed something, since navigation start: as a browser painted it, else as it is estimated.
+pub fn first_render_ns(visit: &VisitRecord) -> Option<u64> {
+    match &visit.paint {
+        Some(paint) => paint.first_contentful_paint_ns,
+        None => u64::try_from(EarlyMetrics::of(visit)?.first_render.as_nanos()).ok(),
+    }
+}
+
 fn span(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

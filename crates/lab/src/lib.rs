@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod batch;
 pub mod calibration;
 pub mod csv_export;

@@ -238,7 +238,11 @@ fn record(
             attempts: 1,
             kernel: "toy".to_owned(),
         }),
-        paint: Some(record::Paint { first_paint_ns: Some(plt_ns / 3), ..record::Paint::default() }),
+        paint: Some(record::Paint {
+            first_paint_ns: Some(plt_ns / 3),
+            first_contentful_paint_ns: Some(plt_ns / 2),
+            ..record::Paint::default()
+        }),
         radio: Some(record::RadioRecord {
             radio: "radio=umts".to_owned(),
             promotions: 1,

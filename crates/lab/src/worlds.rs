@@ -6,7 +6,7 @@ use std::sync::Arc;
 use browser::chromium::Chromium;
 use emu::Wire;
 
-use crate::emulate::Emulation;
+use crate::emulate::{Emulation, Tell};
 use crate::simulate::Simulator;
 use crate::tour::{Library, Observed};
 use scenario::experiment::Refusal;
@@ -48,6 +48,12 @@ impl Worlds {
     #[must_use]
     pub fn filming(self) -> Worlds {
         Worlds { emulation: self.emulation.filming(), ..self }
+    }
+
+    /// The same, which says why an emulation takes long.
+    #[must_use]
+    pub fn telling(self, tell: Arc<Tell>) -> Worlds {
+        Worlds { emulation: self.emulation.telling(tell), ..self }
     }
 
     /// The pages and networks that scenarios name.

@@ -29,6 +29,7 @@ mod watched;
 
 use std::num::NonZeroUsize;
 use std::process;
+use std::sync::Arc;
 
 use browser::chromium::{Chromium, ChromiumError};
 use emu::Wire;
@@ -73,7 +74,8 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 fn worlds() -> Result<Worlds, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
-    let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()));
+    let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()))
+        .telling(Arc::new(|sentence: &str| anstream::eprintln!("{sentence}")));
     Ok(match wire()? {
         Some(wire) => worlds.over(wire),
         None => worlds,

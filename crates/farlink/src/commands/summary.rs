@@ -3,24 +3,28 @@
 use lab::store::{RunId, Store, StoreError, VisitRow};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 
+use super::report::not_made;
 use super::{output, stores};
 use crate::failure::Failure;
 use crate::show::terminal::wrapped;
 use crate::show::{answer, arms};
 
-/// A larger run is summed up by its report alone: all of its visits are read for this.
+/// A larger run is summed up over all conditions alone: all of its visits are read for the tables.
 const MOST_VISITS: usize = 20_000;
 
-/// Prints an answer for each of the conditions.
+/// Prints the answer over all conditions, and one for each of them.
 pub fn print(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
     for skipped in plan.skipped() {
         output::line(wrapped(&format!("note: {}", skipped.sentence())))?;
     }
     let visits = store.visits(run).map_err(stores::failed)?;
     if visits.len() > MOST_VISITS {
-        return Ok(());
+        return over_all(store, run);
     }
     let arms = arms::group(plan, results(store, run, visits).map_err(stores::failed)?);
+    if arms::by_condition(&arms).count() > 1 {
+        over_all(store, run)?;
+    }
     for arms in arms::by_condition(&arms) {
         let condition = arms[0].condition();
         if !condition.is_empty() {
@@ -33,6 +37,14 @@ pub fn print(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
     }
     output::line(arms::legend(&arms))?;
     output::line("")
+}
+
+/// Prints the answer that the report begins with.
+fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
+    for sentence in lab::report::sentences(store, run).map_err(not_made)? {
+        output::line(wrapped(&sentence))?;
+    }
+    Ok(())
 }
 
 /// The journeys as they were when they had just been made.

@@ -1,69 +1,47 @@
-//! The sentence that answers, and what else can be said in a line.
+//! The answer as the terminal prints it: that of the report, once for each state of the cache.
 
 use std::collections::BTreeSet;
 
-use lab::statistics::{Comparison, Pair, compare};
+use lab::answer::{self, Answer, Shortfall, Times};
 
-use super::arms::{Arm, Load, fastest};
-use super::units::span_f64;
+use super::arms::{Arm, Load};
 
-/// One answer for each state of the cache: the fastest arm against the runner-up in a sentence, and its
-/// lead over the rest in a line.
+/// The sentences of the answer, the first of which is the answer itself.
 pub fn answer(arms: &[Arm], seed: u64) -> Vec<String> {
     let views: BTreeSet<&str> = arms.iter().map(Arm::view).collect();
-    let is_one = views.len() == 1;
     let of = |view: &&str| {
-        let arms: Vec<&Arm> = arms.iter().filter(|arm| arm.view() == *view).collect();
-        let cache = if is_one { String::new() } else { format!("{view} cache: ") };
-        answer_for(&arms, seed).map(|sentence| format!("{cache}{sentence}"))
+        let sentences = of_view(arms, view, seed).sentences().into_iter().enumerate();
+        let cache = if views.len() == 1 { String::new() } else { format!("{view} cache: ") };
+        let indented =
+            |(place, text)| if place == 0 { format!("{cache}{text}") } else { format!("  {text}") };
+        sentences.map(indented).collect::<Vec<_>>()
     };
-    let sentences: Vec<String> = views.iter().filter_map(of).collect();
-    match sentences.is_empty() {
-        true => vec!["The page did not load.".to_owned()],
-        false => sentences,
-    }
+    views.iter().flat_map(of).collect()
 }
 
-fn answer_for(arms: &[&Arm], seed: u64) -> Option<String> {
-    let first = fastest(arms.iter().copied())?;
-    let mut behind: Vec<(f64, &Arm)> = arms
+/// The answer of the arms with this state of the cache.
+pub fn of_view(arms: &[Arm], view: &str, seed: u64) -> Answer {
+    let arms = arms.iter().filter(|arm| arm.view() == view);
+    Answer::of(&arms.map(contender).collect::<Vec<_>>(), seed)
+}
+
+fn contender(arm: &Arm) -> answer::Arm {
+    let mut shortfall = Shortfall::default();
+    arm.loads().iter().for_each(|load| shortfall.take(&load.visit.record));
+    arm.lost().for_each(|why| shortfall.failed(why));
+    let loads = arm
+        .loads()
         .iter()
-        .filter(|arm| !std::ptr::eq(**arm, first))
-        .filter_map(|arm| Some((arm.plt()?.median(), *arm)))
-        .collect();
-    behind.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let Some(((_, second), rest)) = behind.split_first() else { return alone(first) };
-    let sentence = versus(first, second, seed)?.sentence(first.stack(), second.stack());
-    let leads = rest.iter().filter_map(|(_, arm)| {
-        Some(format!("{} {}", arm.stack(), versus(first, arm, seed)?.lead()))
-    });
-    let leads: Vec<String> = leads.collect();
-    Some(match leads.is_empty() {
-        true => format!("{sentence}."),
-        false => {
-            format!("{sentence}.\n  {} leads the rest by: {}.", first.stack(), leads.join(", "))
-        }
-    })
+        .filter_map(|load| Some(((load.repetition, 0, load.visit.record.index), times(load)?)));
+    let paints = arm.loads().iter().any(|load| load.visit.record.paint.is_some());
+    answer::Arm { name: arm.stack().to_owned(), loads: loads.collect(), shortfall, paints }
 }
 
-/// One arm that loaded: a figure is all there is to say.
-fn alone(arm: &Arm) -> Option<String> {
-    let median = span_f64(arm.plt()?.median());
-    Some(match arm.over_floor() {
-        Some(ratio) => format!("{} takes {median} here, {ratio:.2} times the floor.", arm.stack()),
-        None => format!("{} takes {median} here.", arm.stack()),
+fn times(load: &Load) -> Option<Times> {
+    let record = &load.visit.record;
+    Some(Times {
+        load_ns: record.plt_ns()? as f64,
+        render_ns: lab::early::first_render_ns(record).map(|ns| ns as f64),
+        floor_ns: load.visit.floors.map(|floors| floors.graph_ns as f64),
     })
-}
-
-/// Compares the loads that came to their end in both arms.
-fn versus(first: &Arm, second: &Arm, seed: u64) -> Option<Comparison> {
-    let second_plt = |first: &Load| {
-        let place = |load: &Load| (load.repetition, load.visit.record.index);
-        let is_its = |load: &&Load| place(load) == place(first);
-        second.loads().iter().find(is_its)?.visit.record.plt_ns()
-    };
-    let pairs = first.loads().iter().filter_map(|load| {
-        Some(Pair { first: load.visit.record.plt_ns()? as f64, second: second_plt(load)? as f64 })
-    });
-    compare(&pairs.collect::<Vec<_>>(), seed)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lab::early::EarlyMetrics;
+use lab::early::{EarlyMetrics, first_render_ns};
 use lab::statistics::Sample;
 use record::{EmulationRecord, Outcome};
 use scenario::settings::{Role, SETTINGS, Setting};
@@ -213,6 +213,18 @@ impl Arm {
         reasons.chain(self.lost.iter().map(String::as_str))
     }
 
+    /// Why journeys have no visits.
+    pub fn lost(&self) -> impl Iterator<Item = &str> {
+        self.lost.iter().map(String::as_str)
+    }
+
+    /// Loads that reached the load event without some of their objects.
+    pub fn partial(&self) -> usize {
+        let lacks =
+            |v: &&MeasuredVisit| v.record.objects.iter().any(|object| object.error.is_some());
+        self.visits().filter(|v| v.record.plt_ns().is_some()).filter(lacks).count()
+    }
+
     /// How many loads were made.
     pub fn attempts(&self) -> usize {
         self.loads.len() + self.lost.len()
@@ -299,10 +311,7 @@ struct Sight {
 
 /// By models, where nothing is painted.
 const MODELLED: [Sight; 2] = [
-    Sight {
-        column: "render*",
-        of: |v| Some(EarlyMetrics::of(&v.record)?.first_render.as_nanos() as f64),
-    },
+    Sight { column: "render*", of: |v| Some(first_render_ns(&v.record)? as f64) },
     Sight {
         column: "ByteIndex*",
         of: |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64),
@@ -328,7 +337,7 @@ pub fn legend(arms: &[Arm]) -> &'static str {
             "FCP, LCP: first and largest contentful paint of a page that stands in for the real one. It shows nothing before what blocks rendering is there; an image is a box, sized by its bytes."
         }
         false => {
-            "* Models: when what blocks rendering is there, and the mean arrival of a byte. Nothing is painted."
+            "* Estimated, not painted. render: when all render-blocking resources have arrived. ByteIndex: mean arrival time of a byte."
         }
     }
 }
@@ -359,16 +368,25 @@ pub fn table(arms: &[Arm]) -> Table {
     if tells_failures {
         columns.push("failed");
     }
+    let tells_partial = arms.iter().any(|arm| arm.partial() > 0);
+    if tells_partial {
+        columns.push("incomplete");
+    }
     let mut table = Table::new(&columns);
     for arm in arms {
         let failed = tells_failures.then(|| arm.failed().to_string());
-        table.row(arm.row(sights).into_iter().chain(failed));
+        let partial = tells_partial.then(|| arm.partial().to_string());
+        table.row(arm.row(sights).into_iter().chain(failed).chain(partial));
     }
     table
 }
 
-/// The arm with the least median.
+/// The arm with the least median, of those that loaded the whole page if there are such.
 pub fn fastest<'a>(arms: impl IntoIterator<Item = &'a Arm>) -> Option<&'a Arm> {
-    let medians = arms.into_iter().filter_map(|arm| Some((arm, arm.plt()?.median())));
+    let loaded: Vec<&Arm> = arms.into_iter().filter(|arm| arm.plt().is_some()).collect();
+    let is_whole = |arm: &&Arm| arm.failed() == 0 && arm.partial() == 0;
+    let whole: Vec<&Arm> = loaded.iter().copied().filter(is_whole).collect();
+    let ranked = if whole.is_empty() { loaded } else { whole };
+    let medians = ranked.into_iter().filter_map(|arm| Some((arm, arm.plt()?.median())));
     medians.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(arm, _)| arm)
 }

@@ -6,14 +6,7 @@ pub fn span(ns: u64) -> String {
 }
 
 /// The same for a statistic of spans.
-pub fn span_f64(ns: f64) -> String {
-    match ns {
-        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
-        ns if ns >= 1e8 => format!("{:.0} ms", ns / 1e6),
-        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
-        ns => format!("{:.2} ms", ns / 1e6),
-    }
-}
+pub use lab::answer::span as span_f64;
 
 /// Bytes in KB or MB (powers of 1000).
 pub fn bytes(n: f64) -> String {

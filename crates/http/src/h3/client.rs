@@ -28,7 +28,7 @@ use super::socket::Socket;
 use crate::client::{OpenError, Stage};
 use crate::h2::client::request;
 use crate::h2::gate::Gate;
-use crate::tls::ClientSessions;
+use crate::tls::{self, ClientSessions};
 use crate::{Failure, Priority, Progress, alt_svc};
 
 /// Opens a connection to the server called `host`. What is returned sends requests; a task drives the connection until it has ended,
@@ -54,10 +54,11 @@ pub(crate) async fn connect(
     let mut transport = settings.transport.config(watch.clone());
     transport.qlog_stream(log.stream());
     let config = config(sessions, transport, &mut draws);
-    let connecting = endpoint.connect_with(config, address, host).map_err(|error| {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, error);
-        OpenError::Secure { host: host.to_owned(), source }
-    })?;
+    let connecting =
+        endpoint.connect_with(config, address, tls::unbracketed(host)).map_err(|error| {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, error);
+            OpenError::Secure { host: host.to_owned(), source }
+        })?;
     let shaken = shake_hands(connecting, settings.early_data).await;
     let connection = shaken.map_err(|error| of_opening(address, host, error))?;
     observe(Stage::Connected);

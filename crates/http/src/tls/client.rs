@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
 use rustls::client::ClientSessionMemoryCache;
-use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
 use super::clock::WorldClock;
 use super::model::{self, Modelled};
+use super::name::server_name;
 use super::provider::provider;
 use super::records::Records;
 use super::settings::{Protocol, Resumption, Settings, Version};
@@ -83,16 +83,11 @@ impl ClientSessions {
         version: Version,
         protocol: Protocol,
     ) -> io::Result<Stream> {
-        let name = ServerName::try_from(host).map_err(|_| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("`{host}` is neither a DNS name nor an address that TLS could ask for"),
-            )
-        })?;
+        let name = server_name(host)?;
         let limit = Some(self.0.settings.buffer_bytes);
         let tls = TlsConnector::from(self.config(version, protocol))
             .early_data(self.0.settings.resumption == Resumption::EarlyData)
-            .connect_with(name.to_owned(), tcp, |session| session.set_buffer_limit(limit))
+            .connect_with(name, tcp, |session| session.set_buffer_limit(limit))
             .await?;
         Ok(Stream::tls(tls.into(), Records::default()))
     }

@@ -19,6 +19,7 @@ use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
 use super::clock::WorldClock;
+use super::name::server_name;
 use super::provider::{Randomness, provider};
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
@@ -237,14 +238,10 @@ impl PublicClient {
         host: &str,
         protocol: Protocol,
     ) -> io::Result<Stream> {
-        let name = ServerName::try_from(host).map_err(|_| {
-            let message =
-                format!("`{host}` is neither a DNS name nor an address that TLS could ask for");
-            io::Error::new(io::ErrorKind::InvalidInput, message)
-        })?;
+        let name = server_name(host)?;
         let config = if protocol == Protocol::H2 { &self.h2 } else { &self.h1 };
         let tls = TlsConnector::from(Arc::clone(config))
-            .connect_with(name.to_owned(), tcp, |session| {
+            .connect_with(name, tcp, |session| {
                 session.set_buffer_limit(Some(MAX_RECORD_BYTES));
             })
             .await?;

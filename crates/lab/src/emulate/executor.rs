@@ -42,7 +42,12 @@ pub struct Emulation {
     watched: Mutex<Vec<Observed>>,
     /// Whether this machine can do it, once somebody has asked.
     able: OnceLock<Result<(), Refusal>>,
+    /// Hears what an emulation that takes long waits for.
+    tell: Option<Arc<Tell>>,
 }
+
+/// Takes a sentence on how an emulation goes.
+pub type Tell = dyn Fn(&str) + Send + Sync;
 
 impl Emulation {
     /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
@@ -54,7 +59,12 @@ impl Emulation {
     ) -> Emulation {
         let (watched, able) = (Mutex::default(), OnceLock::new());
         let (detail, wire) = (Detail::Records, None);
-        Emulation { library, program, chromium, detail, wire, watched, able }
+        Emulation { library, program, chromium, detail, wire, watched, able, tell: None }
+    }
+
+    /// The same, which says of every attempt that was not on time why it is repeated.
+    pub fn telling(self, tell: Arc<Tell>) -> Emulation {
+        Emulation { tell: Some(tell), ..self }
     }
 
     /// The same over wires that are made of this.
@@ -128,7 +138,11 @@ impl Emulation {
                 Some(why) => late = Some(why),
             }
             if attempt < ATTEMPTS {
-                wait(FIRST_PAUSE * 2_u32.pow(attempt - 1));
+                let pause = FIRST_PAUSE * 2_u32.pow(attempt - 1);
+                if let (Some(tell), Some(why)) = (&self.tell, &late) {
+                    tell(&repeated(scenario, seed, attempt, pause, why));
+                }
+                wait(pause);
             }
         }
         let why = late.expect("there was an attempt");
@@ -207,6 +221,16 @@ impl Emulation {
     }
 }
 
+/// Why an emulation is made once more.
+fn repeated(scenario: &Scenario, seed: u64, attempt: u32, pause: Duration, why: &str) -> String {
+    format!(
+        "waiting for the machine: attempt {attempt} of {ATTEMPTS} to emulate {} (seed {seed}) was not on time ({why}); the next follows in \
+         {:.1} s",
+        scenario.stack.protocol,
+        pause.as_secs_f64()
+    )
+}
+
 /// Whether this machine can emulate networks at all; if not, what mends that.
 fn able(wire: Option<Wire>) -> Result<(), Refusal> {
     let missing = emu::diagnosis::missing(wire);
@@ -239,4 +263,18 @@ impl Execute for Emulation {
 #[expect(clippy::disallowed_methods, reason = "the machine is given its own time to come to rest")]
 fn wait(span: Duration) {
     std::thread::sleep(span);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::NetworkSpec;
+
+    #[test]
+    fn a_repeated_attempt_says_which_and_why() {
+        let scenario = Scenario::new("synthetic:2x1KB", NetworkSpec::default());
+        let told = repeated(&scenario, 7, 1, FIRST_PAUSE, "40 packets were late");
+        assert!(told.contains("attempt 1 of 8") && told.contains("seed 7"), "{told}");
+        assert!(told.contains("(40 packets were late); the next follows in 0.1 s"), "{told}");
+    }
 }

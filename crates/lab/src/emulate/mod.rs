@@ -44,7 +44,7 @@ use world::report::Endpoint;
 pub(crate) use self::capture::Frame;
 use self::channel::Channel;
 use self::error::{EmulationError, NodeError};
-pub use self::executor::Emulation;
+pub use self::executor::{Emulation, Tell};
 use self::messages::{Begin, FromClient, Prepared};
 use crate::tour::{self, Detail, Ready, Resolver};
 use scenario::{ResolverPlace, RouteKind, Scenario};

@@ -1,6 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
 use super::energy::Radios;
+use crate::answer::Shortfall;
 use crate::statistics::{Interval, NoInterval, Sample, median_interval};
 use crate::store::{JourneyRow, VisitRow};
 use scenario::{Scenario, View};
@@ -24,6 +25,8 @@ pub struct Cell {
     pub radios: Radios,
     /// Journeys that left no visit.
     pub journeys_failed: u64,
+    /// What its loads lack.
+    pub shortfall: Shortfall,
 }
 
 /// Which load of a cell a visit is: loads of the same repetition, client and turn are paired across arms.
@@ -48,6 +51,14 @@ pub struct Described {
     pub floor: Option<f64>,
     /// Median time to first byte.
     pub ttfb: Option<f64>,
+    /// Median first render: as a browser painted it, else as the loader estimates it.
+    pub first_render: Option<f64>,
+    /// Median mean arrival of a byte.
+    pub byte_index: Option<f64>,
+    /// Median largest contentful paint.
+    pub largest_paint: Option<f64>,
+    /// Median Speed Index.
+    pub speed_index: Option<f64>,
     /// Median number of connections.
     pub connections: f64,
     /// Median bytes received, IP headers included.
@@ -78,7 +89,14 @@ impl Cell {
             visits: Vec::new(),
             radios: Radios::default(),
             journeys_failed: 0,
+            shortfall: Shortfall::default(),
         }
+    }
+
+    /// Counts a journey that ended early.
+    pub fn lose(&mut self, journey: &JourneyRow) {
+        self.journeys_failed += 1;
+        self.shortfall.failed(journey.failure.as_deref().unwrap_or("the journey ended early"));
     }
 
     /// The visits that loaded, with their page load times in milliseconds.
@@ -92,6 +110,16 @@ impl Cell {
     pub fn failures(&self) -> u64 {
         let unloaded = self.visits.iter().filter(|(_, v)| v.plt_ns.is_none()).count();
         unloaded as u64 + self.journeys_failed
+    }
+
+    /// Objects that did not arrive in visits that loaded.
+    pub fn objects_failed(&self) -> u64 {
+        self.loaded().map(|(_, visit, _)| visit.requests_failed).sum()
+    }
+
+    /// Whether a browser that paints loaded it.
+    pub fn paints(&self) -> bool {
+        self.visits.iter().any(|(_, visit)| visit.first_contentful_paint_ns.is_some())
     }
 
     /// The loaded visit whose page load time lies closest to the median; the earliest of equals.
@@ -114,6 +142,10 @@ impl Cell {
             interval: median_interval(&plt, seed),
             floor: median(&|v| v.floors.map(|f| ms(f.graph_ns))),
             ttfb: median(&|v| v.ttfb_ns.map(ms)),
+            first_render: median(&|v| v.first_render_ns().map(ms)),
+            byte_index: median(&|v| v.model_byte_index_ns.map(ms)),
+            largest_paint: median(&|v| v.largest_contentful_paint_ns.map(ms)),
+            speed_index: median(&|v| v.speed_index_ns.map(ms)),
             connections: count(|v| v.connections),
             wire_bytes_down: count(|v| v.wire_bytes_down),
             retransmits: median(&|v| v.retransmits.map(|segments| segments as f64)),

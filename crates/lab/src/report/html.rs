@@ -9,29 +9,32 @@ use super::number::grouped;
 use super::pages;
 use super::summary::Summary;
 use super::tables;
-use super::verdicts::{self, Answer};
+use super::verdicts::Verdicts;
 use super::waterfall::Waterfall;
+use crate::answer::SMALL;
+use crate::statistics::percent;
 
 const SCRIPT: &str =
     concat!(include_str!("../../assets/mechanism.js"), include_str!("../../assets/report.js"));
 
-/// More answers than this stay folded on paper.
-const MOST_ANSWERS_PRINTED: usize = 30;
+/// Under more conditions than this, what is first under each stays folded on paper.
+const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
-    let answers = verdicts::answers(summary);
+    let verdicts = Verdicts::of(summary);
     let sections = [
         header(summary),
-        answer(summary, &answers),
-        what_was_run(summary),
-        emulation(summary),
+        answer(summary, &verdicts),
+        contents(),
+        curves(summary),
+        boxes(),
         figures(summary),
         pages::section(summary),
         energy::section(summary),
-        curves(summary),
-        boxes(),
         waterfall_section(waterfalls),
+        what_was_run(summary),
+        emulation(summary),
         notes(summary),
         again(summary),
     ]
@@ -56,32 +59,42 @@ fn header(summary: &Summary) -> String {
     )
 }
 
-fn answer(summary: &Summary, answers: &[Answer]) -> String {
-    let headlines = verdicts::headlines(summary, answers);
-    let headlines = match headlines.is_empty() {
-        true => {
-            "<p class=\"answer\">One arm was run; there is nothing to compare it with.</p>".into()
-        }
-        false => headlines
-            .iter()
-            .map(|text| format!("<p class=\"answer\">{}.</p>", html(text)))
-            .collect::<String>(),
+fn answer(summary: &Summary, verdicts: &Verdicts) -> String {
+    let class = |place| if place == 0 { "answer" } else { "reason" };
+    let sentences = verdicts.sentences().into_iter().enumerate();
+    let sentences: String = sentences
+        .map(|(place, text)| format!("<p class=\"{}\">{}</p>", class(place), html(&text)))
+        .collect();
+    let fold = |title: &str, class: &str, table: String| {
+        format!("<details class=\"{class}\"><summary>{title}</summary>{table}</details>")
     };
-    let class = if answers.len() <= MOST_ANSWERS_PRINTED { "print" } else { "" };
-    let details = match answers.len() > summary.arms.len().saturating_sub(1) {
-        true => format!(
-            "<details class=\"{class}\"><summary>The answer under each condition</summary>{}</details>",
-            tables::answers(summary, answers)
-        ),
-        false => String::new(),
+    let details = match verdicts.answers.as_slice() {
+        [only] if summary.arms.len() > 1 => {
+            fold("Every arm against every other", "print", tables::pairwise(summary, only))
+        }
+        [_] | [] => String::new(),
+        several => {
+            let class = if several.len() <= MOST_CONDITIONS_PRINTED { "print" } else { "" };
+            let standings = tables::standings(summary, verdicts);
+            let best = tables::best(summary, verdicts);
+            fold("Every arm over all conditions", "print", standings)
+                + &fold("The best arm under each condition", class, best)
+        }
     };
     format!(
-        "<section><h2>Answer</h2>{headlines}{details}\
-         <p class=\"small\">Advantages are differences of median page load times, relative to the \
-         slower arm. Intervals are 95 % percentile bootstrap intervals over paired repetitions: \
-         repetition <i>r</i> of every arm has the same seed. A difference counts as clear if its \
-         interval excludes zero.</p></section>\n"
+        "<section><h2>Answer</h2>{sentences}{details}\
+         <details><summary>How arms are ranked</summary><p class=\"small\">Arms are ranked by median load time, and apart from that by \
+         median first render. Leads are relative to the slower arm. Intervals are 95 % percentile bootstrap \
+         intervals over paired repetitions: repetition <i>r</i> of every arm has the same seed. An arm is ahead if the interval excludes \
+         zero and the lead is at least {}; less is practically the same. Over the best: the geometric mean, over conditions, of the arm's \
+         median to the least median of the condition. An arm that did not load the whole page is not ranked.</p></details></section>\n",
+        percent(SMALL)
     )
+}
+
+/// The list of sections, filled by the script from their headings.
+fn contents() -> String {
+    "<nav id=\"contents\" aria-label=\"Contents\"></nav>\n".to_owned()
 }
 
 fn what_was_run(summary: &Summary) -> String {
@@ -96,7 +109,8 @@ fn what_was_run(summary: &Summary) -> String {
     let varied = summary.varied.iter().map(|(name, values)| (*name, values.join(" · ")));
     let fixed = summary.fixed.iter().map(|(name, value)| (*name, value.clone()));
     format!(
-        "<section><h2>What was run</h2>{}<h3>Varied</h3>{}<h3>The same for all</h3>{}</section>\n",
+        "<section><h2>What was run</h2>{}<h3>Varied</h3>{}\
+         <details><summary>The same for all loads</summary>{}</details></section>\n",
         tables::facts(measured),
         tables::long_facts(varied),
         tables::facts(fixed),
@@ -133,8 +147,9 @@ fn figures(summary: &Summary) -> String {
         "<section><h2>Figures</h2>{}\
          <p class=\"small\">PLT: page load time, from navigation start to the load event. Floor: the \
          least time in which this page can load over this network, whatever the protocol (the client \
-         discovers objects as it does here; compute as given). TTFB: time to first byte. TTFB, \
-         connections, bytes and retransmissions are medians over the loads; p90 is of type 7. Received \
+         discovers objects as it does here; compute as given). TTFB: time to first byte. First render: \
+         first contentful paint where a browser painted; else an estimate: when all render-blocking resources have arrived. \
+         ByteIndex: mean arrival time of a byte. All but p90 are medians over the loads; p90 is of type 7. Received \
          bytes include IP and TCP headers.</p></section>\n",
         tables::cells(summary)
     )

@@ -66,5 +66,11 @@ pub fn html(
     Ok(html::document(&summary, &waterfalls))
 }
 
+/// The answer of `run`, in the sentences that its report begins with.
+pub fn sentences(store: &Store, run: RunId) -> Result<Vec<String>, ReportError> {
+    let summary = summary::Summary::gather(store, run)?;
+    Ok(verdicts::Verdicts::of(&summary).sentences())
+}
+
 #[cfg(test)]
 mod tests;

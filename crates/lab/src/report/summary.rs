@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use record::ObjectRecord;
 use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 use scenario::World;
 
@@ -152,6 +153,15 @@ fn gather_cells(
             .entry((journey.cell, place.unwrap_or(0), visit.view.clone()))
             .or_insert_with(|| Cell::new(journey, &visit));
         radio.into_iter().for_each(|radio| cell.radios.take(radio));
+        match (&visit.failure, visit.requests_failed) {
+            (Some(why), _) => cell.shortfall.failed(why),
+            (None, 0) => cell.shortfall.loaded(0, || None),
+            (None, some) => {
+                let objects = store.objects(visit.key)?;
+                let failed = |o: ObjectRecord| Some((o.url, o.error?));
+                cell.shortfall.loaded(some, || objects.into_iter().find_map(failed));
+            }
+        }
         let turn = turns.next(&visit, client);
         cell.visits.push((Load { repetition: journey.repetition, client, turn }, visit));
     }
@@ -159,9 +169,10 @@ fn gather_cells(
         // It is counted once, with the first of the cells that its visits would be in.
         let known = cells.iter_mut().find(|((cell, ..), _)| *cell == journey.cell);
         match known {
-            Some((_, cell)) => cell.journeys_failed += 1,
+            Some((_, cell)) => cell.lose(journey),
             None => {
-                let cell = Cell { journeys_failed: 1, ..Cell::without_visits(journey) };
+                let mut cell = Cell::without_visits(journey);
+                cell.lose(journey);
                 cells.insert((journey.cell, 0, cell.view.clone()), cell);
             }
         }

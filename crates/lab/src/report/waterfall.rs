@@ -26,7 +26,7 @@ pub struct Waterfall {
     pub floor: Option<f64>,
     /// The objects in the order in which they were discovered.
     pub objects: Vec<Row>,
-    /// What lay below.
+    /// What its transport did.
     pub mechanism: Mechanism,
     /// All that was measured.
     #[serde(skip)]
@@ -40,6 +40,8 @@ pub struct Row {
     pub url: String,
     /// Its last part, to label the row with.
     pub name: String,
+    /// The host it came from.
+    pub host: String,
     /// Kind of response.
     pub kind: String,
     /// Status received.
@@ -109,6 +111,7 @@ impl Row {
         let connection = object.connection.map(|c| format!(" #{c}")).unwrap_or_default();
         Row {
             name: short_name(&object.url),
+            host: host(&object.url).to_owned(),
             url: object.url.clone(),
             kind: object.kind.to_lowercase(),
             status: object.status,
@@ -122,11 +125,19 @@ impl Row {
     }
 }
 
-/// The last part of a URL's path, or its host, cut to what fits beside a row.
+/// The host of a URL, with its port.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+/// The last part of a URL's path, or `/`, cut to what fits beside a row.
 fn short_name(url: &str) -> String {
     const LONGEST: usize = 28;
-    let bare = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
-    let name = bare.rsplit('/').next().unwrap_or(bare);
+    let bare = url.split(['?', '#']).next().unwrap_or(url);
+    let path = bare.split_once("://").map_or(bare, |(_, rest)| rest);
+    let path = path.split_once('/').map_or("", |(_, path)| path).trim_end_matches('/');
+    let name = if path.is_empty() { "/" } else { path.rsplit('/').next().unwrap_or(path) };
     match name.chars().count() > LONGEST {
         true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => name.to_owned(),
@@ -140,7 +151,10 @@ mod tests {
     #[test]
     fn names_are_short() {
         assert_eq!(short_name("https://a.test/x/logo.png?v=1"), "logo.png");
-        assert_eq!(short_name("https://a.test/"), "a.test");
+        assert_eq!(short_name("https://a.test/"), "/");
+        assert_eq!(short_name("https://a.test"), "/");
+        assert_eq!(short_name("https://a.test/cart/?a=/b"), "cart");
+        assert_eq!(host("https://a.test:8443/x?u=http://b/"), "a.test:8443");
         assert_eq!(short_name(&format!("http://a/{}", "é".repeat(60))).chars().count(), 28);
     }
 }

@@ -89,58 +89,23 @@ fn reduction_interval(
     Ok(interval(pairs.len(), &mut stream, |indices| reduction(pairs, indices, second_ahead)))
 }
 
-impl Comparison {
-    /// The answer in one sentence, without a full stop: "h2 beats h1 by 31 % here (95 % interval
-    /// 28-34 %)".
-    pub fn sentence(&self, first: &str, second: &str) -> String {
-        let (ahead, behind) = if self.second_ahead { (second, first) } else { (first, second) };
-        let by = percent(self.advantage);
-        let grounds = self.grounds();
-        match self.verdict {
-            Verdict::Same => format!("{first} and {second} take exactly the same time here"),
-            Verdict::First | Verdict::Second => {
-                format!("{ahead} beats {behind} by {by} here ({grounds})")
-            }
-            Verdict::Unclear => format!(
-                "No clear difference between {first} and {second} here: \
-                 the median of {ahead} is {by} lower ({grounds})"
-            ),
-        }
+impl Interval {
+    /// Its ends as percentages: "28-34 %", "-2 to 5 %".
+    pub fn percent(&self) -> String {
+        let [low, high] = [self.low, self.high].map(percent);
+        let separator = if low.starts_with('-') { " to " } else { "-" };
+        format!("{}{separator}{high}", low.trim_end_matches(" %"))
     }
-
-    /// By how much the arm in front leads, for a list: "21 % (18-24 %)", "2 % (not clear)".
-    pub fn lead(&self) -> String {
-        let by = percent(self.advantage);
-        match (self.verdict, &self.interval) {
-            (Verdict::Same, _) => "0 % (the same times)".to_owned(),
-            (Verdict::Unclear, _) => format!("{by} (not clear)"),
-            (_, Ok(interval)) => format!("{by} ({})", range(interval)),
-            (_, Err(_)) => by,
-        }
-    }
-
-    fn grounds(&self) -> String {
-        match &self.interval {
-            Ok(interval) => format!("95 % interval {}", range(interval)),
-            Err(NoInterval::NoSpread) => NoInterval::NoSpread.to_string(),
-            Err(few) => format!("no interval: {few}"),
-        }
-    }
-}
-
-/// "28-34 %", "-2 to 5 %".
-fn range(&Interval { low, high }: &Interval) -> String {
-    let separator = if low < 0.0 { " to " } else { "-" };
-    let low = percent(low);
-    format!("{}{separator}{}", low.trim_end_matches(" %"), percent(high))
 }
 
 /// A fraction as a percentage: whole from 10 % on, else with one decimal.
-fn percent(fraction: f64) -> String {
+pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
-    match percent.abs() >= 9.95 {
-        true => format!("{percent:.0} %"),
-        false => format!("{:.1} %", percent + 0.0),
+    match percent.abs() {
+        size if size >= 9.95 => format!("{percent:.0} %"),
+        // No negative zero.
+        size if size < 0.05 => "0.0 %".to_owned(),
+        _ => format!("{percent:.1} %"),
     }
 }
 
@@ -160,14 +125,9 @@ mod tests {
         let comparison = compare(&pairs(&first, &second), 1).unwrap();
         assert_eq!(comparison.verdict, Verdict::Second);
         assert!((comparison.advantage - 0.31).abs() < 1e-12);
-        assert_eq!(
-            comparison.sentence("h1", "h2"),
-            "h2 beats h1 by 31 % here (95 % interval 31-31 %)"
-        );
-        assert_eq!(comparison.lead(), "31 % (31-31 %)");
+        assert_eq!(comparison.interval.unwrap().percent(), "31-31 %");
         let mirrored = compare(&pairs(&second, &first), 1).unwrap();
-        assert_eq!(mirrored.verdict, Verdict::First);
-        assert_eq!(mirrored.sentence("h2", "h1"), comparison.sentence("h1", "h2"));
+        assert_eq!((mirrored.verdict, mirrored.advantage), (Verdict::First, comparison.advantage));
     }
 
     #[test]
@@ -176,27 +136,24 @@ mod tests {
         let second = [98.0, 109.0, 92.0, 104.0, 97.0, 99.0, 103.0, 96.0];
         let comparison = compare(&pairs(&first, &second), 1).unwrap();
         assert_eq!(comparison.verdict, Verdict::Unclear);
-        let sentence = comparison.sentence("h1", "h2");
-        assert!(sentence.starts_with("No clear difference between h1 and h2 here: "), "{sentence}");
     }
 
     #[test]
-    fn copies_and_single_repetitions_say_so() {
+    fn copies_and_single_repetitions_have_no_interval() {
         let copies = compare(&pairs(&[100.0; 10], &[96.0; 10]), 1).unwrap();
-        assert_eq!(
-            copies.sentence("h1", "h2"),
-            "h2 beats h1 by 4.0 % here (no spread: every repetition is the same)"
-        );
+        assert_eq!((copies.verdict, copies.interval), (Verdict::Second, Err(NoInterval::NoSpread)));
         let single = compare(&pairs(&[100.0], &[50.0]), 1).unwrap();
-        assert_eq!(
-            single.sentence("h1", "h2"),
-            "No clear difference between h1 and h2 here: the median of h2 is 50 % lower \
-             (no interval: 1 of the 6 repetitions that an interval needs)"
-        );
+        assert_eq!((single.verdict, single.advantage), (Verdict::Unclear, 0.5));
+        let few = single.interval.unwrap_err().to_string();
+        assert_eq!(few, "needs at least 6 repetitions; you ran 1");
         let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();
-        assert_eq!(same.sentence("h1", "h2"), "h1 and h2 take exactly the same time here");
-        assert_eq!(same.lead(), "0 % (the same times)");
-        assert_eq!((copies.lead().as_str(), single.lead().as_str()), ("4.0 %", "50 % (not clear)"));
+        assert_eq!(same.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn percentages_have_no_negative_zero() {
+        assert_eq!(Interval { low: -0.0004, high: 0.059 }.percent(), "0.0-5.9 %");
+        assert_eq!(Interval { low: -0.02, high: 0.345 }.percent(), "-2.0 to 34 %");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod ranks;
 mod sample;
 
 pub use bootstrap::median_interval;
-pub use comparison::{Comparison, Pair, Verdict, compare};
+pub use comparison::{Comparison, Pair, Verdict, compare, percent};
 pub use correlation::{pearson, spearman};
 pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
 pub use gain::{Gain, gain};

@@ -27,7 +27,7 @@ pub enum NoInterval {
     #[error("no spread: every repetition is the same")]
     NoSpread,
     /// The values are too few.
-    #[error("{have} of the {need} repetitions that an interval needs")]
+    #[error("needs at least {need} repetitions; you ran {have}")]
     TooFew {
         /// How many there are.
         have: usize,

@@ -222,9 +222,11 @@ fn hash_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Facts of the wall clock, of the machine, the numbers that a store hands out, and what counts as events.
-    const NOT_COUNTED: [&str; 12] = [
+    /// Facts of the wall clock, of the machine, the numbers that a store hands out, what counts as events, and what follows from the objects.
+    const NOT_COUNTED: [&str; 14] = [
         "visit.proxy_events",
+        "visit.model_first_render_ns",
+        "visit.model_byte_index_ns",
         "run.id",
         "run.name",
         "run.experiment",

@@ -8,6 +8,10 @@ use rusqlite::{OptionalExtension, Params, Row};
 use super::proxied::{self, Placed};
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, timings};
 
+/// A row of table `visit`, with the paints that a comparison asks for.
+const VISIT: &str = "SELECT v.*, p.first_contentful_paint_ns, p.largest_contentful_paint_ns, p.speed_index_ns
+     FROM visit AS v LEFT JOIN paint AS p ON p.run_id = v.run_id AND p.journey = v.journey AND p.visit = v.visit";
+
 impl Store {
     /// All runs, the oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -48,8 +52,8 @@ impl Store {
 
     /// The visits of a run without their object timings, in the plan's order.
     pub fn visits(&self, run: RunId) -> Result<Vec<VisitRow>, StoreError> {
-        let sql = "SELECT * FROM visit WHERE run_id = ?1 ORDER BY journey, visit";
-        self.rows(sql, [run.0], VisitRow::read)
+        let sql = format!("{VISIT} WHERE v.run_id = ?1 ORDER BY v.journey, v.visit");
+        self.rows(&sql, [run.0], VisitRow::read)
     }
 
     /// The object timings of a visit.
@@ -89,9 +93,8 @@ impl Store {
 
     /// A visit's whole record, as it was stored.
     pub fn record(&self, key: VisitKey) -> Result<VisitRecord, StoreError> {
-        let sql = "SELECT * FROM visit WHERE run_id = ?1 AND journey = ?2
-                   AND visit = ?3";
-        let mut rows = self.rows(sql, key.params(), VisitRow::read)?;
+        let sql = format!("{VISIT} WHERE v.run_id = ?1 AND v.journey = ?2 AND v.visit = ?3");
+        let mut rows = self.rows(&sql, key.params(), VisitRow::read)?;
         let row = rows.pop().ok_or_else(|| no_such_visit(key))?;
         Ok(VisitRecord {
             index: key.visit,

@@ -84,7 +84,7 @@ pub struct VisitKey {
     pub visit: u32,
 }
 
-/// A row of table `visit` without the object timings.
+/// A row of table `visit` without the object timings, with what its browser painted.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // docs/store.md
 pub struct VisitRow {
@@ -107,6 +107,11 @@ pub struct VisitRow {
     pub queue_drops: u64,
     pub losses: u64,
     pub trace_digest: Option<u64>,
+    pub model_first_render_ns: Option<u64>,
+    pub model_byte_index_ns: Option<u64>,
+    pub first_contentful_paint_ns: Option<u64>,
+    pub largest_contentful_paint_ns: Option<u64>,
+    pub speed_index_ns: Option<u64>,
 }
 
 impl RunState {
@@ -212,7 +217,17 @@ impl VisitRow {
                 .map_err(|_| StoreError::Damaged {
                     what: "a trace digest is not hexadecimal".into(),
                 })?,
+            model_first_render_ns: row.get("model_first_render_ns")?,
+            model_byte_index_ns: row.get("model_byte_index_ns")?,
+            first_contentful_paint_ns: row.get("first_contentful_paint_ns")?,
+            largest_contentful_paint_ns: row.get("largest_contentful_paint_ns")?,
+            speed_index_ns: row.get("speed_index_ns")?,
         })
+    }
+
+    /// When it first showed something: as a browser painted it, else as the loader estimates it.
+    pub fn first_render_ns(&self) -> Option<u64> {
+        self.first_contentful_paint_ns.or(self.model_first_render_ns)
     }
 }
 

@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("format-6.sql"),
     include_str!("format-7.sql"),
     include_str!("format-8.sql"),
+    include_str!("format-9.sql"),
 ];
 
 /// The format that this version writes.

@@ -1,5 +1,7 @@
 //! The verbs that write. Each is one transaction: it happened or it did not.
 
+use std::time::Duration;
+
 use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
@@ -7,6 +9,7 @@ use super::{
     RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, proxied,
     radio, series, timings,
 };
+use crate::early::EarlyMetrics;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use scenario::{Plan, VERSION};
 
@@ -143,16 +146,19 @@ fn insert_visit_row(
         Outcome::Failed { reason } => Some(reason),
     };
     let floors = visit.floors;
+    let early = EarlyMetrics::of(record);
     transaction.prepare_cached(
         "INSERT INTO visit (run_id, journey, visit, view, started_at_ns, plt_ns, failure, ttfb_ns,
              floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
              floor_oracle_without_compute_ns, requests, requests_failed, connections,
              connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, objects, page, proxy_events, series)
+             queue_drops, losses, trace_digest, objects, page, proxy_events, series,
+             model_first_render_ns, model_byte_index_ns)
          VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
              :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
              :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :objects, :page, :proxy_events, :series)",
+             :queue_drops, :losses, :trace, :objects, :page, :proxy_events, :series,
+             :first_render, :byte_index)",
     )?.execute(named_params! {
         ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
         ":started": record.started_at_ns, ":plt": record.plt_ns(), ":failure": failure,
@@ -171,8 +177,15 @@ fn insert_visit_row(
         ":objects": timings::encode(&record.objects), ":page": record.page,
         ":proxy_events": proxied::encode(&record.events),
         ":series": record.series.as_ref().map(series::encode),
+        // A browser that paints needs no estimate.
+        ":first_render": early.filter(|_| record.paint.is_none()).map(|e| nanos(e.first_render)),
+        ":byte_index": early.map(|early| nanos(early.byte_index)),
     })?;
     Ok(())
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Objects that were asked of a server.

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 use lab::worlds::Worlds;
 use scenario::Plan;
-use scenario::nearest;
+use scenario::{World, nearest};
 
 use self::report::Kept;
 use self::traces::Traces;
@@ -24,6 +24,7 @@ use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
 use crate::show::arms;
 use crate::show::terminal::wrapped;
+use crate::show::units::counted;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(load)?;
@@ -49,6 +50,11 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let cancel = interrupt::flag()?;
     let workers = workers(load.jobs, &plan);
     let facts = super::run::facts(None, workers);
+    let emulated = plan.cells().iter().filter(|cell| cell.world == World::Emu).count();
+    if emulated > 0 {
+        let loads = counted(emulated * load.repetitions as usize, "load");
+        anstream::eprintln!("emulating {loads} in real time, {workers} at once");
+    }
     let results = lab::batch::collect(&plan, &worlds, workers, &cancel);
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {

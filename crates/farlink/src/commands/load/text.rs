@@ -27,7 +27,7 @@ const WIDTH: usize = 100;
 /// Prints all of it.
 pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for sentence in answer::answer(arms, load.seed) {
-        output::line(sentence)?;
+        output::line(wrapped(&sentence))?;
     }
     output::line("")?;
     if let Some(arm) = arms.first() {

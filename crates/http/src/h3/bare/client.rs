@@ -13,6 +13,7 @@ use crate::h3::account;
 use crate::h3::endpoint::{self, Draws};
 use crate::h3::qlog::Log;
 use crate::h3::socket::Socket;
+use crate::tls;
 
 /// Opens a connection to `address`, where somebody is to be who satisfies `crypto`, under the name of `host`. It is there as soon as this end has shaken
 /// hands: whether the other lets it in shows afterwards.
@@ -43,6 +44,7 @@ pub async fn connect(
     if let Some(id) = draws.initial_id() {
         config.initial_dst_cid_provider(Arc::new(move || id));
     }
-    let connecting = endpoint.connect_with(config, address, host).map_err(io::Error::other)?;
+    let name = tls::unbracketed(host);
+    let connecting = endpoint.connect_with(config, address, name).map_err(io::Error::other)?;
     Ok(Connection::begin(connecting.await?, local, opened_at, watch, log))
 }

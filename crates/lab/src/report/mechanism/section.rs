@@ -23,7 +23,7 @@ pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> Str
     let facts: String =
         facts.into_iter().flatten().map(|fact| format!(" {}", html(&fact))).collect();
     format!(
-        "<div class=\"mechanism\"><p class=\"small\"><b>What lay below:</b>{facts}</p>\
+        "<div class=\"mechanism\"><p class=\"small\"><b>Transport:</b>{facts}</p>\
          <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}</div>",
         connections(record, mechanism),
         rows("windows", "windows", index, &mechanism.windows),
@@ -46,13 +46,13 @@ fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String 
 fn sent_again(mechanism: &Mechanism) -> String {
     let resent = &mechanism.resent;
     let needless = match resent.iter().any(|one| one.needless.is_some()) {
-        true => format!("{} of them needlessly", grouped(needless(resent))),
-        false => "whether needlessly the wire does not tell".to_owned(),
+        true => format!("{} spuriously", grouped(needless(resent))),
+        false => "how many spuriously is not known".to_owned(),
     };
     match resent.len() as u64 {
-        0 => "nothing was sent again.".to_owned(),
-        1 => format!("one segment was sent again, {needless}."),
-        n => format!("{} segments were sent again, {needless}.", grouped(n)),
+        0 => "no segment retransmitted.".to_owned(),
+        1 => format!("1 segment retransmitted, {needless}."),
+        n => format!("{} segments retransmitted, {needless}.", grouped(n)),
     }
 }
 
