@@ -268,7 +268,7 @@ fn wait(span: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::NetworkSpec;
+    use scenario::NetworkSpec;
 
     #[test]
     fn a_repeated_attempt_says_which_and_why() {

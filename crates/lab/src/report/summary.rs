@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::ObjectRecord;
 use crate::store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
+use record::ObjectRecord;
 use scenario::World;
 
 use super::ReportError;
