@@ -48,7 +48,7 @@ impl EarlyMetrics {
     }
 }
 
-/// When a visit first showed something, since navigation start: as a browser painted it, else as it is estimated.
+/// The first render since navigation start: as a browser painted it, else as it is estimated.
 pub fn first_render_ns(visit: &VisitRecord) -> Option<u64> {
     match &visit.paint {
         Some(paint) => paint.first_contentful_paint_ns,

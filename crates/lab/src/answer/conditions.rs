@@ -7,11 +7,11 @@ use crate::statistics::percent;
 /// One arm over all conditions, by one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Which arm.
+    /// The arm's place.
     pub arm: usize,
-    /// Under how many conditions it is first alone.
+    /// Conditions under which it is first alone.
     pub wins: usize,
-    /// Under how many it shares the first rank.
+    /// Conditions under which it shares the first rank.
     pub ties: usize,
     /// The geometric mean of its median over the best one of each condition; `None` if it is not ranked under every condition that is.
     pub over_best: Option<f64>,
@@ -20,9 +20,9 @@ pub struct Standing {
 /// Arms over all conditions, by one moment.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// Under how many conditions arms are ranked.
+    /// Conditions under which arms are ranked.
     ranked: usize,
-    /// Under how many conditions several arms share the first rank.
+    /// Conditions under which no arm is first alone.
     open: usize,
     standings: Vec<Standing>,
     names: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// What `answers`, one a condition, come to; all have the same arms.
+    /// The sum of `answers`, one a condition; all have the same arms.
     pub fn of(answers: &[Answer], moment: Moment) -> Conditions {
         let ranked: Vec<&Answer> =
             answers.iter().filter(|answer| !answer.ranking(moment).first().is_empty()).collect();

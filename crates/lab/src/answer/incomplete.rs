@@ -4,10 +4,10 @@ use record::{Outcome, VisitRecord};
 
 use super::Arm;
 
-/// What an arm's loads lack.
+/// Objects and loads that an arm lost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shortfall {
-    /// How many loads were made.
+    /// Loads that were made.
     pub loads: u64,
     /// Loads that did not reach the load event.
     pub failed_loads: u64,
@@ -31,7 +31,7 @@ pub struct Incomplete {
 }
 
 impl Shortfall {
-    /// Whether every load had everything.
+    /// True if every load had everything.
     pub fn is_nothing(&self) -> bool {
         self.failed_loads == 0 && self.partial_loads == 0
     }

@@ -21,7 +21,7 @@ pub const SMALL: f64 = 0.03;
 /// Identifies a load within its arm: repetition, client, turn. Loads of the same place are paired across arms.
 pub type Place = (u32, u32, u32);
 
-/// What a load took; in nanoseconds.
+/// Times of one load, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
     /// To the load event.
@@ -39,9 +39,9 @@ pub struct Arm {
     pub name: String,
     /// The loads that reached the load event.
     pub loads: BTreeMap<Place, Times>,
-    /// What did not arrive, if anything.
+    /// Objects and loads that it lost.
     pub shortfall: Shortfall,
-    /// Whether its first render was measured in a browser that paints.
+    /// True if a browser that paints loaded it, so that its first render is measured.
     pub paints: bool,
 }
 
@@ -61,9 +61,9 @@ pub struct Answer {
     load: Ranking,
     render: Ranking,
     incomplete: Vec<Incomplete>,
-    /// Whether first renders were measured; else they are estimated.
+    /// True if first renders were measured; else they are estimated.
     paints: bool,
-    /// Whether any load of any arm reached the load event.
+    /// True if any load of any arm reached the load event.
     is_loaded: bool,
     /// The median of load time over floor, of an arm that stands alone.
     over_floor: Option<f64>,
@@ -101,7 +101,7 @@ impl Answer {
         &self.incomplete
     }
 
-    /// Whether the arm that loads first and the one that shows something first are different ones.
+    /// True if no arm is first both in load time and in first render.
     pub fn disagrees(&self) -> bool {
         let (load, render) = (self.load.first(), self.render.first());
         let in_both = load.iter().any(|one| render.iter().any(|other| one.arm == other.arm));
@@ -110,7 +110,7 @@ impl Answer {
 }
 
 impl Arm {
-    /// What its loads took until `moment`.
+    /// The times of its loads until `moment`.
     fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
         let value = |times: &Times| match moment {
             Moment::Load => Some(times.load_ns),

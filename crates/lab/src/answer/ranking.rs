@@ -14,11 +14,11 @@ pub struct Ranking {
 /// An arm at its rank.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// Which arm.
+    /// The arm's place among all.
     pub arm: usize,
     /// Its median, in nanoseconds.
     pub median_ns: f64,
-    /// How far it lies behind the best median of all; `None` of the best itself, and without a load in common with it.
+    /// The comparison with the best of all; `None` of the best itself, and without a load in common with it.
     pub behind: Option<Comparison>,
 }
 
@@ -98,7 +98,7 @@ impl Ranking {
 }
 
 impl Gap {
-    /// What can be said of a comparison.
+    /// The kind of a comparison's difference.
     pub fn of(comparison: &Comparison) -> Gap {
         let is_small = match comparison.interval {
             Ok(interval) => interval.low > -SMALL && interval.high < SMALL,

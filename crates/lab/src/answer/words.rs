@@ -28,7 +28,7 @@ impl Answer {
         sentences
     }
 
-    /// Who is first by load time and by first render, in one sentence.
+    /// One sentence on the first by load time and by first render.
     pub fn headline(&self) -> String {
         let (load, render) = (self.load.first(), self.render.first());
         let (loads, shows) = (self.names_of(load), self.names_of(render));
@@ -72,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// What keeps the answer from being a simple one.
+    /// Reasons to look twice: arms that are not ranked, rankings that disagree.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self
             .incomplete
@@ -93,7 +93,7 @@ impl Answer {
         warnings
     }
 
-    /// What first render is called: measured or estimated.
+    /// The name of first render: measured or estimated.
     pub fn render_name(&self) -> &'static str {
         match self.paints {
             true => "First contentful paint",
@@ -132,7 +132,7 @@ impl Answer {
         }
     }
 
-    /// What the arms of an open ranking are to each other.
+    /// The relation of arms that share the first rank.
     fn tie(&self, ranking: &Ranking) -> String {
         let names = self.names_of(ranking.first());
         let gaps = ranking.first().iter().filter_map(|one| one.behind.as_ref().map(Gap::of));
@@ -155,7 +155,7 @@ impl Answer {
     }
 }
 
-/// How far the best lies ahead of `other`, with what that rests on.
+/// The lead of the best over `other`, with its interval.
 fn lead(comparison: &Comparison, other: &str, is_first: bool) -> String {
     let by = percent(comparison.advantage);
     let level = if is_first { "95 % interval " } else { "" };

@@ -25,7 +25,7 @@ pub struct Cell {
     pub radios: Radios,
     /// Journeys that left no visit.
     pub journeys_failed: u64,
-    /// What its loads lack.
+    /// Objects and loads that it lost.
     pub shortfall: Shortfall,
 }
 
@@ -117,7 +117,7 @@ impl Cell {
         self.loaded().map(|(_, visit, _)| visit.requests_failed).sum()
     }
 
-    /// Whether a browser that paints loaded it.
+    /// True if a browser that paints loaded it.
     pub fn paints(&self) -> bool {
         self.visits.iter().any(|(_, visit)| visit.first_contentful_paint_ns.is_some())
     }

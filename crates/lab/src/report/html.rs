@@ -17,7 +17,7 @@ use crate::statistics::percent;
 const SCRIPT: &str =
     concat!(include_str!("../../assets/mechanism.js"), include_str!("../../assets/report.js"));
 
-/// Under more conditions than this, what is first under each stays folded on paper.
+/// The most conditions whose best arms are printed on paper.
 const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.

@@ -46,7 +46,7 @@ pub fn cells(summary: &Summary) -> String {
     table
 }
 
-/// When a visitor sees something: a column of the table.
+/// A column on the moment at which a visitor sees something.
 struct Sight {
     heading: &'static str,
     of: fn(&Described) -> Option<f64>,
@@ -127,7 +127,7 @@ fn number(text: String) -> String {
     format!("<td class=\"n\">{}</td>", html(&text))
 }
 
-/// Who is first under each condition, by load time and by first render.
+/// The best arms under each condition, by load time and by first render.
 pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
@@ -152,7 +152,7 @@ pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
     table
 }
 
-/// What each arm comes to over all conditions.
+/// Each arm over all conditions.
 pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\

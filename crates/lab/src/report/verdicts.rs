@@ -21,7 +21,7 @@ impl Verdicts {
         Verdicts { answers: (0..summary.conditions.len()).map(answer).collect() }
     }
 
-    /// What a reader is told first.
+    /// The sentences that a report begins with.
     pub fn sentences(&self) -> Vec<String> {
         match self.answers.as_slice() {
             [only] => only.sentences(),

@@ -26,7 +26,7 @@ pub struct Waterfall {
     pub floor: Option<f64>,
     /// The objects in the order in which they were discovered.
     pub objects: Vec<Row>,
-    /// What its transport did.
+    /// The doings of its transport.
     pub mechanism: Mechanism,
     /// All that was measured.
     #[serde(skip)]

@@ -225,7 +225,7 @@ impl VisitRow {
         })
     }
 
-    /// When it first showed something: as a browser painted it, else as the loader estimates it.
+    /// The first render: as a browser painted it, else as the loader estimates it.
     pub fn first_render_ns(&self) -> Option<u64> {
         self.first_contentful_paint_ns.or(self.model_first_render_ns)
     }
