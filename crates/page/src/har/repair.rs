@@ -74,7 +74,7 @@ fn take_queueing_out_of_wait(entries: &mut [Entry]) {
         let connections =
             busy_until.entry(origin).or_insert_with(|| vec![i64::MIN; CONNECTIONS_PER_HOST]);
         let free = connections.iter_mut().min().expect("a host has connections");
-        let queued = (*free - entry.started).clamp(0, entry.timings.wait.unwrap_or(0));
+        let queued = free.saturating_sub(entry.started).clamp(0, entry.timings.wait.unwrap_or(0));
         *free = entry.end_at();
         if queued > 0 {
             entry.timings.blocked = Some(queued);
