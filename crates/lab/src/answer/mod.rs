@@ -114,7 +114,8 @@ impl Arm {
     fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
         let value = |times: &Times| match moment {
             Moment::Load => Some(times.load_ns),
-            Moment::Render => times.render_ns,
+            // A page out of the cache renders at once, and what takes no time has no ratio.
+            Moment::Render => times.render_ns.map(|ns| ns.max(1.0)),
         };
         self.loads.iter().filter_map(|(place, times)| Some((*place, value(times)?))).collect()
     }
