@@ -43,7 +43,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     }
     output::line("")?;
     output::line(arms::table(arms))?;
-    output::line(arms::legend(arms))?;
+    output::line(wrapped(arms::legend(arms)))?;
     if let Some(table) = by_page::table(arms) {
         output::line("")?;
         output::line(table)?;
