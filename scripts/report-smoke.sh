@@ -28,7 +28,7 @@ charts=$(grep -oE '<svg' "$work/dom.html" | wc -l)
   >"$work/pause.html" 2>>"$work/log"
 lanes=$(grep -oE '<svg [^>]*data-lane="[^"]*"' "$work/pause.html")
 [ "$(wc -l <<<"$lanes")" -ge 11 ] || die "lanes are missing below the waterfalls" "$lanes"
-if grep -v 'width="1070"' <<<"$lanes"; then die "a lane is not as wide as its waterfall"; fi
+if grep -v 'width="1132"' <<<"$lanes"; then die "a lane is not as wide as its waterfall"; fi
 # A study's figures, each with its data.
 "$farlink" study run petuchowski2015 --quick --store "$work/study.sqlite" >/dev/null
 "$farlink" study report petuchowski2015 --quick --store "$work/study.sqlite" --html out/smoke-study.html >/dev/null

@@ -4,6 +4,9 @@ use super::words::list;
 use super::{Answer, Moment};
 use crate::statistics::percent;
 
+/// Arms whose counts are told.
+const MOST_COUNTED: usize = 3;
+
 /// One arm over all conditions, by one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -22,8 +25,6 @@ pub struct Standing {
 pub struct Conditions {
     /// Conditions under which arms are ranked.
     ranked: usize,
-    /// Conditions under which no arm is first alone.
-    open: usize,
     standings: Vec<Standing>,
     names: Vec<String>,
     what: &'static str,
@@ -47,12 +48,11 @@ impl Conditions {
         let mut standings: Vec<Standing> = (0..names.len()).map(standing).collect();
         let key = |one: &Standing| one.over_best.unwrap_or(f64::INFINITY);
         standings.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.arm.cmp(&b.arm)));
-        let open = ranked.iter().filter(|a| a.ranking(moment).winner().is_none()).count();
         let what = match moment {
             Moment::Load => "Load time",
             Moment::Render => answers.first().map_or("First render", Answer::render_name),
         };
-        Conditions { ranked: ranked.len(), open, standings, names, what }
+        Conditions { ranked: ranked.len(), standings, names, what }
     }
 
     /// The arms, the best over all first.
@@ -83,18 +83,30 @@ impl Conditions {
                 )
             }
         };
-        let mut winners: Vec<&Standing> =
-            self.standings.iter().filter(|one| one.wins > 0).collect();
-        winners.sort_by_key(|one| std::cmp::Reverse(one.wins));
-        let mut counts: Vec<String> = winners
+        let wins = self.counts(|one| one.wins);
+        let ties = self.counts(|one| one.ties);
+        let first = match (wins.is_empty(), ties.is_empty()) {
+            (_, true) => wins,
+            (true, false) => format!("tied {ties}"),
+            (false, false) => format!("{wins}; tied {ties}"),
+        };
+        Some(format!("{}: {overall}. First of {total} conditions: {first}.", self.what))
+    }
+
+    /// "h2 under 36, h3 under 10": the arms with the highest counts; empty if all are 0.
+    fn counts(&self, count: fn(&Standing) -> usize) -> String {
+        let mut counted: Vec<&Standing> =
+            self.standings.iter().filter(|one| count(one) > 0).collect();
+        counted.sort_by_key(|one| std::cmp::Reverse(count(one)));
+        let (told, rest) = counted.split_at(counted.len().min(MOST_COUNTED));
+        let mut counts: Vec<String> = told
             .iter()
-            .map(|one| format!("{} under {}", self.names[one.arm], one.wins))
+            .map(|one| format!("{} under {}", self.names[one.arm], count(one)))
             .collect();
-        if self.open > 0 {
-            counts.push(format!("several tie under {}", self.open));
+        if !rest.is_empty() {
+            counts.push(format!("{} more under fewer", rest.len()));
         }
-        let counts: Vec<&str> = counts.iter().map(String::as_str).collect();
-        Some(format!("{}: {overall}. First of {total} conditions: {}.", self.what, list(&counts)))
+        list(&counts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 

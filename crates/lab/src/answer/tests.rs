@@ -114,6 +114,17 @@ fn too_few_repetitions_are_no_verdict() {
 }
 
 #[test]
+fn many_arms_are_summed_up() {
+    let arms = (0..9).map(|n| arm(&format!("a{n}"), 1000.0 + 100.0 * f64::from(n), 500.0));
+    let told = told(&arms.collect::<Vec<_>>());
+    let load = told.lines().nth(1).unwrap();
+    assert_eq!(load.matches(" ahead of a").count(), 3, "{load}");
+    assert!(load.ends_with(", and further ahead of 5 more, up to 44 %."), "{load}");
+    assert!(told.contains("a0 502 ms, the same as a1 (502 ms), a2 (502 ms)"), "{told}");
+    assert!(told.starts_with("a0 loads first; in first render all 9 arms are the same."), "{told}");
+}
+
+#[test]
 fn a_grid_has_a_best_arm_overall_and_counts_of_conditions() {
     let answer = |h1: f64, h2: f64, h3: f64| {
         Answer::of(&[arm("h1", h1, h1 / 2.0), arm("h2", h2, h2 / 2.0), arm("h3", h3, h3 / 2.0)], 1)

@@ -3,6 +3,12 @@
 use super::{Answer, Gap, Moment, Placed, Ranking, SMALL};
 use crate::statistics::{Comparison, FEWEST_FOR_MEDIAN, NoInterval, percent};
 
+/// Arms that a sentence names.
+const MOST_NAMES: usize = 4;
+
+/// Leads that are told one by one.
+const MOST_LEADS: usize = 3;
+
 impl Answer {
     /// The answer: what is first, then load time and first render with their figures, then what is not ranked.
     pub fn sentences(&self) -> Vec<String> {
@@ -110,26 +116,61 @@ impl Answer {
         }
     }
 
-    /// The medians of the first rank and how far the others lie behind: "h3 7.62 s, 21 % (18-24 %) ahead of h2 (9.65 s)".
+    /// The best median and its leads, those over many arms summed up: "h3 7.62 s, 21 % (18-24 %) ahead of h2 (9.65 s)".
     fn figures(&self, moment: Moment) -> String {
         let ranking = self.ranking(moment);
-        let mut placed = ranking.placed();
-        let Some(best) = placed.next() else { return "not known".to_owned() };
-        let begin = format!("{} {}", self.names[best.arm], span(best.median_ns));
-        let others: Vec<String> = placed
-            .enumerate()
-            .map(|(place, other)| {
-                let name = format!("{} ({})", self.names[other.arm], span(other.median_ns));
-                match &other.behind {
-                    None => format!("no load in common with {name}"),
-                    Some(comparison) => lead(comparison, &name, place == 0),
-                }
-            })
-            .collect();
-        match others.is_empty() {
-            true => begin,
-            false => format!("{begin}, {}", others.join(", ")),
+        let Some((best, tied)) = ranking.first().split_first() else {
+            return "not known".to_owned();
+        };
+        let behind: Vec<&Placed> = ranking.ranks().iter().skip(1).flatten().collect();
+        let mut parts = vec![format!("{} {}", self.names[best.arm], span(best.median_ns))];
+        match tied {
+            [] => {}
+            [one] => parts.push(self.lead_over(one, true)),
+            several => parts.push(self.lead_over_all(several)),
         }
+        let (told, rest) = behind.split_at(behind.len().min(MOST_LEADS));
+        parts.extend(
+            told.iter()
+                .enumerate()
+                .map(|(place, one)| self.lead_over(one, place == 0 && tied.is_empty())),
+        );
+        if let Some(last) = rest.last() {
+            let most = last
+                .behind
+                .map_or_else(String::new, |gap| format!(", up to {}", percent(gap.advantage)));
+            parts.push(format!("and further ahead of {} more{most}", rest.len()));
+        }
+        parts.join(", ")
+    }
+
+    fn lead_over(&self, other: &Placed, is_first: bool) -> String {
+        let name = self.with_median(other);
+        match &other.behind {
+            None => format!("no load in common with {name}"),
+            Some(comparison) => lead(comparison, &name, is_first),
+        }
+    }
+
+    /// The relation to several arms of the same rank.
+    fn lead_over_all(&self, tied: &[Placed]) -> String {
+        let names: Vec<String> = tied.iter().map(|one| self.with_median(one)).collect();
+        let names = list(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let compared = || tied.iter().filter_map(|one| one.behind);
+        let most = compared().map(|gap| gap.advantage).fold(0.0, f64::max);
+        match compared().map(|gap| Gap::of(&gap)).max() {
+            None | Some(Gap::None) => format!("the same as {names}"),
+            Some(Gap::Small) => {
+                format!("practically the same as {names}: at most {} apart", percent(most))
+            }
+            Some(Gap::Unclear | Gap::Clear | Gap::Untested) => {
+                format!("no clear difference from {names}: at most {} apart", percent(most))
+            }
+        }
+    }
+
+    fn with_median(&self, placed: &Placed) -> String {
+        format!("{} ({})", self.names[placed.arm], span(placed.median_ns))
     }
 
     /// The relation of arms that share the first rank.
@@ -150,8 +191,17 @@ impl Answer {
         }
     }
 
+    /// The arms by name, those of a long list by number.
     fn names_of(&self, placed: &[Placed]) -> String {
-        list(&placed.iter().map(|one| self.names[one.arm].as_str()).collect::<Vec<_>>())
+        let names: Vec<&str> = placed.iter().map(|one| self.names[one.arm].as_str()).collect();
+        match names.len() {
+            many if many > MOST_NAMES && many == self.names.len() => format!("all {many} arms"),
+            many if many > MOST_NAMES => {
+                let more = format!("{} more", many - MOST_NAMES);
+                list(&[&names[..MOST_NAMES], &[more.as_str()]].concat())
+            }
+            _ => list(&names),
+        }
     }
 }
 

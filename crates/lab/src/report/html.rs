@@ -160,7 +160,7 @@ fn curves(summary: &Summary) -> String {
     format!(
         "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
          <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
-         grey: the floor. The figures are in the table above.</p></section>\n",
+         grey: the floor. The figures are in the table below.</p></section>\n",
         html(axis.name)
     )
 }
