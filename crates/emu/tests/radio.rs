@@ -55,7 +55,12 @@ fn check_pings() {
     let address = SocketAddr::from((Side::Server.address(), 7));
     let server = testbed.namespace(Side::Server);
     let socket = server.run(move || Ok(UdpSocket::bind(address).unwrap())).unwrap();
-    let echo = server.spawn(move || Ok(echo(&socket))).unwrap();
+    let echo = server
+        .spawn(move || {
+            echo(&socket);
+            Ok(())
+        })
+        .unwrap();
     let trips = testbed.namespace(Side::Client).run(move || ping(address)).unwrap();
     echo.join().unwrap().unwrap();
     control.stop();

@@ -75,5 +75,5 @@ fn what_an_arm_cannot_be_set_to_is_refused() {
         "format = 1\nname = \"windows\"\nrepetitions = 1\n[page]\nname = \"synthetic:1x1KB\"\n[network]\nbase = \"4g\"\n\
          [stack]\nprotocol = [\"h1\"]\nmultiplexing = \"streams=1\"\n",
     );
-    desk.farlink("run e.toml").refused(&["e.toml:11", "`stack.multiplexing`: it changes nothing"]);
+    desk.farlink("run e.toml").refused(&["e.toml:10", "`stack.multiplexing`: it changes nothing"]);
 }

@@ -60,9 +60,33 @@ fn files_that_are_not_hars() {
 }
 
 #[test]
-fn hars_with_impossible_times() {
-    let place = "a.har: entry 0 (counted from 0), timings.wait: ";
-    refuses_file("a.har", har(&entry("-40")), "load a.har", &[place, "-40", "0 or more, or -1"]);
+fn hars_with_impossible_sizes() {
+    let place = "a.har: entry 0 (counted from 0), response.content.size: is 9000000000000 bytes";
+    let entry = entry("30").replace("\"size\":5000", "\"size\":9000000000000");
+    refuses_file("a.har", har(&entry), "load a.har", &[place, "correct it or remove the entry"]);
+}
+
+#[test]
+fn a_har_warns_of_times_without_sense_and_of_several_pages() {
+    let desk = Desk::new();
+    desk.put("a.har", har(&entry("-40")));
+    let load = "load a.har -n 1 --protocol h2";
+    let warning =
+        "warning: a.har: a time makes no sense and is taken as unknown: -40 ms in timings.wait";
+    let said = desk.farlink(load).err;
+    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(warning), "{said}");
+    let page = |id: &str, url: &str| {
+        let paged = entry("30").replacen('{', &format!("{{\"pageref\":\"{id}\","), 1);
+        paged.replace("https://a.test/", url)
+    };
+    let pages = format!("{},{}", page("one", "https://a.test/"), page("two", "https://b.test/"));
+    desk.put("two.har", har(&pages));
+    let said = desk.farlink("load two.har -n 1 --protocol h2").err;
+    assert!(said.contains("holds 2 pages; `one` is loaded"), "{said}");
+    let chosen = desk.farlink("load two.har --page 2 -n 1 --protocol h2 --json").ok();
+    assert!(chosen.contains("two.har#2"), "{chosen}");
+    desk.farlink("load two.har --page 3").refused(&["there is no page `3`", "one, two"]);
+    desk.farlink("load bth2013 --page 2").refused(&["--page 2", "`bth2013` is no HAR file"]);
 }
 
 #[test]

@@ -91,12 +91,10 @@ fn what_cannot_be_read_or_told_is_refused() {
     let desk = Desk::new();
     desk.put("good.case", CASE);
     desk.put("bad.case", CASE.replace("\"50 1000\"", "\"$(seq 50 50 1000)\""));
-    desk.put("mongo.json", r#"{"db": "tests"}"#);
     desk.put("other.json", r#"{"request_path": "a.test/"}"#);
     let import = |rest: &str| desk.farlink(&format!("study import bth2013-case {rest}"));
     import("bad.case").refused(&["bad.case:4: RTT_VALUES: `$` is a shell's to expand"]);
     import("none.case").refused(&["cannot read none.case"]);
-    import("good.case --config mongo.json").refused(&["mongo.json: `db`", "mongoimport"]);
     import("good.case --config other.json").refused(&["request_path", "--page PAGE"]);
     let page = import("good.case --config other.json --page synthetic:1x1KB").ok();
     assert!(page.contains("name = \"synthetic:1x1KB\""), "{page}");

@@ -106,7 +106,7 @@ fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
             known.len() - 1
         })
     };
-    cells.iter().map(|cell| number(cell)).collect()
+    cells.iter().map(number).collect()
 }
 
 /// The arms under each of the conditions.

@@ -195,7 +195,7 @@ mod tests {
         let alike = |cells: Vec<Scenario>| {
             let plain = Scenario::new("bth2013", cells[0].network.clone());
             let alike = cells.into_iter().map(move |cell| Scenario {
-                journey: plain.journey.clone(),
+                journey: plain.journey,
                 clients: plain.clients,
                 record: plain.record,
                 ..cell

@@ -353,8 +353,15 @@ fn connection(
         bytes_down: client
             .known(|stats| stats.bytes_received)
             .unwrap_or_else(|| server.by(|stats| stats.bytes_sent)),
-        retransmits_down: retransmits(&server, shows),
-        retransmits_up: retransmits(&client, shows),
+        // A connection that was never established has sent no data to send again.
+        retransmits_down: match used.connected {
+            None => Some(0),
+            Some(_) => retransmits(&server, shows),
+        },
+        retransmits_up: match used.connected {
+            None => Some(0),
+            Some(_) => retransmits(&client, shows),
+        },
         timeouts_down: server.by(|stats| stats.timeouts) as u32,
         srtt_down_ns: server.last().map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
         cwnd_down: server.last().map_or(0, |stats| stats.cwnd),

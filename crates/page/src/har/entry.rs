@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
                 .find_map(|name| text(own(name)))
                 .map(str::to_owned),
             initiator: initiator::read(value),
-            from_cache: self.from_cache(value),
+            from_cache: self.is_from_cache(value),
             by_service_worker: by_service_worker(value),
             is_worker_fetch: false,
             aborted: aborted(value, status),
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether no request was made, by a tool's words or because nothing of an exchange is written.
-    fn from_cache(&self, entry: &Value) -> bool {
+    fn is_from_cache(&self, entry: &Value) -> bool {
         let response = field(entry, "response");
         let has_content = bytes(field(field(response, "content"), "size")).is_some_and(|n| n > 0);
         let crossed_nothing = self.tells_transfers

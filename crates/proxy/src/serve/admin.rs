@@ -20,6 +20,9 @@ use crate::journal::{Metrics, exposition};
 use crate::target::Authority;
 use crate::upstream::{Destination, Health, ServerTally};
 
+/// The servers of an origin, and their health.
+pub type Site = (Arc<[Destination]>, Arc<Health>);
+
 /// Answers the operator.
 pub struct Admin(Rc<Desk>);
 
@@ -41,8 +44,8 @@ pub struct State {
     pub is_draining: Cell<bool>,
     /// What is stored.
     pub store: RefCell<Option<Arc<Store>>>,
-    /// The servers of origins behind it, and how they are.
-    pub sites: RefCell<Vec<(Arc<[Destination]>, Arc<Health>)>>,
+    /// The servers of the origins behind it.
+    pub sites: RefCell<Vec<Site>>,
     /// The parts of the cache beside the forward proxy's: one for each table of origins behind it.
     pub partitions: RefCell<Vec<Partition>>,
 }

@@ -5,10 +5,13 @@ use std::net::IpAddr;
 
 use super::shares::Peer;
 
+/// The connections of an address, each with what waits for it.
+type Connections<T> = VecDeque<(Peer, VecDeque<T>)>;
+
 /// A queue in which nobody's turn comes twice before everybody's has come once.
 pub(super) struct Queue<T> {
     /// Never an empty one.
-    networks: VecDeque<(Option<IpAddr>, VecDeque<(Peer, VecDeque<T>)>)>,
+    networks: VecDeque<(Option<IpAddr>, Connections<T>)>,
 }
 
 impl<T> Default for Queue<T> {
