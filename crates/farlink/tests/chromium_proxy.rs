@@ -56,7 +56,7 @@ mod real_time {
         }
         let network = "rtt=40ms,down=20mbit,up=20mbit,loss=5%";
         let load = format!(
-            "load synthetic:10x100KB --network {network} --world emu --client chromium -n 1 --json"
+            "load synthetic:10x100KB --network {network} --protocol h2 --world emu --client chromium -n 1 --json"
         );
         // A browser's own addresses cost it time: they are asked for only where a load is watched.
         let ran = desk.farlink(&format!("{load} --report r.html"));
