@@ -1,0 +1,57 @@
+//! HARs as other tools write them, where they are at hand: all load as the page that they hold, or are refused by name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farlink_page::open;
+
+/// Requests of the page in each file whose name begins so.
+const REQUESTS: [(&str, usize); 12] = [
+    ("02-", 5),
+    ("05-", 5),
+    ("07-", 5),
+    ("13-", 5),
+    ("14-", 5),
+    ("15-", 5),
+    ("20-", 5),
+    ("22-", 5),
+    ("23-", 5),
+    ("30-", 5),
+    ("34-", 5),
+    ("35-", 5),
+];
+
+fn folder() -> Option<PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let beside = ["../shared/cases/har", "../../shared/cases/har"].into_iter();
+    beside.map(|folder| workspace.join(folder)).find(|folder| folder.is_dir())
+}
+
+#[test]
+fn every_tools_har_loads_or_is_refused_by_name() {
+    let Some(folder) = folder() else {
+        println!("skipped: no cases beside the checkout");
+        return;
+    };
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().flatten().map(|file| file.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|kind| kind == "har"));
+    files.sort();
+    assert!(files.len() >= 20, "{} files", files.len());
+    for file in files {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        match open(file.to_str().unwrap()) {
+            Err(error) => {
+                assert!(name.starts_with("47-"), "{name}: {error}");
+                assert!(error.to_string().contains("response.content.size: is 9000000000000"));
+            }
+            Ok(page) => {
+                page.check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
+                let expected = REQUESTS.iter().find(|(start, _)| name.starts_with(start));
+                if let Some((_, requests)) = expected {
+                    assert_eq!(page.objects.len(), *requests, "{name}");
+                }
+            }
+        }
+    }
+}
