@@ -99,7 +99,7 @@ impl Varied {
 /// The number of each cell's conditions, in the order in which they first come.
 fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
     let mut known: Vec<String> = Vec::new();
-    let mut number = |cell: &Arc<Scenario>| {
+    let number = |cell: &Arc<Scenario>| {
         let text = varied.text(cell, Role::Condition);
         known.iter().position(|known| *known == text).unwrap_or_else(|| {
             known.push(text);
