@@ -112,7 +112,7 @@ fn follows_the_graph(page: &Page, visit: &ChromiumVisit) {
     assert!((2..=4).contains(&visit.visited.connections.len()));
 }
 
-/// What waits for others came after them, and after its compute.
+/// Checks that an object came after all it waits for, and after its compute.
 fn follows_causes(page: &Page, visit: &ChromiumVisit) {
     let records = &visit.visited.objects;
     for (object, record) in page.objects.iter().zip(records) {

@@ -80,7 +80,7 @@ pub struct ResponseDirectives {
     pub stale_if_error: Option<Seconds>,
     /// Fields that `no-cache` or `private` name: a shared cache must not use them without validation, nor store them.
     pub withheld: Vec<HeaderName>,
-    /// Whether a targeted field says so (RFC 9213): then `Expires` counts no more than `Cache-Control`.
+    /// Set by a targeted field (RFC 9213): then neither `Cache-Control` nor `Expires` counts.
     pub targeted: bool,
 }
 

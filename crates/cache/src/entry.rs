@@ -89,7 +89,7 @@ impl<V> Entry<V> {
 }
 
 impl<V: Value> Entry<V> {
-    /// Whether its body is as long as the part that it says it is, if it is one.
+    /// True unless it is a part whose body has another length than its `Content-Range` says.
     pub(crate) fn is_sound(&self) -> bool {
         self.terms.content_range().is_none_or(|part| part.size() == self.value.body_length())
     }

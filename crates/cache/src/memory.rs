@@ -41,7 +41,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How many shards there are, and the bytes of each.
+    /// Number of shards, and the bytes of each.
     fn shards(&self) -> (u64, u64) {
         let shards = (self.bytes / SHARD_BYTES).clamp(1, SHARDS);
         // A power of two, so that a shard is some bits of the hash.
@@ -108,7 +108,7 @@ impl<V: Value> Memory<V> {
         Memory { shards, secret, entry_limit: limits.largest_entry() }
     }
 
-    /// Whether an entry of what is `storable` under `key` may be taken in, whose value holds so many bytes beside its own structure.
+    /// True if an entry of `storable` under `key` is small enough to be kept; its value holds so many bytes beside its own structure.
     pub fn has_room(&self, key: &OwnedKey, storable: &Storable, value_bytes: u64) -> bool {
         let rest = shard::bookkeeping::<V>() + Entry::<V>::weight_without_value(key, storable);
         value_bytes.saturating_add(rest as u64) <= self.entry_limit

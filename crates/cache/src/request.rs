@@ -89,7 +89,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
         self.has_body
     }
 
-    /// Whether it offers to go on by another protocol.
+    /// True if it offers a switch to another protocol (`Upgrade`).
     pub fn wants_upgrade(&self) -> bool {
         self.wants_upgrade
     }

@@ -70,7 +70,7 @@ impl NotStored {
 }
 
 impl NotStored {
-    /// Whether it is the response that says so: another request for the same is likely to fare no better.
+    /// True if the reason lies in the response: another request for the same object is likely to fare no better.
     pub fn is_of_response(self) -> bool {
         !matches!(
             self,
@@ -97,7 +97,7 @@ pub struct Storable {
 }
 
 impl Storable {
-    /// Whether a body of `length`, if that is known, is the one that its head speaks of.
+    /// True unless `length` is known and differs from the length that the head states.
     pub fn fits(&self, length: Option<u64>) -> bool {
         let part = self.terms.content_range();
         part.is_none_or(|part| length.is_none_or(|length| length == part.size()))

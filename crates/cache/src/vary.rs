@@ -107,7 +107,7 @@ fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u
     same && rest.is_empty() && present == expected.is_some()
 }
 
-/// What parts the members of a field's lines.
+/// Separator of the members of a field's lines.
 fn separator(name: &HeaderName) -> u8 {
     if *name == http::header::COOKIE { b';' } else { b',' }
 }

@@ -318,14 +318,14 @@ pub struct Calibrate {
 
 #[derive(Args)]
 pub struct OnPages {
-    /// What to do; without it, pages are listed.
+    /// Action (default: list the pages).
     #[command(subcommand)]
     pub what: Option<Pages>,
 }
 
 #[derive(Args)]
 pub struct OnNetworks {
-    /// What to do; without it, networks are listed.
+    /// Action (default: list the networks).
     #[command(subcommand)]
     pub what: Option<Networks>,
 }

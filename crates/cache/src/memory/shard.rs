@@ -61,7 +61,7 @@ pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
     (entry.weight() + bookkeeping::<V>()) as u64
 }
 
-/// What an entry costs beside what it holds.
+/// Bookkeeping bytes of an entry.
 pub(super) fn bookkeeping<V>() -> usize {
     // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and the memory of who left.
     let departed = size_of::<Departed>() + 1 + size_of::<u64>();

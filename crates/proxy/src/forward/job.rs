@@ -55,7 +55,7 @@ pub(super) struct Fetch {
     pub(super) tells_own: bool,
     /// Where else its client can have the answer (`Alt-Svc`), if it is to be told so.
     pub(super) alternative: Option<HeaderValue>,
-    /// Whether it offers to go on by another protocol.
+    /// True if it offers a switch to another protocol (`Upgrade`).
     pub(super) is_upgrade: bool,
     /// What goes before the answer.
     pub(super) interims: Interims,
