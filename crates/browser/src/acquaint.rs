@@ -8,6 +8,7 @@ use http::Request;
 use http_stack::client;
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::{Priority, Progress};
+use page::Host;
 
 use crate::plan::Arm;
 use crate::{Browser, LoadPlan};
@@ -21,22 +22,24 @@ impl Browser {
     pub async fn acquaint(&self, plan: &LoadPlan) {
         let mut met = BTreeSet::new();
         for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
-            if !arm.blocked && met.insert(arm.peer(&host.name)) {
-                self.meet(&host.name, *arm).await;
+            let port = if arm.asks_proxy() { 0 } else { arm.port };
+            if !arm.blocked && met.insert((arm.peer(&host.name), port)) {
+                self.meet(host, *arm).await;
             }
         }
     }
 
-    async fn meet(&self, host: &str, arm: Arm) {
+    async fn meet(&self, host: &Host, arm: Arm) {
         let address = match arm.proxy() {
             Some(proxy) => Ok(proxy.of_request(0)),
-            None => world::resolve(host).map(|address| SocketAddr::new(address, arm.port)),
+            None => world::resolve(&host.name).map(|address| SocketAddr::new(address, arm.port)),
         };
         let Ok(address) = address else { return };
-        let opening = self.opening(address, host, arm);
+        let opening = self.opening(address, &host.name, arm);
         let is_secure = arm.security.is_secure() && !arm.asks_proxy();
         let scheme = if is_secure { "https" } else { "http" };
-        let request = Request::get(format!("{scheme}://{host}{PATH}"));
+        let authority = host.authority(scheme, arm.port);
+        let request = Request::get(format!("{scheme}://{authority}{PATH}"));
         let (Ok(mut request), Ok(mut connection)) =
             (request.body(Bytes::new()), client::open(opening, &mut |_| ()).await)
         else {

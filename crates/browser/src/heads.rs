@@ -161,7 +161,7 @@ fn site(page: &Page, object: &Object) -> &'static str {
     let host = |object: &Object| -> &Host { page.host_of(object) };
     match object.waits_for.is_empty() {
         true => "none",
-        false if host(object).name == host(page.root()).name => "same-origin",
+        false if host(object).is_same_origin(host(page.root())) => "same-origin",
         false => "cross-site",
     }
 }

@@ -77,7 +77,7 @@ impl LoadPlan {
         for (index, object) in page.objects.iter().enumerate() {
             let host = page.host_of(object);
             let method = http::Method::from_bytes(object.method.as_bytes()).map(drop);
-            let uri = uri("https", host, object).parse::<http::Uri>();
+            let uri = format!("https://{}{}", host.name, object.path).parse::<http::Uri>();
             let problem = match (method, uri) {
                 (Err(error), _) => format!("method `{}`: {error}", object.method),
                 (_, Err(error)) => format!("`{}{}`: {error}", host.name, object.path),
@@ -228,7 +228,8 @@ fn request(
     // What a proxy is asked for is in clear text beyond it, however it is asked.
     let is_clear = arm.security == Security::None || arm.asks_proxy();
     let scheme = if is_clear { "http" } else { "https" };
-    let uri = uri(scheme, host, object);
+    let authority = host.authority(scheme, arm.port);
+    let uri = format!("{scheme}://{authority}{}", object.path);
     let whole = |request: http::request::Builder| {
         request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
             panic!("a page that passed its check makes a request, but {}: {error}", object.url)
@@ -260,7 +261,7 @@ fn request(
         _ => "*/*",
     };
     let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
-    let mut size = head_bytes(object, host);
+    let mut size = head_bytes(object, &authority);
     if let Some(value) = priority {
         size += PRIORITY.len() + value.len() + FIELD;
         request = request.header(PRIORITY, value);
@@ -287,17 +288,13 @@ fn to_proxy(mut request: http::Request<Bytes>) -> http::Request<Bytes> {
     request
 }
 
-fn uri(scheme: &str, host: &Host, object: &Object) -> String {
-    format!("{scheme}://{}{}", host.name, object.path)
-}
-
 /// `: ` and the line's end.
 const FIELD: usize = 4;
 
 /// Request line (which has one length in HTTP/1.0 and HTTP/1.1), `Host` and the empty line.
-fn head_bytes(object: &Object, host: &Host) -> usize {
+fn head_bytes(object: &Object, authority: &str) -> usize {
     let request_line = object.method.len() + 1 + object.path.len() + " HTTP/1.1\r\n".len();
-    request_line + "Host".len() + host.name.len() + FIELD + "\r\n".len()
+    request_line + "Host".len() + authority.len() + FIELD + "\r\n".len()
 }
 
 /// Text that a cookie might hold: hexadecimal, so that Huffman coding gains what it gains on ids.

@@ -45,6 +45,8 @@ use crate::timeline::Opened;
 pub(crate) struct Origin {
     /// Whose requests they carry; a proxy's name where those of all hosts share them.
     pub(crate) host: String,
+    /// The port that the host listens on; 0 where that is the proxy's affair.
+    pub(crate) port: u16,
     /// Where the proxy listens through which they lead, if there is one.
     pub(crate) proxy: Option<SocketAddr>,
     pub(crate) secure: bool,

@@ -1,5 +1,6 @@
 //! The graph itself: hosts, objects, and edges that say what an object waits for.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -38,12 +39,21 @@ pub struct Page {
     pub cautions: Vec<Caution>,
 }
 
-/// A server name, as a browser would group connections by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An origin, as a browser groups connections by: name, port and scheme (RFC 6454 section 4).
+///
+/// Hosts of one name are ports of one [machine](Page::machines).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// The name, without a port.
     pub name: String,
+    /// The port, where URLs state one that is not their scheme's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Whether it is an `http:` origin of a page whose document is reached over TLS: loaded in clear,
+    /// whatever the rest is secured by. A page whose document is `http:` itself has none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_clear: bool,
     /// Round-trip time to this host beyond the page's nearest host, as recorded. Used by
     /// `--origins recorded`; zero otherwise.
     pub extra_rtt: Estimate,
@@ -284,6 +294,22 @@ impl Estimate {
     }
 }
 
+impl Host {
+    /// How requests to this port name it: with the port, unless that is the scheme's own (RFC 9110 section 4.2.3).
+    pub fn authority(&self, scheme: &str, port: u16) -> String {
+        match (scheme, port) {
+            ("http", 80) | ("https", 443) => self.name.clone(),
+            _ => format!("{}:{port}", self.name),
+        }
+    }
+
+    /// Whether both are one origin.
+    pub fn is_same_origin(&self, other: &Host) -> bool {
+        self.name.eq_ignore_ascii_case(&other.name)
+            && (self.port, self.in_clear) == (other.port, other.in_clear)
+    }
+}
+
 impl Page {
     /// The document.
     pub fn root(&self) -> &Object {
@@ -304,6 +330,15 @@ impl Page {
     /// The host that serves `object`.
     pub fn host_of(&self, object: &Object) -> &Host {
         &self.hosts[object.host.0 as usize]
+    }
+
+    /// The machine of each host: the first host of the same name, since one name has one address.
+    pub fn machines(&self) -> Vec<usize> {
+        let mut first = BTreeMap::new();
+        let hosts = self.hosts.iter().enumerate();
+        hosts
+            .map(|(index, host)| *first.entry(host.name.to_ascii_lowercase()).or_insert(index))
+            .collect()
     }
 
     /// All bodies together, as they cross the wire.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{After, Edge, Estimate, Object, Page, Provenance, Summary};
+use crate::{After, Edge, Estimate, Host, Object, Page, Provenance, Summary};
 
 /// Displays a page as `farlink pages show` prints it.
 #[derive(Clone, Copy, Debug)]
@@ -83,13 +83,25 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
         writeln!(
             f,
             "host {}: {}{}, +{} round trip",
-            host.name,
+            authority(host),
             host.recorded_protocol.as_deref().unwrap_or("protocol not recorded"),
-            if host.recorded_tls { " over TLS" } else { "" },
+            match (host.recorded_tls, host.in_clear) {
+                (true, _) => " over TLS",
+                (false, true) => ", loaded in clear",
+                (false, false) => "",
+            },
             span(host.extra_rtt),
         )?;
     }
     writeln!(f)
+}
+
+/// Name and port, as URLs have them.
+fn authority(host: &Host) -> String {
+    match host.port {
+        None => host.name.clone(),
+        Some(port) => format!("{}:{port}", host.name),
+    }
 }
 
 fn row(f: &mut fmt::Formatter<'_>, page: &Page, index: usize, object: &Object) -> fmt::Result {

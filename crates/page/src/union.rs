@@ -92,15 +92,13 @@ impl Union {
         self.members.push(Member { page, hosts, objects });
     }
 
-    /// The whole's host of this name. What was recorded of it first holds.
+    /// The whole's host of this origin. What was recorded of it first holds.
     fn host(&mut self, host: &crate::Host) -> usize {
         let hosts = &mut self.whole.hosts;
-        hosts.iter().position(|known| known.name.eq_ignore_ascii_case(&host.name)).unwrap_or_else(
-            || {
-                hosts.push(host.clone());
-                hosts.len() - 1
-            },
-        )
+        hosts.iter().position(|known| known.is_same_origin(host)).unwrap_or_else(|| {
+            hosts.push(host.clone());
+            hosts.len() - 1
+        })
     }
 }
 

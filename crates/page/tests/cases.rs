@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farlink_page::open;
+use farlink_page::{Host, open};
 
 /// Requests of the page in each file whose name begins so.
 const REQUESTS: [(&str, usize); 12] = [
@@ -26,6 +26,26 @@ fn folder() -> Option<PathBuf> {
     let beside = ["../shared/cases/har", "../../shared/cases/har"].into_iter();
     beside.map(|folder| workspace.join(folder)).find(|folder| folder.is_dir())
 }
+
+/// Hosts of the page in each file whose name begins so, as name, port, and whether it is loaded in clear.
+const HOSTS: [(&str, &[(&str, Option<u16>, bool)]); 2] = [
+    (
+        "24-host-07",
+        &[
+            ("www.shop.example", None, false),
+            ("cdn.shop.example", None, false),
+            ("www.shop.example", Some(8443), false),
+        ],
+    ),
+    (
+        "55-",
+        &[
+            ("www.shop.example", None, false),
+            ("cdn.shop.example", None, false),
+            ("www.shop.example", None, true),
+        ],
+    ),
+];
 
 #[test]
 fn every_tools_har_loads_or_is_refused_by_name() {
@@ -50,6 +70,12 @@ fn every_tools_har_loads_or_is_refused_by_name() {
                 let expected = REQUESTS.iter().find(|(start, _)| name.starts_with(start));
                 if let Some((_, requests)) = expected {
                     assert_eq!(page.objects.len(), *requests, "{name}");
+                }
+                if let Some((_, hosts)) = HOSTS.iter().find(|(start, _)| name.starts_with(start)) {
+                    let origin = |host: &Host| (host.name.clone(), host.port, host.in_clear);
+                    let known = page.hosts.iter().map(origin);
+                    let expected = hosts.iter().map(|(name, p, c)| ((*name).to_owned(), *p, *c));
+                    assert!(known.eq(expected), "{name}: {:?}", page.hosts);
                 }
             }
         }

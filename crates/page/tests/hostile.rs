@@ -431,15 +431,16 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
 }
 
 fn page() -> impl Strategy<Value = Page> {
-    let host =
-        ("[a-z.:\\[\\]/]{0,12}", estimate(), any::<bool>()).prop_map(|(name, extra_rtt, tls)| {
-            Host {
-                name,
-                extra_rtt,
-                recorded_protocol: tls.then(|| "h2".to_owned()),
-                recorded_tls: tls,
-            }
-        });
+    let host = ("[a-z.:\\[\\]/]{0,12}", estimate(), any::<bool>(), any::<Option<u16>>()).prop_map(
+        |(name, extra_rtt, tls, port)| Host {
+            name,
+            extra_rtt,
+            recorded_protocol: tls.then(|| "h2".to_owned()),
+            recorded_tls: tls,
+            port,
+            in_clear: !tls,
+        },
+    );
     (prop::collection::vec(host, 1..4), 1..8usize).prop_flat_map(|(hosts, count)| {
         let listed = hosts.len() as u32;
         let objects: Vec<_> = (0..count).map(|index| object(index, listed)).collect();

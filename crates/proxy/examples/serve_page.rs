@@ -41,7 +41,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{} requests at {address}", page.objects.len());
         println!("{scheme}://{}{}", page.host_of(document).name, document.path);
         let factors = vec![1.0; page.objects.len()].into();
-        let hosts = Rc::new(VirtualHosts::new(page, &site, Workers::default(), &factors));
+        let hosts = Rc::new(VirtualHosts::new(
+            page,
+            0..page.hosts.len(),
+            &site,
+            Workers::default(),
+            &factors,
+        ));
         let (acceptor, udp) = ports(offer, security);
         origin::run(Listen { address, acceptor, udp }, hosts, Meters::default()).await
     })??;

@@ -163,9 +163,11 @@ impl Progress for Arrival<'_> {
 
     fn alternatives(&mut self, field: &str) {
         let (plan, browser) = (&self.load.plan, &self.load.session.browser);
-        if browser.discovery == H3Discovery::AltSvc {
+        let arm = plan.arm(self.object);
+        // Chromium heeds it over TLS alone (`HttpNetworkTransaction`, `ProcessAlternativeServices`).
+        if browser.discovery == H3Discovery::AltSvc && arm.security.is_secure() {
             let host = &plan.page.host_of(&plan.page.objects[self.object]).name;
-            browser.alternatives.learn(host, plan.arm(self.object).port, field, world::now());
+            browser.alternatives.learn(host, arm.port, field, world::now());
         }
     }
 

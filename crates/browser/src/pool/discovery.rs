@@ -43,7 +43,10 @@ impl Origin {
             Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
         };
         let secure = arm.security != Security::None;
-        Origin { host: host.to_owned(), proxy: None, secure, carrier }
+        // A proxy that is asked for resources is spoken to alike for all of a host's ports, and over what
+        // multiplexes for all hosts.
+        let port = if arm.asks_proxy() { 0 } else { arm.port };
+        Origin { host: host.to_owned(), port, proxy: None, secure, carrier }
     }
 }
 

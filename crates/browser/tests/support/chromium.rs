@@ -76,7 +76,8 @@ fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
                 ..tls::Settings::default()
             };
             let factors = vec![1.0; page.objects.len()].into();
-            let hosts = VirtualHosts::new(&page, &site, Workers::default(), &factors);
+            let hosts =
+                VirtualHosts::new(&page, 0..page.hosts.len(), &site, Workers::default(), &factors);
             let acceptor = Acceptor::with_tls(Security::Tls13, &settings);
             origin::serve(listener, acceptor, Rc::new(hosts)).await.unwrap();
         })

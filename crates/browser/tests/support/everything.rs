@@ -68,6 +68,7 @@ pub fn everything() -> Everything {
         extra_rtt: Estimate::default(),
         recorded_protocol: None,
         recorded_tls: true,
+        ..Host::default()
     });
     let page = Page {
         name: "everything".to_owned(),

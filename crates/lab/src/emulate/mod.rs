@@ -139,8 +139,10 @@ fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError>
 
 /// The network of a scenario with all its clients, its proxy, and what lies farther for some of its hosts.
 fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
-    let hosts = ready.page.hosts.iter().enumerate();
-    let extra = hosts.filter_map(|(index, host)| Some((index, tour::extra_delay(scenario, host)?)));
+    let hosts = ready.page.hosts.iter().zip(ready.page.machines()).enumerate();
+    let machines = hosts.filter(|(index, (_, machine))| index == machine);
+    let extra =
+        machines.filter_map(|(index, (host, _))| Some((index, tour::extra_delay(scenario, host)?)));
     let shared = Topology::of(network).shared_by(scenario.clients.users());
     let servers = (0..ready.page.hosts.len()).map(tour::origin_address);
     let reached = match tour::stretch(scenario) {

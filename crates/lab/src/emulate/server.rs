@@ -35,8 +35,8 @@ async fn work(
 ) -> Result<(), NodeError> {
     let meters = Meters::default();
     // TLS with the machine's own randomness: the order of packets is not the same twice, so no bytes need be.
-    for (listen, origin) in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
-        world::spawn(listen.bind()?.serve(origin, meters.clone()));
+    for server in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
+        world::spawn(server.listen.bind()?.serve(server.answering, meters.clone()));
     }
     let company = order.scenario.clients.beside;
     if company != Beside::Nobody {

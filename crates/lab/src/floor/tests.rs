@@ -51,6 +51,7 @@ fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
             extra_rtt: Estimate::measured(*extra_rtt),
             recorded_protocol: None,
             recorded_tls: false,
+            ..Host::default()
         })
         .collect();
     let page = Page {

@@ -97,6 +97,7 @@ fn redirecting_page() -> Page {
             extra_rtt: Estimate::default(),
             recorded_protocol: None,
             recorded_tls: true,
+            ..Host::default()
         }],
         objects: vec![
             object("", Kind::Redirect, 302, vec![]),

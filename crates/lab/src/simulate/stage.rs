@@ -1,5 +1,6 @@
 //! The scenario's stage: clients, links, origins.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use world::sim::{LinkId, NodeId, Plan};
 
 use crate::tour::{
     self, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
-    TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names, origin_address,
+    TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names,
 };
 use scenario::{Nuisance, ResolverPlace, Scenario};
 
@@ -142,16 +143,18 @@ impl Stage {
         for (name, address) in tour::hosts(&ready.page, scenario.hosting) {
             plan.host(&name, address);
         }
-        for (index, (host, (mut listen, origin))) in
-            ready.page.hosts.iter().zip(origins).enumerate()
-        {
+        let mut machines: BTreeMap<usize, NodeId> = BTreeMap::new();
+        for tour::Server { machine, mut listen, answering } in origins {
             listen.acceptor.common.recall = Some(recall.clone());
-            let address = origin_address(index);
-            let farther = extra_delay(scenario, host).map(|extra| (link_names(index), extra));
-            let server = shared.origin(&mut plan, address, &nodes, farther);
+            let server = *machines.entry(machine).or_insert_with(|| {
+                let extra = extra_delay(scenario, &ready.page.hosts[machine]);
+                let farther = extra.map(|extra| (link_names(machine), extra));
+                shared.origin(&mut plan, listen.address.ip(), &nodes, farther)
+            });
             let meters = meters.clone();
             plan.spawn(server, async move {
-                origin::run(listen, origin, meters).await.expect("a fresh node's ports are free");
+                let served = origin::run(listen, answering, meters).await;
+                served.expect("a fresh node's ports are free");
             });
         }
         let proxied = StepLog::default();

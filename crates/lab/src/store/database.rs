@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, proxied, schema, series, timings};
+use super::{StoreError, proxied, schema, series};
 
 /// An open store. One process writes at a time; SQLite sees to it.
 #[derive(Debug)]
@@ -73,11 +73,8 @@ fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreE
     // In WAL mode NORMAL loses no consistency: at worst the last transactions before a power failure,
     // which a resumed run measures again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    timings::register(&connection)?;
     proxied::register(&connection)?;
     series::register(&connection)?;
-    // A step that builds a table anew drops the old one, whose rows others refer to.
-    connection.pragma_update(None, "foreign_keys", false)?;
     schema::migrate(&mut connection, found)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
@@ -92,6 +89,9 @@ fn check_identity(connection: &Connection, path: &Path) -> Result<u32, StoreErro
     let tables: u32 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let is_empty = tables == 0 && found == 0 && application == 0;
+    if application == schema::UNRELEASED {
+        return Err(StoreError::Unreleased { path: path.to_owned() });
+    }
     if !is_empty && application != schema::APPLICATION_ID {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }

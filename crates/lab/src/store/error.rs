@@ -26,6 +26,15 @@ pub enum StoreError {
         /// Where it lies.
         path: PathBuf,
     },
+    /// The file was written before the first release.
+    #[error(
+        "{} was written by a farlink from before the first release, whose stores are read no more; run the experiment again \
+         into another file (nothing was changed in it)", .path.display()
+    )]
+    Unreleased {
+        /// Where it lies.
+        path: PathBuf,
+    },
     /// The file was written by a later version.
     #[error(
         "{} has store format {found}, and this version knows formats up to {known}; \

@@ -11,6 +11,7 @@ mod digest;
 mod emulation;
 mod error;
 mod links;
+mod objects;
 mod packed;
 mod paint;
 mod proxied;
@@ -19,7 +20,6 @@ mod read;
 mod rows;
 mod schema;
 mod series;
-mod timings;
 mod write;
 
 pub use database::Store;

@@ -6,7 +6,7 @@ use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, VisitRec
 use rusqlite::{OptionalExtension, Params, Row};
 
 use super::proxied::{self, Placed};
-use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, timings};
+use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, objects};
 
 /// A row of table `visit`, with the paints that a comparison asks for.
 const VISIT: &str = "SELECT v.*, p.first_contentful_paint_ns, p.largest_contentful_paint_ns, p.speed_index_ns
@@ -58,10 +58,13 @@ impl Store {
 
     /// The object timings of a visit.
     pub fn objects(&self, key: VisitKey) -> Result<Vec<ObjectRecord>, StoreError> {
-        let sql = "SELECT objects FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
-        let blob: Option<Vec<u8>> =
-            self.connection.query_row(sql, key.params(), |row| row.get(0)).optional()?;
-        timings::decode(&blob.ok_or_else(|| no_such_visit(key))?)
+        let texts = objects::TEXTS;
+        let sql =
+            format!("SELECT {texts} FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let texts: Option<String> =
+            statement.query_row(key.params(), |row| row.get(0)).optional()?;
+        objects::decode(&texts.ok_or_else(|| no_such_visit(key))?)
     }
 
     /// The connections of a visit, in the order in which they were opened.

@@ -7,21 +7,14 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-/// `application_id` of a farlink store: "farl".
-pub const APPLICATION_ID: i32 = 0x6661_726c;
+/// `application_id` of a farlink store: "farK".
+pub const APPLICATION_ID: i32 = 0x6661_724b;
+
+/// That of stores before the first release, whose formats are read no more.
+pub const UNRELEASED: i32 = 0x6661_726c;
 
 /// The steps from format n to n + 1.
-const STEPS: &[&str] = &[
-    include_str!("format-1.sql"),
-    include_str!("format-2.sql"),
-    include_str!("format-3.sql"),
-    include_str!("format-4.sql"),
-    include_str!("format-5.sql"),
-    include_str!("format-6.sql"),
-    include_str!("format-7.sql"),
-    include_str!("format-8.sql"),
-    include_str!("format-9.sql"),
-];
+const STEPS: &[&str] = &[include_str!("schema.sql")];
 
 /// The format that this version writes.
 pub const FORMAT: u32 = STEPS.len() as u32;

@@ -113,19 +113,31 @@ fn what_nobody_counted_is_not_zero() {
 }
 
 #[test]
-fn sql_opens_the_object_timings() {
+fn any_sqlite_tool_opens_the_object_timings() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::create(&directory.path().join("s")).unwrap();
+    let path = directory.path().join("s");
+    let mut store = Store::create(&path).unwrap();
     let plan = toy::plan(1);
     let run = fill(&mut store, &plan, 0..1);
+    let elsewhere = Connection::open(&path).unwrap();
     let sql = "SELECT count(*), sum(body_bytes), max(url) FROM object WHERE run_id = ?1";
     let read = |row: &rusqlite::Row<'_>| {
         Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, row.get::<_, String>(2)?))
     };
-    let (count, bytes, url) = store.connection.query_row(sql, [run.0], read).unwrap();
+    let (count, bytes, url) = elsewhere.query_row(sql, [run.0], read).unwrap();
     let visit = &store.visits(run).unwrap()[0];
     assert_eq!((count, bytes), (visit.requests, visit.body_bytes));
     assert!(url.starts_with("http"), "{url}");
+    let sql = "SELECT object, url, done_at_ns, error, blocks_render FROM object ORDER BY object";
+    let mut statement = elsewhere.prepare(sql).unwrap();
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)));
+    let rows: Vec<(u32, String, u64, Option<String>, bool)> =
+        rows.unwrap().map(Result::unwrap).collect();
+    let objects = store.objects(visit.key).unwrap();
+    let expected =
+        objects.into_iter().map(|o| (o.object, o.url, o.done_at_ns, o.error, o.blocks_render));
+    assert_eq!(rows, expected.collect::<Vec<_>>());
 }
 
 #[test]
@@ -226,6 +238,26 @@ fn a_newer_format_is_refused_and_left_alone() {
     drop(store);
     let error = Store::open(&path).unwrap_err();
     assert!(matches!(error, StoreError::Newer { known: FORMAT, .. }), "{error}");
+}
+
+#[test]
+fn a_store_from_before_the_first_release_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let store = Connection::open(&path).unwrap();
+    store
+        .execute_batch(
+            "CREATE TABLE run (id); PRAGMA application_id = 0x6661726c; PRAGMA user_version = 9;",
+        )
+        .unwrap();
+    drop(store);
+    let before = std::fs::read(&path).unwrap();
+    let error = Store::open(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("before the first release") && error.contains("run the experiment again"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
 /// Where the stores of past formats lie.

@@ -6,8 +6,8 @@ use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, paint, proxied,
-    radio, series, timings,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, objects, paint,
+    proxied, radio, series,
 };
 use crate::early::EarlyMetrics;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
@@ -147,17 +147,19 @@ fn insert_visit_row(
     };
     let floors = visit.floors;
     let early = EarlyMetrics::of(record);
+    let objects::Texts { common, own } = objects::Texts::of(&record.objects);
+    let object_list = objects::list(transaction, &common)?;
     transaction.prepare_cached(
         "INSERT INTO visit (run_id, journey, visit, view, started_at_ns, plt_ns, failure, ttfb_ns,
              floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
              floor_oracle_without_compute_ns, requests, requests_failed, connections,
              connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, objects, page, proxy_events, series,
+             queue_drops, losses, trace_digest, object_list, objects, page, proxy_events, series,
              model_first_render_ns, model_byte_index_ns)
          VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
              :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
              :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :objects, :page, :proxy_events, :series,
+             :queue_drops, :losses, :trace, :object_list, :objects, :page, :proxy_events, :series,
              :first_render, :byte_index)",
     )?.execute(named_params! {
         ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
@@ -174,7 +176,7 @@ fn insert_visit_row(
         ":retransmits": record.retransmits(), ":queue_drops": record.queue_drops,
         ":losses": record.losses,
         ":trace": record.trace_digest.map(|digest| format!("{digest:016x}")),
-        ":objects": timings::encode(&record.objects), ":page": record.page,
+        ":object_list": object_list, ":objects": own, ":page": record.page,
         ":proxy_events": proxied::encode(&record.events),
         ":series": record.series.as_ref().map(series::encode),
         // A browser that paints needs no estimate.

@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
 
+use browser::Arm;
 use chance::Source;
 use http_stack::server::{Answer, Handler, RequestHead, Response};
 use net::Network;
@@ -43,7 +44,13 @@ impl Earlier {
 }
 
 /// Those that fill the cache of a tier, of which so many are nearer to the clients, as the scenario has it.
-pub(super) fn all(tier: &Tier, nearer: usize, page: &Page, source: Source) -> Vec<Earlier> {
+pub(super) fn all(
+    tier: &Tier,
+    nearer: usize,
+    page: &Page,
+    arms: &[Arm],
+    source: Source,
+) -> Vec<Earlier> {
     let share = share(tier);
     let purpose = match nearer {
         0 => "proxy/cache".to_owned(),
@@ -57,7 +64,8 @@ pub(super) fn all(tier: &Tier, nearer: usize, page: &Page, source: Source) -> Ve
         is_storable(object) && draw < share
     });
     held.map(|(_, object)| {
-        let host = page.host_of(object).name.clone();
+        let port = arms[object.host.0 as usize].port;
+        let host = page.host_of(object).authority("http", port);
         Earlier { url: format!("http://{host}{}", object.path), host }
     })
     .collect()

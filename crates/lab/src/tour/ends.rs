@@ -103,14 +103,22 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
     ["up", "down"].map(|way| format!("origin/{host}/{way}"))
 }
 
-/// The origin servers, each with where and how it listens, in the order of the page's hosts; one if it serves them all. `arms` is how clients speak.
+/// A port of a machine, and who answers there.
+pub(crate) struct Server {
+    /// Which of the page's hosts its machine is.
+    pub(crate) machine: usize,
+    pub(crate) listen: Listen,
+    pub(crate) answering: Rc<Machine>,
+}
+
+/// The origin servers in the order of the page's hosts. `arms` is how clients speak.
 pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a [Arm],
     source: Source,
     detail: Detail,
-) -> impl Iterator<Item = (Listen, Rc<Machine>)> + 'a {
+) -> impl Iterator<Item = Server> + 'a {
     let think = source.stream("origin/think");
     let factors: Rc<[f64]> = factors(scenario, ready.page.objects.len(), think).into();
     let workers = Workers {
@@ -120,20 +128,22 @@ pub(crate) fn origins<'a>(
     let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
     let hosting = scenario.hosting;
-    let mut machines = route::of_hosts(scenario, arms);
-    if hosting == Hosting::Together {
-        machines.truncate(1);
-    }
+    let arms = route::of_hosts(scenario, arms);
+    let ports = listening(&arms, hosting);
+    let machines = super::machines(&ready.page, hosting);
     let sending = scenario.serving;
     let in_front = !scenario.route.asks_proxy();
-    machines.into_iter().enumerate().map(move |(index, arm)| {
-        let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{index}")));
+    ports.into_iter().map(move |hosts| {
+        let first = hosts[0];
+        let arm = arms[first];
+        let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{first}")));
         let acceptor = match in_front {
             true => front(scenario, arm, &tls),
             false => behind(scenario),
         };
+        let machine = machines[first];
         let listen = Listen {
-            address: SocketAddr::new(origin_address(index), arm.port),
+            address: SocketAddr::new(origin_address(machine), arm.port),
             acceptor,
             udp: match (arm.protocol, udp) {
                 (Protocol::H3, Udp::Open) => UdpPort::H3(h3::Acceptor::new(&tls, quic.clone())),
@@ -142,19 +152,34 @@ pub(crate) fn origins<'a>(
             },
         };
         let push = serving::push(sending);
-        let machine = match hosting {
+        let answering = match hosting {
             Hosting::Apart => {
                 let site = Arc::clone(&site);
-                let origin = Origin::new(site, index, workers, Rc::clone(&factors));
+                let origin = Origin::new(site, first, workers, Rc::clone(&factors));
                 Machine::Host(origin.with_push(push))
             }
             Hosting::Together => {
-                let hosts = VirtualHosts::new(&ready.page, &site, workers, &factors);
+                let hosts = VirtualHosts::new(&ready.page, hosts, &site, workers, &factors);
                 Machine::Hosts(hosts.with_push(push))
             }
         };
-        (listen, Rc::new(machine))
+        Server { machine, listen, answering: Rc::new(answering) }
     })
+}
+
+/// The hosts that each port serves: one, or all of a common machine's.
+fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
+    if hosting == Hosting::Apart {
+        return (0..arms.len()).map(|host| vec![host]).collect();
+    }
+    let mut ports: Vec<Vec<usize>> = Vec::new();
+    for (host, arm) in arms.iter().enumerate() {
+        match ports.iter_mut().find(|hosts| arms[hosts[0]].port == arm.port) {
+            Some(hosts) => hosts.push(host),
+            None => ports.push(vec![host]),
+        }
+    }
+    ports
 }
 
 /// TLS of a server that is spoken to so.

@@ -49,8 +49,8 @@ pub use self::catalogue::{device_digest, network_digest, page_ref, priorities_di
 pub(crate) use self::course::Course;
 pub(crate) use self::earlier::lead;
 pub(crate) use self::ends::{
-    BROWSERS_IDENTITY, DOWN, RADIO, UP, browser, extra_delay, link_names, origin_address, origins,
-    varied,
+    BROWSERS_IDENTITY, DOWN, RADIO, Server, UP, browser, extra_delay, link_names, origin_address,
+    origins, varied,
 };
 pub use self::library::Library;
 pub(crate) use self::limits::Limits;
@@ -133,12 +133,16 @@ pub(crate) fn hosts(
     page: &Page,
     hosting: Hosting,
 ) -> impl Iterator<Item = (String, IpAddr)> + use<'_> {
-    let machine = move |index: usize| match hosting {
-        Hosting::Apart => index,
-        Hosting::Together => 0,
-    };
-    let hosts = page.hosts.iter().enumerate();
-    hosts.map(move |(index, host)| (host.name.clone(), origin_address(machine(index))))
+    let hosts = page.hosts.iter().zip(machines(page, hosting));
+    hosts.map(|(host, machine)| (host.name.clone(), origin_address(machine)))
+}
+
+/// The machine of each host, by its place among the page's hosts.
+pub(crate) fn machines(page: &Page, hosting: Hosting) -> Vec<usize> {
+    match hosting {
+        Hosting::Apart => page.machines(),
+        Hosting::Together => vec![0; page.hosts.len()],
+    }
 }
 
 /// How long after the world a journey begins, drawn for it.
@@ -165,6 +169,7 @@ async fn visit(
 pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) -> Vec<String> {
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
+    notes.extend(ready.clear_note(scenario));
     notes.extend(tcp.into_iter().flatten());
     notes.extend(scenario.discovery.note());
     notes.extend(scenario.quic.note());

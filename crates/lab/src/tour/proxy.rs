@@ -95,7 +95,7 @@ impl Proxy {
                 scheme: if acceptor.tls.is_some() { Scheme::Https } else { Scheme::Http },
                 acceptor,
                 threads: turned.workers,
-                earlier: earlier::all(tier, nearer, &ready.page, source),
+                earlier: earlier::all(tier, nearer, &ready.page, arms, source),
             });
         }
         Ok(proxies)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, Asking, Heads, LoadPlan, Typical};
+use browser::{Arm, Asking, Heads, LoadPlan, Typical, Way};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
@@ -11,10 +11,14 @@ use page::{Host, List, Page, Union};
 use proxy::Site;
 
 use super::{route, security};
-use scenario::{H3Discovery, Program, Protocol, RequestHeads, Scenario, Sight};
+use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
 
+/// Where servers listen in clear.
+const CLEAR_PORT: u16 = 80;
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
+/// The first port of those that no URL is likely to name.
+const OTHER_PORTS: u16 = 10_000;
 
 /// What a journey visits, with everything that does not depend on the scenario.
 pub(crate) struct Ready {
@@ -202,6 +206,17 @@ impl Ready {
         self.members.iter().filter_map(|member| member.name.as_deref())
     }
 
+    /// Says how much is loaded in clear though the scenario has TLS.
+    pub(super) fn clear_note(&self, scenario: &Scenario) -> Option<String> {
+        let page = &self.page;
+        let secured = scenario.stack.tls != Tls::None && !scenario.route.asks_proxy();
+        let clear = page.objects.iter().filter(|object| page.host_of(object).in_clear).count();
+        let of = page.objects.len();
+        (secured && clear > 0).then(|| {
+            format!("{}: {clear} of {of} objects are http: and loaded in clear", page.name)
+        })
+    }
+
     /// What this scenario's servers answer.
     pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
         if scenario.route.has_cache() {
@@ -245,17 +260,10 @@ impl Ready {
     /// If the scenario's browser is not known.
     pub(crate) fn arms(&self, scenario: &Scenario) -> Result<Vec<Arm>, String> {
         let way = route::way(scenario)?;
-        let security = security::security(scenario);
         let hosts = self.page.hosts.iter();
-        let arms = hosts.map(|host| Arm {
-            protocol: protocol(scenario.stack.protocol, host),
-            pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
-            security,
-            port: if security == Security::None { 80 } else { SECURE_PORT },
-            way,
-            blocked: scenario.client.blocked_hosts.contains(&host.name),
-        });
-        Ok(arms.collect())
+        let mut arms: Vec<Arm> = hosts.map(|host| arm(scenario, host, way)).collect();
+        give_ports(&mut arms, &self.page, scenario.hosting);
+        Ok(arms)
     }
 }
 
@@ -271,6 +279,48 @@ impl Member {
         let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking.clone()));
         plans.push(Arc::clone(&plan));
         plan
+    }
+}
+
+/// How requests to `host` are spoken. `http:` origins of a page that is loaded over TLS are loaded in clear, by what browsers speak there; but a
+/// proxy that is asked for resources is spoken to alike for all, and speaks with hosts in clear.
+fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
+    let asks_proxy = scenario.route.asks_proxy();
+    let in_clear = host.in_clear && !asks_proxy;
+    let security = if in_clear { Security::None } else { security::security(scenario) };
+    let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };
+    let protocol = match protocol(scenario.stack.protocol, host) {
+        protocol @ (tls::Protocol::H10 | tls::Protocol::H1) => protocol,
+        _ if in_clear => tls::Protocol::H1,
+        protocol => protocol,
+    };
+    Arm {
+        protocol,
+        pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
+        security,
+        port: host.port.unwrap_or(usual),
+        way,
+        blocked: scenario.client.blocked_hosts.contains(&host.name),
+    }
+}
+
+/// Where origins that are to be told apart would share a port of a machine (an `http:` and an `https:` one where all is loaded in clear), gives
+/// the later one another.
+fn give_ports(arms: &mut [Arm], page: &Page, hosting: Hosting) {
+    let (names, machines) = (page.machines(), super::machines(page, hosting));
+    let differ = |one: usize, other: usize| {
+        names[one] == names[other] || page.hosts[one].in_clear != page.hosts[other].in_clear
+    };
+    let mut takers: BTreeMap<(usize, u16), Vec<usize>> = BTreeMap::new();
+    for (host, arm) in arms.iter_mut().enumerate() {
+        let own = std::iter::once(arm.port);
+        let is_free = |port: &u16| {
+            let takers = takers.get(&(machines[host], *port));
+            takers.is_none_or(|takers| !takers.iter().any(|other| differ(*other, host)))
+        };
+        let mut ports = own.chain([SECURE_PORT]).chain(OTHER_PORTS..);
+        arm.port = ports.find(is_free).unwrap_or(arm.port);
+        takers.entry((machines[host], arm.port)).or_default().push(host);
     }
 }
 

@@ -115,9 +115,8 @@ pub(super) fn of_hosts(scenario: &Scenario, clients: &[Arm]) -> Vec<Arm> {
             protocol: Protocol::H1,
             pipelined: false,
             security: Security::None,
-            port: 80,
             way: Way::Direct,
-            blocked: arm.blocked,
+            ..*arm
         },
     };
     clients.iter().map(of_host).collect()

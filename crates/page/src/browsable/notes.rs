@@ -5,6 +5,7 @@ use crate::show::middle_cut;
 /// A kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
+    Origin,
     Spelling,
     Method,
     Larger,
@@ -21,6 +22,9 @@ pub(super) enum Difference {
 impl Difference {
     fn text(self) -> &'static str {
         match self {
+            Difference::Origin => {
+                "of an http: origin or a port of its own, loaded from a host of its own as the rest is"
+            }
             Difference::Spelling => "spelt as browsers spell URLs",
             Difference::Method => "requested by GET or POST: pages may send nothing else unasked",
             Difference::Larger => "larger than stated: what must stand in them needs more",

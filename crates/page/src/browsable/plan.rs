@@ -3,6 +3,7 @@
 //! Objects are taken from the last to the first: what waits for an object is known before the object's
 //! own file and its own reference are written.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::carrier::{Carrier, is_bodiless, is_urgent};
@@ -21,6 +22,7 @@ const STYLE_TIME: Duration = Duration::from_millis(20);
 
 /// The page spelt as browsers spell it, with nothing in it that no page may request.
 pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
+    let page = &one_origin_a_name(page, notes);
     let mut spelt = page.clone();
     for (index, object) in spelt.objects.iter_mut().enumerate() {
         let host = &page.host_of(object).name;
@@ -52,6 +54,31 @@ pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
         }
     }
     Ok(spelt)
+}
+
+/// The page with a name of its own for each origin, all on the same port and secured alike: files name each other
+/// without a scheme, and a browser is told one address a name.
+fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
+    let mut named = page.clone();
+    let machines = page.machines();
+    for (index, host) in named.hosts.iter_mut().enumerate() {
+        if machines[index] != index {
+            let label = host.port.map_or_else(|| "http".to_owned(), |port| port.to_string());
+            let is_address = host.name.starts_with('[') || host.name.parse::<Ipv4Addr>().is_ok();
+            host.name = match is_address {
+                true => format!("{label}.host{index}.test"),
+                false => format!("{label}.{}", host.name),
+            };
+        }
+        (host.port, host.in_clear) = (None, false);
+    }
+    for object in &page.objects {
+        let host = page.host_of(object);
+        if host.port.is_some() || host.in_clear {
+            notes.add(Difference::Origin, &object.url);
+        }
+    }
+    named
 }
 
 /// A page on its way to bytes.

@@ -55,6 +55,7 @@ impl Builder {
                 extra_rtt: Estimate::defaulted(Duration::ZERO),
                 recorded_protocol: None,
                 recorded_tls: false,
+                ..Host::default()
             })
             .collect();
         let page = Page {

@@ -39,6 +39,7 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
         extra_rtt: Estimate::default(),
         recorded_protocol: None,
         recorded_tls: true,
+        ..Host::default()
     };
     let mut page = Page {
         name: format!("{PREFIX}{}", number + 1),

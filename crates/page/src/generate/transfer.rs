@@ -57,6 +57,7 @@ impl Transfer {
             extra_rtt: Estimate::default(),
             recorded_protocol: None,
             recorded_tls: false,
+            ..Host::default()
         };
         Page {
             name: name.to_owned(),

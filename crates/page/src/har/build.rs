@@ -17,8 +17,8 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let kinds: Vec<Kind> = entries.iter().map(|entry| kinds::kind(entry)).collect();
     let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
-    let hosts = Hosts::of(entries);
     let graph = Graph::new(entries, &kinds, selection.loaded_at);
+    let hosts = Hosts::of(entries, graph.document(entries.len()));
     let edges = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
         .iter()

@@ -7,98 +7,119 @@ use crate::{Estimate, Host, HostId, Provenance};
 
 /// The hosts of a page and each one's recorded round-trip time.
 pub(super) struct Hosts {
-    names: Vec<String>,
-    round_trips: Vec<Option<i64>>,
+    known: Vec<Known>,
     /// Stands in for a host that no entry connected to.
     fallback: i64,
-    protocols: Vec<Option<String>>,
-    tls: Vec<bool>,
+    /// Whether the page's document is reached over TLS.
+    secure: bool,
+}
+
+/// What the entries so far say of a host.
+struct Known {
+    origin: Origin,
+    round_trip: Option<i64>,
+    protocol: Option<String>,
+    tls: bool,
+}
+
+/// What tells hosts apart.
+#[derive(PartialEq)]
+struct Origin {
+    name: String,
+    port: Option<u16>,
+    in_clear: bool,
 }
 
 impl Hosts {
-    /// The hosts of `entries` in the order in which they first occur.
-    pub fn of(entries: &[&Entry]) -> Hosts {
-        let mut hosts = Hosts {
-            names: Vec::new(),
-            round_trips: Vec::new(),
-            fallback: 0,
-            protocols: Vec::new(),
-            tls: Vec::new(),
-        };
+    /// The hosts of `entries` in the order in which they first occur. `document` is the page's, behind redirects.
+    pub fn of(entries: &[&Entry], document: usize) -> Hosts {
+        let secure = entries.get(document).is_some_and(|entry| is_secure(entry));
+        let mut hosts = Hosts { known: Vec::new(), fallback: 0, secure };
         for entry in entries {
             hosts.add(entry);
         }
-        let nearest = hosts.round_trips.iter().flatten().min().copied();
         let quickest = entries.iter().filter_map(|e| e.timings.wait).filter(|w| *w > 0).min();
-        hosts.fallback = nearest.or(quickest).unwrap_or(0);
+        hosts.fallback = hosts.nearest().or(quickest).unwrap_or(0);
         hosts
     }
 
     fn add(&mut self, entry: &Entry) {
-        let name = host_name(entry);
-        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.round_trips.push(None);
-            self.protocols.push(None);
-            self.tls.push(false);
-            self.names.len() - 1
+        let origin = self.origin(entry);
+        let at = self.known.iter().position(|known| known.origin == origin).unwrap_or_else(|| {
+            let known = Known { origin, round_trip: None, protocol: None, tls: is_secure(entry) };
+            self.known.push(known);
+            self.known.len() - 1
         });
-        let measured = round_trip(entry);
-        self.round_trips[at] = match (self.round_trips[at], measured) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let known = &mut self.known[at];
+        known.round_trip = known.round_trip.into_iter().chain(round_trip(entry)).min();
         let protocol = protocol(&entry.response_version);
         // The first exchange with a server may still be on an older protocol (an upgrade by Alt-Svc,
         // or by ALPN after a redirect from http:); the newest seen is what it speaks. Their names
         // sort by age: h1, h2, h3, spdy; a server of SPDY's years had nothing newer.
-        self.protocols[at] = self.protocols[at].take().max(protocol);
-        self.tls[at] |= entry.url.as_ref().is_some_and(|url| url.scheme() == "https");
+        known.protocol = known.protocol.take().max(protocol);
+        known.tls |= is_secure(entry);
+    }
+
+    /// Who serves `entry`. In a page whose document is `http:` the schemes tell no hosts apart, since all
+    /// of it is loaded with or without TLS, as an arm has it.
+    fn origin(&self, entry: &Entry) -> Origin {
+        let url = entry.url.as_ref();
+        Origin {
+            name: url.and_then(|url| url.host_str()).unwrap_or_default().to_owned(),
+            port: url.and_then(|url| url.port()),
+            in_clear: self.secure && !is_secure(entry),
+        }
     }
 
     /// The host that serves `entry`.
     pub fn id(&self, entry: &Entry) -> HostId {
-        let name = host_name(entry);
-        let at = self.names.iter().position(|known| known == name);
+        let origin = self.origin(entry);
+        let at = self.known.iter().position(|known| known.origin == origin);
         HostId(at.expect("every kept entry's host was added") as u32)
     }
 
-    /// The recorded round trip to a host: the shortest TCP handshake with it, or an estimate.
+    /// The recorded round trip to a host: the shortest TCP handshake with its machine, or an estimate.
     pub fn round_trip(&self, host: HostId) -> (i64, Provenance) {
-        match self.round_trips[host.0 as usize] {
+        match self.measured_to(&self.known[host.0 as usize].origin.name) {
             Some(measured) => (measured, Provenance::Measured),
             None => (self.fallback, Provenance::Inferred),
         }
     }
 
+    fn measured_to(&self, name: &str) -> Option<i64> {
+        let ports = self.known.iter().filter(|known| known.origin.name == name);
+        ports.filter_map(|known| known.round_trip).min()
+    }
+
+    fn nearest(&self) -> Option<i64> {
+        self.known.iter().filter_map(|known| known.round_trip).min()
+    }
+
     /// How many hosts have a measured round trip.
     pub fn measured(&self) -> usize {
-        self.round_trips.iter().flatten().count()
+        self.known.iter().filter(|known| self.measured_to(&known.origin.name).is_some()).count()
     }
 
     /// The hosts as the page lists them.
     pub fn into_hosts(self) -> Vec<Host> {
-        let nearest = self.round_trips.iter().flatten().min().copied().unwrap_or(0);
-        let extra = |round_trip: Option<i64>| match round_trip {
-            Some(own) => Estimate::measured(Duration::from_micros((own - nearest) as u64)),
-            None => Estimate::defaulted(Duration::ZERO),
+        let nearest = self.nearest().unwrap_or(0);
+        let host = |known: &Known| Host {
+            name: known.origin.name.clone(),
+            port: known.origin.port,
+            in_clear: known.origin.in_clear,
+            extra_rtt: match self.measured_to(&known.origin.name) {
+                Some(own) => Estimate::measured(Duration::from_micros((own - nearest) as u64)),
+                None => Estimate::defaulted(Duration::ZERO),
+            },
+            recorded_protocol: known.protocol.clone(),
+            recorded_tls: known.tls,
         };
-        let rest = self.round_trips.into_iter().zip(self.protocols).zip(self.tls);
-        self.names
-            .into_iter()
-            .zip(rest)
-            .map(|(name, ((round_trip, recorded_protocol), recorded_tls))| Host {
-                name,
-                extra_rtt: extra(round_trip),
-                recorded_protocol,
-                recorded_tls,
-            })
-            .collect()
+        self.known.iter().map(host).collect()
     }
 }
 
-fn host_name(entry: &Entry) -> &str {
-    entry.url.as_ref().and_then(|url| url.host_str()).unwrap_or_default()
+fn is_secure(entry: &Entry) -> bool {
+    entry.url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
 /// One round trip to the entry's host, if the entry opened a connection.

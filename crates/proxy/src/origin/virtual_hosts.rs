@@ -1,4 +1,4 @@
-//! All of a page's hosts behind one listener, told apart by the name a request gives (RFC 9110 section
+//! Hosts of a page behind one listener, told apart by the name and port a request gives (RFC 9110 section
 //! 7.2).
 
 use std::collections::BTreeMap;
@@ -11,31 +11,36 @@ use page::Page;
 
 use super::{Origin, PushPolicy, Site, Workers};
 
-/// Every host of a page, as one handler. They share a machine, hence its workers.
+/// Hosts of a page, as one handler. They share a machine, hence its workers.
 pub struct VirtualHosts {
     origins: Vec<Origin>,
-    by_name: BTreeMap<String, usize>,
+    by_name: BTreeMap<(String, Option<u16>), usize>,
 }
 
 impl VirtualHosts {
-    /// All hosts of `page`, whose replies `site` holds. `think_factors` has one entry an object.
+    /// These hosts of `page`, whose replies `site` holds. `think_factors` has one entry an object.
     pub fn new(
         page: &Page,
+        hosts: impl IntoIterator<Item = usize>,
         site: &Arc<Site>,
         workers: Workers,
         think_factors: &Rc<[f64]>,
     ) -> VirtualHosts {
-        let mut origins: Vec<Origin> = Vec::with_capacity(page.hosts.len());
-        for index in 0..page.hosts.len() {
+        let mut origins: Vec<Origin> = Vec::new();
+        let mut by_name = BTreeMap::new();
+        for index in hosts {
             let mut origin =
                 Origin::new(Arc::clone(site), index, workers, Rc::clone(think_factors));
             if let Some(first) = origins.first() {
                 origin.workers.clone_from(&first.workers);
             }
+            let host = &page.hosts[index];
+            let name = host.name.to_ascii_lowercase();
+            for port in [host.port, None] {
+                by_name.entry((name.clone(), port)).or_insert(origins.len());
+            }
             origins.push(origin);
         }
-        let names = page.hosts.iter().enumerate();
-        let by_name = names.map(|(index, host)| (host.name.to_ascii_lowercase(), index)).collect();
         VirtualHosts { origins, by_name }
     }
 
@@ -48,7 +53,7 @@ impl VirtualHosts {
 }
 
 impl Handler for VirtualHosts {
-    /// A name that is none of the page's means its document's host, so that the page can be opened by
+    /// A name that is none of the hosts' means the first of them, the document's, so that the page can be opened by
     /// an address.
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         self.origin(request).handle(request)
@@ -60,17 +65,22 @@ impl Handler for VirtualHosts {
 }
 
 impl VirtualHosts {
+    /// The host of this name and port; where the page does not know the port, the first of this name.
     fn origin(&self, request: RequestHead<'_>) -> &Origin {
-        let name = host_name(request.authority).to_ascii_lowercase();
-        &self.origins[self.by_name.get(&name).copied().unwrap_or(0)]
+        let (name, port) = name_and_port(request.authority);
+        let name = name.to_ascii_lowercase();
+        let exactly = self.by_name.get(&(name.clone(), port));
+        let found = exactly.or_else(|| self.by_name.get(&(name, None)));
+        &self.origins[found.copied().unwrap_or(0)]
     }
 }
 
-/// The host of an authority: without its port (RFC 3986 section 3.2).
-fn host_name(authority: &str) -> &str {
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
-        _ => authority,
+/// The parts of an authority (RFC 3986 section 3.2).
+fn name_and_port(authority: &str) -> (&str, Option<u16>) {
+    let parts = authority.rsplit_once(':');
+    match parts.and_then(|(host, port)| Some((host, port.parse().ok()?))) {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
     }
 }
 
@@ -91,7 +101,7 @@ mod tests {
         let page = page::open("synthetic:8x1KB@4hosts").unwrap();
         let site = Arc::new(Site::new(&page));
         let factors = vec![1.0; page.objects.len()].into();
-        let hosts = VirtualHosts::new(&page, &site, Workers::default(), &factors);
+        let hosts = VirtualHosts::new(&page, 0..4, &site, Workers::default(), &factors);
         for object in &page.objects {
             let own = page.host_of(object).name.as_str();
             assert_eq!(status(&hosts, own, &object.path), 200);
@@ -103,5 +113,21 @@ mod tests {
         assert_eq!(document.host.0, 0);
         assert_eq!(status(&hosts, "127.0.0.1:8080", &document.path), 200);
         assert_eq!(status(&hosts, "[::1]", &document.path), 200);
+    }
+
+    #[test]
+    fn ports_of_one_name_are_hosts_of_their_own() {
+        let mut page = page::open("synthetic:8x1KB@3hosts").unwrap();
+        page.hosts[1] = page::Host { port: Some(8443), ..page.hosts[0].clone() };
+        let site = Arc::new(Site::new(&page));
+        let factors = vec![1.0; page.objects.len()].into();
+        let hosts = VirtualHosts::new(&page, 0..3, &site, Workers::default(), &factors);
+        let name = page.hosts[0].name.as_str();
+        for object in page.objects.iter().filter(|object| object.host.0 < 2) {
+            let (own, other) = (name.to_owned(), format!("{name}:8443"));
+            let [own, other] = if object.host.0 == 0 { [own, other] } else { [other, own] };
+            assert_eq!(status(&hosts, &own, &object.path), 200);
+            assert_eq!(status(&hosts, &other, &object.path), 404);
+        }
     }
 }

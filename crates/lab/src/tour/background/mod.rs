@@ -39,9 +39,11 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// That of a scenario whose page is loaded in these ways, or none. Beacons go the way of the first host's objects.
+    /// That of a scenario whose page is loaded in these ways, or none. Beacons go the way of the first host's objects that is
+    /// not alone in being loaded in clear.
     pub(crate) fn of(scenario: &Scenario, arms: &[Arm]) -> Option<Background> {
-        let arm = *arms.first()?;
+        let secure = arms.iter().find(|arm| arm.security.is_secure());
+        let arm = *secure.or(arms.first())?;
         let (traffic, varies) = (scenario.traffic.clone(), scenario.nuisance == Nuisance::On);
         (!traffic.is_none()).then_some(Background { traffic, arm, varies })
     }

@@ -1,0 +1,276 @@
+//! The requests of a visit as two JSON texts, each an object with one array a column, which any SQLite tool opens (the view `object`).
+//!
+//! One text holds what the requests of a page have in common from visit to visit, and is stored once; the other holds how they went.
+
+use record::{ObjectRecord, Phases};
+use rusqlite::{OptionalExtension, Transaction};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{StoreError, packed};
+
+const WHAT: &str = "object timings";
+
+/// The columns that a page's visits have in common.
+const COMMON: [&str; 8] = [
+    "object",
+    "url",
+    "method",
+    "kind",
+    "request_header_bytes",
+    "request_body_bytes",
+    "priority",
+    "blocks_render",
+];
+
+/// SQL for both texts of a visit, each on a line: JSON without white space has no ends of lines.
+pub const TEXTS: &str = "(SELECT columns FROM object_list WHERE id = visit.object_list) || char(10) || visit.objects AS objects";
+
+/// Declares the columns once: the struct, both directions, and one row of the digest.
+macro_rules! columns {
+    ($( $column:ident: $type:ty = $($path:ident).+; )+) => {
+        /// By column.
+        #[derive(Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Columns {
+            $( $column: Vec<$type>, )+
+            /// The rows that the first paint waits for.
+            #[serde(default)]
+            blocks_render: Vec<u32>,
+        }
+
+        /// One row.
+        #[derive(Serialize)]
+        struct Flat<'a> {
+            $( $column: &'a $type, )+
+        }
+
+        impl Columns {
+            fn of(objects: &[ObjectRecord]) -> Columns {
+                let blocking = (0..).zip(objects).filter(|(_, object)| object.blocks_render);
+                Columns {
+                    $( $column: objects.iter().map(|o| o.$($path).+.clone()).collect(), )+
+                    blocks_render: blocking.map(|(row, _)| row).collect(),
+                }
+            }
+
+            fn len(&self) -> Option<usize> {
+                let len = self.object.len();
+                [$( self.$column.len(), )+].iter().all(|l| *l == len).then_some(len)
+            }
+
+            fn flat(&self, row: usize) -> Flat<'_> {
+                Flat { $( $column: &self.$column[row], )+ }
+            }
+
+            fn record(&self, row: usize) -> ObjectRecord {
+                let mut record = empty();
+                $( record.$($path).+ = self.$column[row].clone(); )+
+                record.blocks_render = self.blocks_render.contains(&(row as u32));
+                record
+            }
+        }
+
+        impl Serialize for Part<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                $( if self.has(stringify!($column)) {
+                    map.serialize_entry(stringify!($column), &self.columns.$column)?;
+                } )+
+                if self.has("blocks_render") {
+                    map.serialize_entry("blocks_render", &self.columns.blocks_render)?;
+                }
+                map.end()
+            }
+        }
+    };
+}
+
+/// The columns of one of the two texts.
+struct Part<'a> {
+    columns: &'a Columns,
+    is_common: bool,
+}
+
+impl Part<'_> {
+    fn has(&self, column: &str) -> bool {
+        COMMON.contains(&column) == self.is_common
+    }
+}
+
+columns! {
+    object: u32 = object;
+    url: String = url;
+    method: String = method;
+    kind: String = kind;
+    status: u16 = status;
+    protocol: String = protocol;
+    connection: Option<u32> = connection;
+    reused: bool = reused;
+    discovered_at_ns: u64 = discovered_at_ns;
+    blocked_ns: u64 = phases.blocked_ns;
+    dns_ns: u64 = phases.dns_ns;
+    connect_ns: u64 = phases.connect_ns;
+    tls_ns: u64 = phases.tls_ns;
+    send_ns: u64 = phases.send_ns;
+    wait_ns: u64 = phases.wait_ns;
+    receive_ns: u64 = phases.receive_ns;
+    done_at_ns: u64 = done_at_ns;
+    request_header_bytes: u64 = request_header_bytes;
+    request_body_bytes: u64 = request_body_bytes;
+    response_header_bytes: u64 = response_header_bytes;
+    body_bytes: u64 = body_bytes;
+    priority: String = priority;
+    error: Option<String> = error;
+}
+
+fn empty() -> ObjectRecord {
+    ObjectRecord {
+        object: 0,
+        url: String::new(),
+        method: String::new(),
+        kind: String::new(),
+        status: 0,
+        protocol: String::new(),
+        connection: None,
+        reused: false,
+        discovered_at_ns: 0,
+        phases: Phases::default(),
+        done_at_ns: 0,
+        request_header_bytes: 0,
+        request_body_bytes: 0,
+        response_header_bytes: 0,
+        body_bytes: 0,
+        priority: String::new(),
+        blocks_render: false,
+        error: None,
+    }
+}
+
+/// The requests of a visit as they are stored.
+pub struct Texts {
+    /// What they have in common with other visits of the page.
+    pub common: String,
+    /// How they went.
+    pub own: String,
+}
+
+impl Texts {
+    /// Those of a visit's objects.
+    pub fn of(objects: &[ObjectRecord]) -> Texts {
+        Columns::of(objects).texts()
+    }
+}
+
+impl Columns {
+    fn texts(&self) -> Texts {
+        let text = |is_common| {
+            let part = Part { columns: self, is_common };
+            serde_json::to_string(&part).expect("numbers and strings serialise")
+        };
+        Texts { common: text(true), own: text(false) }
+    }
+
+    fn parse(texts: &str) -> Result<Columns, StoreError> {
+        let joined = texts.replacen("}\n{", ",", 1);
+        let columns: Columns = serde_json::from_str(&joined)
+            .map_err(|error| packed::damaged(WHAT, error.to_string()))?;
+        columns.len().map(|_| columns).ok_or_else(uneven)
+    }
+}
+
+fn uneven() -> StoreError {
+    packed::damaged(WHAT, "columns of different lengths".to_owned())
+}
+
+/// The objects of both [texts](TEXTS).
+pub fn decode(texts: &str) -> Result<Vec<ObjectRecord>, StoreError> {
+    let columns = Columns::parse(texts)?;
+    Ok((0..columns.object.len()).map(|row| columns.record(row)).collect())
+}
+
+/// The objects of both [texts](TEXTS) as a JSON array of objects: what the digest is taken over.
+pub fn to_json(texts: &str) -> Result<String, StoreError> {
+    let columns = Columns::parse(texts)?;
+    let rows: Vec<Flat<'_>> = (0..columns.object.len()).map(|row| columns.flat(row)).collect();
+    Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
+}
+
+/// The number of the list of this text, which is stored if it is new.
+pub fn list(transaction: &Transaction<'_>, common: &str) -> Result<i64, StoreError> {
+    let digest = digest(common);
+    let sql = "SELECT id FROM object_list WHERE digest = ?1";
+    let known = transaction.prepare_cached(sql)?.query_row([&digest], |row| row.get(0));
+    if let Some(id) = known.optional()? {
+        return Ok(id);
+    }
+    let sql = "INSERT INTO object_list (digest, columns) VALUES (?1, ?2)";
+    transaction.prepare_cached(sql)?.execute([digest.as_str(), common])?;
+    Ok(transaction.last_insert_rowid())
+}
+
+fn digest(common: &str) -> String {
+    blake3::hash(common.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn object(index: u32, url: &str, wait_ns: u64, error: Option<String>) -> ObjectRecord {
+        let phases = Phases { wait_ns, receive_ns: 3, ..Phases::default() };
+        let done_at_ns = wait_ns.wrapping_mul(3);
+        let blocks_render = wait_ns % 3 == 1;
+        let url = url.to_owned();
+        ObjectRecord { object: index, url, phases, done_at_ns, blocks_render, error, ..empty() }
+    }
+
+    fn joined(objects: &[ObjectRecord]) -> String {
+        let Texts { common, own } = Texts::of(objects);
+        format!("{common}\n{own}")
+    }
+
+    proptest! {
+        #[test]
+        fn what_went_in_comes_out(
+            rows in proptest::collection::vec((".{0,20}", any::<u64>(), proptest::option::of(".{0,9}")), 0..20)
+        ) {
+            let objects: Vec<ObjectRecord> = (0..)
+                .zip(rows)
+                .map(|(index, (url, wait_ns, error))| object(index, &url, wait_ns, error))
+                .collect();
+            prop_assert_eq!(decode(&joined(&objects)).unwrap(), objects);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,200}") {
+            let _ = decode(&text);
+        }
+    }
+
+    #[test]
+    fn a_url_with_braces_is_taken_for_no_seam() {
+        let objects = [object(0, "http://a/}{\"}{", 1, None)];
+        assert_eq!(decode(&joined(&objects)).unwrap(), objects);
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let texts = joined(&[object(0, "http://a/", 1, None)]);
+        let error = |text: &str| decode(text).unwrap_err().to_string();
+        assert!(error("").contains("object timings"), "{}", error(""));
+        assert!(error(&texts[..texts.len() / 2]).contains("object timings"));
+        let uneven = texts.replace("\"url\":[\"http://a/\"]", "\"url\":[]");
+        assert!(error(&uneven).contains("different lengths"), "{}", error(&uneven));
+    }
+
+    #[test]
+    fn visits_of_a_page_share_what_they_have_in_common() {
+        let [one, other] =
+            [1, 4].map(|wait_ns| Texts::of(&[object(0, "http://a/", wait_ns, None)]));
+        assert_eq!(one.common, other.common);
+        assert_ne!(one.own, other.own);
+    }
+}
