@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # The benchmark's binary, as cargo built it.
-bench=$(cargo bench --locked --quiet -p farlink-lab --bench loads --no-run --message-format json |
+bench=$(cargo bench --locked --quiet -p farlink-testbed --bench loads --no-run --message-format json |
   sed -n 's/.*"executable":"\([^"]*loads-[^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$bench" ] || die "cargo named no executable of the benchmark"
 

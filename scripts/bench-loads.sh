@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 need_rust
 
-cargo bench --locked --quiet -p farlink-lab --bench loads --no-run
+cargo bench --locked --quiet -p farlink-testbed --bench loads --no-run
 pin=()
 command -v taskset >/dev/null 2>&1 && pin=(taskset -c "$(($(nproc) - 1))")
-exec "${pin[@]}" cargo bench --locked --quiet -p farlink-lab --bench loads -- "$@"
+exec "${pin[@]}" cargo bench --locked --quiet -p farlink-testbed --bench loads -- "$@"

@@ -1,6 +1,6 @@
-"""Writes what SciPy and NumPy say of fixed data, which crates/lab/tests/statistics.rs holds our statistics against.
+"""Writes what SciPy and NumPy say of fixed data, which crates/statistics/tests/statistics.rs holds our statistics against.
 
-Usage: python3 scripts/statistics/reference.py > crates/lab/tests/fixtures/statistics.json
+Usage: python3 scripts/statistics/reference.py > crates/statistics/tests/fixtures/statistics.json
 Needs SciPy (pip install scipy); the file names the versions that wrote it.
 
 The data are chosen, not drawn: page load times of a published table, values with ties, few values, values far from
@@ -49,7 +49,7 @@ RULES = {
     "MedianUnbiased": "median_unbiased",
 }
 SHARES = [0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0]
-# Where our test counts out the orders (crates/lab/src/statistics/mann_whitney.rs).
+# Where our test counts out the orders (crates/statistics/src/mann_whitney.rs).
 EXACT_UP_TO = 50
 
 

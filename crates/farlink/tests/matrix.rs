@@ -1,6 +1,6 @@
 //! Recorded pages over every protocol and security, emulated: what arrives over the kernel's TCP and UDP is what arrives in simulation.
 //!
-//! (All pages of the corpus over everything in simulation: the crate `lab`'s test `corpus`.)
+//! (All pages of the corpus over everything in simulation: the crate `testbed`'s test `corpus`.)
 
 #![expect(
     clippy::disallowed_methods,

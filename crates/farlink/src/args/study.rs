@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueHint};
-use lab::study::{Laboratory, LaboratoryKind};
 use scenario::ChoiceError;
+use study::{Laboratory, LaboratoryKind};
 
 use super::{DEFAULT_STORE, Export, Import};
 
@@ -20,7 +20,7 @@ pub enum Study {
         name: String,
         /// Those claims alone that the study supports so far: strong, medium, weak, untestable.
         #[arg(long)]
-        strength: Option<lab::study::Strength>,
+        strength: Option<study::Strength>,
     },
     /// List the laboratories beside the studies' own: the wrong ones, and those in which an unstated thing is chosen otherwise.
     Laboratories,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use lab::study::bth2013::{NetType, Protocol};
+use study::bth2013::{NetType, Protocol};
 
 use super::DEFAULT_STORE;
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use lab::batch::collect;
-use lab::calibration::{self, CalibrationError};
-use lab::statistics::Sample;
 use scenario::{JourneyPlan, JourneyResult};
+use statistics::Sample;
+use store::batch::collect;
+use validate::calibration::{self, CalibrationError};
 
 use super::{files, interrupt, output, refused, workers};
 use crate::args::Calibrate;

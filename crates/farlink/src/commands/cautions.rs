@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lab::worlds::Worlds;
 use scenario::Plan;
+use testbed::worlds::Worlds;
 
 use crate::failure::Failure;
 use crate::show::terminal::wrapped;

@@ -1,6 +1,6 @@
 //! `farlink emulated ROLE`, hidden: farlink as a process of an emulated journey, started by itself.
 
-use lab::emulate::{self, Role};
+use testbed::emulate::{self, Role};
 
 use crate::failure::{ExitCode, Failure};
 

@@ -1,7 +1,7 @@
 //! `farlink link`.
 
-use lab::link_test::{self, Bulk, Direction, LinkTest, Loss, Ping, Speed};
 use net::{LinkConfig, Network, Rate};
+use testbed::link_test::{self, Bulk, Direction, LinkTest, Loss, Ping, Speed};
 
 use super::output;
 use crate::args::{Link, LinkTestArgs};

@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 use browser::chromium::{Chromium, ChromiumError};
 use emu::Wire;
-use lab::har_export::HarVisit;
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::Program;
 use scenario::experiment::Refusal;
+use store::har_export::HarVisit;
+use testbed::worlds::Worlds;
 
 use crate::args::{Cli, Command, Networks, Pages};
 use crate::failure::Failure;
@@ -116,6 +116,6 @@ fn cores() -> usize {
 
 /// Visits as the text of a HAR file.
 fn har_text(visits: &[HarVisit<'_>]) -> String {
-    serde_json::to_string_pretty(&lab::har_export::har(visits))
+    serde_json::to_string_pretty(&store::har_export::har(visits))
         .expect("a HAR is plain data, so it serialises")
 }

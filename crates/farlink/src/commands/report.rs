@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lab::har_export::HarVisit;
-use lab::report::{self, ReportError};
-use lab::store::{RunId, RunState, Store, StoreError, VisitKey};
+use report::{self, ReportError};
+use store::har_export::HarVisit;
+use store::{RunId, RunState, Store, StoreError, VisitKey};
 
 use super::watched::Watched;
 use super::{files, shell, stores};
@@ -27,13 +27,13 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     files::write_whole(&args.output, html.as_bytes())?;
     if let Some(path) = &args.csv {
         let mut csv = Vec::new();
-        lab::csv_export::write_visits(&store, run, &mut csv).map_err(Failure::machine)?;
+        store::csv_export::write_visits(&store, run, &mut csv).map_err(Failure::machine)?;
         files::write_whole(path, &csv)?;
     }
     if let Some(path) = &args.windows {
         let mut csv = Vec::new();
         let samples =
-            lab::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
+            store::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
         if samples == 0 {
             let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
             return Err(Failure::bad_input(format!("run {} has no windows recorded", run.0))

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::runner::{self, Ended};
-use lab::store::{RunFacts, RunId, RunState, Store};
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::experiment::{ExperimentError, Source, resolve};
+use store::runner::{self, Ended};
+use store::{RunFacts, RunId, RunState, Store};
+use testbed::worlds::Worlds;
 
 use super::{interrupt, output, runs, shell, stores, summary, workers};
 use crate::args::Run;

@@ -1,6 +1,6 @@
 //! `farlink runs`.
 
-use lab::store::RunRow;
+use store::RunRow;
 
 use super::{output, stores};
 use crate::args::Runs;

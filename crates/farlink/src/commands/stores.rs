@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use lab::store::{Store, StoreError};
+use store::{Store, StoreError};
 
 use crate::failure::Failure;
 

@@ -1,7 +1,7 @@
 //! Answer of a run: the comparison that `load` prints, from what the store holds.
 
-use lab::store::{RunId, Store, StoreError, VisitRow};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
+use store::{RunId, Store, StoreError, VisitRow};
 
 use super::report::not_made;
 use super::{output, stores};
@@ -41,7 +41,7 @@ pub fn print(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
 
 /// Prints the answer that the report begins with.
 fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
-    for sentence in lab::report::sentences(store, run).map_err(not_made)? {
+    for sentence in report::sentences(store, run).map_err(not_made)? {
         output::line(wrapped(&sentence))?;
     }
     Ok(())

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use lab::tour::Observed;
-use lab::worlds::Worlds;
 use scenario::Scenario;
+use testbed::tour::Observed;
+use testbed::worlds::Worlds;
 
 /// The worlds with the journeys that were looked at.
 pub struct Watched<'a> {

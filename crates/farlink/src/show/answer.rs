@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab::answer::{self, Answer, Shortfall, Times};
+use report::answer::{self, Answer, Shortfall, Times};
 
 use super::arms::{Arm, Load};
 
@@ -41,7 +41,7 @@ fn times(load: &Load) -> Option<Times> {
     let record = &load.visit.record;
     Some(Times {
         load_ns: record.plt_ns()? as f64,
-        render_ns: lab::early::first_render_ns(record).map(|ns| ns as f64),
+        render_ns: store::early::first_render_ns(record).map(|ns| ns as f64),
         floor_ns: load.visit.floors.map(|floors| floors.graph_ns as f64),
     })
 }

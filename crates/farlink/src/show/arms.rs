@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lab::early::{EarlyMetrics, first_render_ns};
-use lab::statistics::Sample;
 use record::{EmulationRecord, Outcome};
 use scenario::settings::{Role, SETTINGS, Setting};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan, Scenario, View};
+use statistics::Sample;
+use store::early::{EarlyMetrics, first_render_ns};
 
 use super::table::Table;
 use super::units::{bytes, span_f64};

@@ -1,6 +1,6 @@
 //! The pages of a list: the median of each, and their sum.
 
-use lab::statistics::Sample;
+use statistics::Sample;
 
 use super::arms::Arm;
 use super::table::Table;

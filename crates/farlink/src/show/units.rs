@@ -6,7 +6,7 @@ pub fn span(ns: u64) -> String {
 }
 
 /// The same for a statistic of spans.
-pub use lab::answer::span as span_f64;
+pub use report::answer::span as span_f64;
 
 /// Bytes in KB or MB (powers of 1000).
 pub fn bytes(n: f64) -> String {

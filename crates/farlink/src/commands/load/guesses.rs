@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::{Scenario, World};
+use testbed::worlds::Worlds;
 
 use crate::args::Load;
 use crate::commands::{refused, workers};
@@ -51,7 +51,7 @@ pub fn sentence(
     let Some(lead) = Lead::of(arms).filter(|_| is_tried) else { return Ok(Some(known)) };
     let otherwise = |cell: &Arc<Scenario>| {
         let mut scenario = Scenario::clone(cell);
-        scenario.page = lab::tour::page_ref(&format!("{}~flat", load.page));
+        scenario.page = testbed::tour::page_ref(&format!("{}~flat", load.page));
         scenario
     };
     let cells: Vec<Scenario> = cells.iter().map(otherwise).collect();
@@ -60,7 +60,7 @@ pub fn sentence(
     }
     let loads = plan.repetitions().min(TRIAL_LOADS);
     let trial = Plan::new("load", plan.seed(), loads, plan.order(), cells);
-    let results = lab::batch::collect(&trial, worlds, workers(load.jobs, &trial), cancel);
+    let results = store::batch::collect(&trial, worlds, workers(load.jobs, &trial), cancel);
     let other = Lead::of(&arms::group(&trial, results));
     Ok(Some(match other {
         Some(other) => format!("{known}; {}", lead.against(&other)),

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lab::har_export::HarVisit;
-use lab::worlds::Worlds;
+use store::har_export::HarVisit;
+use testbed::worlds::Worlds;
 
 use crate::commands::{files, har_text};
 use crate::failure::Failure;

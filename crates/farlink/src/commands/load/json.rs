@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use lab::early::EarlyMetrics;
-use lab::worlds::Worlds;
 use record::Outcome;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use serde_json::{Map, Value, json};
+use store::early::EarlyMetrics;
+use testbed::worlds::Worlds;
 
 use crate::commands::output;
 use crate::failure::Failure;

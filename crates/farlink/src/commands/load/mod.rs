@@ -12,9 +12,9 @@ mod traces;
 
 use std::sync::atomic::Ordering;
 
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::{World, nearest};
+use testbed::worlds::Worlds;
 
 use self::report::Kept;
 use self::traces::Traces;
@@ -55,7 +55,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         let loads = counted(emulated * load.repetitions as usize, "load");
         anstream::eprintln!("emulating {loads} in real time, {workers} at once");
     }
-    let results = lab::batch::collect(&plan, &worlds, workers, &cancel);
+    let results = store::batch::collect(&plan, &worlds, workers, &cancel);
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {
         json::print(&results, &worlds)?;

@@ -1,9 +1,9 @@
 //! From what was typed to a plan.
 
-use lab::worlds::Worlds;
 use scenario::grid::{Axis, Grid, GridError, GridFault};
 use scenario::settings::setting;
 use scenario::{Order, Plan};
+use testbed::worlds::Worlds;
 
 use crate::args::Load;
 use crate::failure::Failure;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lab::report;
-use lab::store::{RunFacts, RunId, Store, VisitKey};
+use report;
 use scenario::{JourneyPlan, JourneyResult, Plan};
+use store::{RunFacts, RunId, Store, VisitKey};
 
 use crate::commands::report::not_made;
 use crate::commands::watched::Watched;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::{Queue, Scenario};
+use testbed::worlds::Worlds;
 
 use super::json;
 use crate::args::Load;
@@ -43,7 +43,7 @@ pub fn run(
         };
         let cells = plan.cells().iter().map(with_queue).collect();
         let plan = Plan::new("load", plan.seed(), plan.repetitions(), plan.order(), cells);
-        let results = lab::batch::collect(&plan, worlds, workers(load.jobs, &plan), cancel);
+        let results = store::batch::collect(&plan, worlds, workers(load.jobs, &plan), cancel);
         if cancel.load(Ordering::Relaxed) {
             break;
         }

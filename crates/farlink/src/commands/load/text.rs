@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use lab::worlds::Worlds;
 use net::Network;
 use page::Page;
 use record::EmulationRecord;
+use testbed::worlds::Worlds;
 
 use crate::args::Load;
 use crate::commands::output;

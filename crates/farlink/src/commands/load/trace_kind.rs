@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use lab::tour::ObservedVisit;
-use lab::traces::{body_table, qlogs, tcp_lines};
+use report::traces::{body_table, qlogs, tcp_lines};
 use scenario::nearest;
+use testbed::tour::ObservedVisit;
 
 use crate::failure::Failure;
 

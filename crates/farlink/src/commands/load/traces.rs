@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lab::tour::ObservedVisit;
-use lab::traces::{Side, filmstrip, pcapng};
+use report::traces::{Side, filmstrip, pcapng};
 use scenario::Program;
+use testbed::tour::ObservedVisit;
 
 use super::trace_kind::TraceKind;
 use crate::args;

@@ -1,12 +1,12 @@
 //! `farlink study run` and `report` in the emulated world: a study's reduced grid with the kernel's TCP, and once more with the simulator's.
 
-use lab::judge::{
+use scenario::World;
+use store::Store;
+use study::judge::{
     Agreement, Agreements, Both, Comparison, Judged, compare, comparison_markdown, percentage,
 };
-use lab::store::Store;
-use lab::study::{Manner, ReducedGrid, Study};
-use lab::worlds::Worlds;
-use scenario::World;
+use study::{Manner, ReducedGrid, Study};
+use testbed::worlds::Worlds;
 
 use super::run::carry;
 use crate::args::{StudyReport, StudyRun};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::store::RunId;
-use lab::study::bth2013::{DocumentError, Written, documents};
+use store::RunId;
+use study::bth2013::{DocumentError, Written, documents};
 
 use super::super::{files, output, report, stores};
 use crate::args::Export;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::study::bth2013::{Conditions, Config, FileError};
+use study::bth2013::{Conditions, Config, FileError};
 
 use super::super::{files, output};
 use crate::args::{Import, Imported, RunOptions};
@@ -25,7 +25,7 @@ pub fn run(import: &Import) -> Result<(), Failure> {
 }
 
 fn conditions(asked: &RunOptions) -> Result<Conditions, FileError> {
-    let options = lab::study::bth2013::Options {
+    let options = study::bth2013::Options {
         times: asked.times,
         protocol: asked.protocol,
         ssl: asked.ssl,

@@ -8,10 +8,10 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use lab::study::{
+use scenario::World;
+use study::{
     Claim, DEEP, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
 };
-use scenario::World;
 
 use super::output;
 use crate::args::{Study, Which};
@@ -35,7 +35,7 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
 
 impl Which {
     /// The studies that are meant.
-    fn studies(&self) -> Result<Vec<lab::study::Study>, Failure> {
+    fn studies(&self) -> Result<Vec<study::Study>, Failure> {
         let names = match &self.name {
             Some(name) => vec![name.as_str()],
             None => NAMES.to_vec(),

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use lab::figures::{self, FiguresError};
-use lab::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
-use lab::report;
-use lab::store::Store;
-use lab::study::{Depth, Laboratory};
-use lab::worlds::Worlds;
+use report;
+use store::Store;
+use study::figures::{self, FiguresError};
+use study::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
+use study::{Depth, Laboratory};
+use testbed::worlds::Worlds;
 
 use crate::args::StudyReport;
 use crate::commands::report::not_made;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::Instant;
 
-use lab::judge::{Run, runs_for_causes};
-use lab::runner::Ended;
-use lab::store::Store;
-use lab::study::{Depth, Laboratory, Manner, Study, StudyExperiment};
-use lab::worlds::Worlds;
 use scenario::Plan;
 use scenario::World;
 use scenario::experiment::Source;
+use store::Store;
+use store::runner::Ended;
+use study::judge::{Run, runs_for_causes};
+use study::{Depth, Laboratory, Manner, Study, StudyExperiment};
+use testbed::worlds::Worlds;
 
 use crate::args::StudyRun;
 use crate::commands::run::{How, carry_out, experiment_failure, tell_interrupted};

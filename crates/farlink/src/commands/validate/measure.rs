@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use lab::runner::{self, Ended};
-use lab::store::{RunFacts, RunId, RunState, Store};
-use lab::validate::{PartPlan, Suite, Way, estimate};
-use lab::worlds::Worlds;
+use store::runner::{self, Ended};
+use store::{RunFacts, RunId, RunState, Store};
+use testbed::worlds::Worlds;
+use validate::{PartPlan, Suite, Way, estimate};
 
 use crate::args::Validate;
 use crate::commands::run::{now, progress_bar};

@@ -5,12 +5,12 @@ mod text;
 
 use std::path::Path;
 
-use lab::runner::Ended;
-use lab::store::Store;
-use lab::validate::report::{self, Facts};
-use lab::validate::{Calibrated, Gauge, Outcome, Shipped, Suite, gather, judge};
-use lab::worlds::Worlds;
 use scenario::experiment::{Catalogue, Source};
+use store::Store;
+use store::runner::Ended;
+use testbed::worlds::Worlds;
+use validate::report::{self, Facts};
+use validate::{Calibrated, Gauge, Outcome, Shipped, Suite, gather, judge};
 
 use self::measure::Measurement;
 use super::run::experiment_failure;

@@ -1,7 +1,7 @@
 //! A judgement as tables for a terminal.
 
-use lab::statistics::Sample;
-use lab::validate::{Cell, Judgement, Outcome, Way, coalesced_difference, percent};
+use statistics::Sample;
+use validate::{Cell, Judgement, Outcome, Way, coalesced_difference, percent};
 
 use crate::show::table::Table;
 use crate::show::units::{counted, span_f64};

@@ -1,0 +1,32 @@
+//! The floor: how early a page could possibly have loaded on a network.
+//!
+//! A lower bound of the page load time, whatever the protocol, the connections, the scheduling and
+//! the transport: no handshakes, no slow start, no loss, no headers above TCP, a bottleneck that
+//! always serves what matters most. What is left is physics: bytes over a rate, propagation, the
+//! server's and the client's own time, and the order in which a page reveals its parts.
+//!
+//! The page is relaxed to jobs on one machine, the downlink, each with a head (no earlier can it
+//! start), work, and a tail (that much must follow); the bound is the makespan of Jackson's
+//! preemptive schedule. `docs/floor.md` derives it, proves it and works an example.
+//!
+//! Sources: J. R. Jackson, "Scheduling a production line to minimize maximum tardiness", 1955;
+//! J. Carlier, "The one-machine sequencing problem", 1982 (heads, tails, the preemptive bound).
+
+#![forbid(unsafe_code)]
+
+mod bound;
+mod jackson;
+mod load;
+mod needs;
+mod path;
+mod recorded;
+mod service;
+
+pub use bound::{Floors, floor};
+pub use load::{Compute, Discovery, PageLoad};
+pub use path::{Origins, Path, TCP_IP_HEADER_BYTES};
+pub use recorded::Bottlenecks;
+pub use service::{ConstantRate, ServiceCurve, Work};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The answer to a comparison: which arm loads first, which shows something first, and by how much.
+//!
+//! Terminal and report print the same [`Answer`]. It ranks all arms by load time and by first render, with ties: arms that the repetitions
+//! cannot tell apart, or that differ by less than [`SMALL`], share a rank. An arm that did not load the whole page is named and not ranked.
+
+mod conditions;
+mod incomplete;
+mod ranking;
+mod words;
+
+use std::collections::BTreeMap;
+
+pub use self::conditions::{Conditions, Standing, sentences as over_conditions};
+pub use self::incomplete::{Incomplete, Shortfall};
+pub use self::ranking::{Gap, Placed, Ranking, matrix};
+pub use self::words::span;
+
+/// Medians that lie closer together than this fraction of the slower one are practically the same, however certain the difference is.
+pub const SMALL: f64 = 0.03;
+
+/// Identifies a load within its arm: repetition, client, turn. Loads of the same place are paired across arms.
+pub type Place = (u32, u32, u32);
+
+/// Times of one load, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// To the load event.
+    pub load_ns: f64,
+    /// To the first render, where it is known.
+    pub render_ns: Option<f64>,
+    /// The floor of the load time, where it was worked out.
+    pub floor_ns: Option<f64>,
+}
+
+/// One way of loading the page.
+#[derive(Clone, Debug, Default)]
+pub struct Arm {
+    /// Its name, for people.
+    pub name: String,
+    /// The loads that reached the load event.
+    pub loads: BTreeMap<Place, Times>,
+    /// Objects and loads that it lost.
+    pub shortfall: Shortfall,
+    /// True if a browser that paints loaded it, so that its first render is measured.
+    pub paints: bool,
+}
+
+/// A moment by which arms are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The load event.
+    Load,
+    /// The first render.
+    Render,
+}
+
+/// The answer under one condition.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    names: Vec<String>,
+    load: Ranking,
+    render: Ranking,
+    incomplete: Vec<Incomplete>,
+    /// True if first renders were measured; else they are estimated.
+    paints: bool,
+    /// True if any load of any arm reached the load event.
+    is_loaded: bool,
+    /// The median of load time over floor, of an arm that stands alone.
+    over_floor: Option<f64>,
+}
+
+impl Answer {
+    /// The answer of `arms`; `seed` is that of the intervals.
+    pub fn of(arms: &[Arm], seed: u64) -> Answer {
+        let complete = |arm: &Arm| arm.shortfall.is_nothing();
+        let values = |moment: Moment| {
+            let ranked = arms.iter().enumerate().filter(|(_, arm)| complete(arm));
+            ranked.map(|(index, arm)| (index, arm.values(moment))).collect::<Vec<_>>()
+        };
+        Answer {
+            names: arms.iter().map(|arm| arm.name.clone()).collect(),
+            load: Ranking::of(&values(Moment::Load), seed),
+            render: Ranking::of(&values(Moment::Render), seed),
+            incomplete: arms.iter().filter_map(Incomplete::of).collect(),
+            paints: arms.iter().any(|arm| arm.paints),
+            is_loaded: arms.iter().any(|arm| !arm.loads.is_empty()),
+            over_floor: arms.iter().find(|arm| complete(arm)).and_then(Arm::over_floor),
+        }
+    }
+
+    /// The ranking by one moment.
+    pub fn ranking(&self, moment: Moment) -> &Ranking {
+        match moment {
+            Moment::Load => &self.load,
+            Moment::Render => &self.render,
+        }
+    }
+
+    /// The arms that did not load the whole page.
+    pub fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    /// True if no arm is first both in load time and in first render.
+    pub fn disagrees(&self) -> bool {
+        let (load, render) = (self.load.first(), self.render.first());
+        let in_both = load.iter().any(|one| render.iter().any(|other| one.arm == other.arm));
+        !load.is_empty() && !render.is_empty() && !in_both
+    }
+}
+
+impl Arm {
+    /// The times of its loads until `moment`.
+    fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
+        let value = |times: &Times| match moment {
+            Moment::Load => Some(times.load_ns),
+            // A page out of the cache renders at once, and what takes no time has no ratio.
+            Moment::Render => times.render_ns.map(|ns| ns.max(1.0)),
+        };
+        self.loads.iter().filter_map(|(place, times)| Some((*place, value(times)?))).collect()
+    }
+
+    fn over_floor(&self) -> Option<f64> {
+        let ratio = |times: &Times| Some(times.load_ns / times.floor_ns.filter(|ns| *ns > 0.0)?);
+        Some(statistics::Sample::new(self.loads.values().filter_map(ratio))?.median())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Arms in the order of a median, with ties.
+
+use std::collections::BTreeMap;
+
+use super::{Place, SMALL};
+use statistics::{Comparison, NoInterval, Pair, Sample, Verdict, compare};
+
+/// Arms by rank, best first.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    ranks: Vec<Vec<Placed>>,
+}
+
+/// An arm at its rank.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The arm's place among all.
+    pub arm: usize,
+    /// Its median, in nanoseconds.
+    pub median_ns: f64,
+    /// The comparison with the best of all; `None` of the best itself, and without a load in common with it.
+    pub behind: Option<Comparison>,
+}
+
+/// A difference of two arms, by what can be said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// Every pair of loads took the same time.
+    None,
+    /// Below what matters.
+    Small,
+    /// Chance may have made it.
+    Unclear,
+    /// Too few repetitions to tell it from chance.
+    Untested,
+    /// Certain, and large enough to matter.
+    Clear,
+}
+
+impl Ranking {
+    /// The ranking of arms with the values of their loads; arms without any are left out.
+    pub(super) fn of(arms: &[(usize, BTreeMap<Place, f64>)], seed: u64) -> Ranking {
+        let median =
+            |values: &BTreeMap<Place, f64>| Some(Sample::new(values.values().copied())?.median());
+        let mut sorted: Vec<(f64, usize, &BTreeMap<Place, f64>)> =
+            arms.iter().filter_map(|(arm, values)| Some((median(values)?, *arm, values))).collect();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let Some(&(_, _, best)) = sorted.first() else { return Ranking::default() };
+        let mut ranks: Vec<Vec<Placed>> = Vec::new();
+        let mut leader = best;
+        for (place, &(median_ns, arm, values)) in sorted.iter().enumerate() {
+            let behind = if place == 0 { None } else { versus(best, values, seed) };
+            let placed = Placed { arm, median_ns, behind };
+            let apart = || match std::ptr::eq(leader, best) {
+                true => behind,
+                false => versus(leader, values, seed),
+            };
+            match ranks.last_mut() {
+                Some(rank) if apart().is_none_or(|gap| Gap::of(&gap) != Gap::Clear) => {
+                    rank.push(placed);
+                }
+                _ => {
+                    ranks.push(vec![placed]);
+                    leader = values;
+                }
+            }
+        }
+        Ranking { ranks }
+    }
+
+    /// The arms of each rank.
+    pub fn ranks(&self) -> &[Vec<Placed>] {
+        &self.ranks
+    }
+
+    /// The arms of the first rank, the least median first.
+    pub fn first(&self) -> &[Placed] {
+        self.ranks.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// All arms, the least median first.
+    pub fn placed(&self) -> impl Iterator<Item = &Placed> {
+        self.ranks.iter().flatten()
+    }
+
+    /// The arm that is first alone.
+    pub fn winner(&self) -> Option<usize> {
+        match self.first() {
+            [only] if self.ranks.len() > 1 => Some(only.arm),
+            _ => None,
+        }
+    }
+
+    /// The rank of an arm, from 0.
+    pub fn rank(&self, arm: usize) -> Option<usize> {
+        self.ranks.iter().position(|rank| rank.iter().any(|placed| placed.arm == arm))
+    }
+}
+
+impl Gap {
+    /// The kind of a comparison's difference.
+    pub fn of(comparison: &Comparison) -> Gap {
+        let is_small = match comparison.interval {
+            Ok(interval) => interval.low > -SMALL && interval.high < SMALL,
+            Err(_) => true,
+        };
+        match (comparison.verdict, comparison.interval) {
+            (Verdict::Same, _) => Gap::None,
+            (_, Err(NoInterval::TooFew { .. })) => Gap::Untested,
+            (Verdict::First | Verdict::Second, _) if comparison.advantage < SMALL => Gap::Small,
+            (Verdict::First | Verdict::Second, _) => Gap::Clear,
+            (Verdict::Unclear, _) if is_small => Gap::Small,
+            (Verdict::Unclear, _) => Gap::Unclear,
+        }
+    }
+}
+
+/// Compares the loads that both arms have.
+fn versus(
+    first: &BTreeMap<Place, f64>,
+    second: &BTreeMap<Place, f64>,
+    seed: u64,
+) -> Option<Comparison> {
+    let pairs = first
+        .iter()
+        .filter_map(|(place, value)| Some(Pair { first: *value, second: *second.get(place)? }));
+    compare(&pairs.collect::<Vec<_>>(), seed)
+}
+
+/// Compares every arm with every other: the rows of a matrix, in the order of `arms`.
+pub fn matrix(arms: &[BTreeMap<Place, f64>], seed: u64) -> Vec<Vec<Option<Comparison>>> {
+    let row =
+        |one: &BTreeMap<Place, f64>| arms.iter().map(|other| versus(one, other, seed)).collect();
+    arms.iter().map(row).collect()
+}

@@ -1,0 +1,293 @@
+//! A run, read once and put in order: arms, conditions, cells, notes.
+
+use std::collections::BTreeMap;
+
+use record::ObjectRecord;
+use scenario::World;
+use store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
+
+use super::ReportError;
+use super::cells::{Cell, Load};
+use super::keys::{self, Key, Role};
+use super::pages;
+use super::punctuality::Punctuality;
+
+/// A run in the terms of its question.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The run's own row.
+    pub run: RunRow,
+    /// What is the same for every visit: name and value.
+    pub fixed: Vec<(&'static str, String)>,
+    /// What varies: name and values, in order of appearance.
+    pub varied: Vec<(&'static str, Vec<String>)>,
+    /// The ways that are compared.
+    pub arms: Vec<String>,
+    /// The circumstances.
+    pub conditions: Vec<Condition>,
+    /// The properties of conditions that are numbers everywhere and vary: candidates for an x axis, the
+    /// one with the most values first.
+    pub axes: Vec<Axis>,
+    /// All cells, by condition and arm.
+    pub cells: Vec<Cell>,
+    /// What journeys said, each with how many said it.
+    pub notes: Vec<(String, u64)>,
+    /// Why visits and journeys failed, each with how often.
+    pub failures: Vec<(String, u64)>,
+    /// How far emulators were on time.
+    pub punctuality: Punctuality,
+}
+
+/// The circumstances of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// What tells it from the others: "RTT 100 ms".
+    pub label: String,
+    /// Its varied properties, in order: name, label and number.
+    pub keys: Vec<Key>,
+}
+
+/// A numeric property.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The property's name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+impl Summary {
+    /// Reads `run`.
+    pub fn gather(store: &Store, run: RunId) -> Result<Summary, ReportError> {
+        let row = store.run(run)?;
+        let journeys = store.journeys(run)?;
+        if journeys.is_empty() {
+            return Err(ReportError::Empty { run: run.0 });
+        }
+        let mut tally = Tally::default();
+        journeys.iter().for_each(|journey| tally.journey(journey));
+        let mut cells = gather_cells(store, run, &journeys, &mut tally)?;
+        let grid = Grid::of(&cells);
+        let (arms, conditions) = grid.place(&mut cells);
+        cells.sort_by_key(|cell| (cell.condition, cell.arm));
+        Ok(Summary {
+            run: row,
+            fixed: grid.fixed(),
+            varied: grid.varied(),
+            axes: grid.axes(),
+            arms,
+            conditions,
+            cells,
+            notes: tally.notes.into_iter().collect(),
+            failures: tally.failures.into_iter().collect(),
+            punctuality: tally.punctuality,
+        })
+    }
+
+    /// The cell of an arm under a condition.
+    pub fn cell(&self, arm: usize, condition: usize) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.arm == arm && c.condition == condition)
+    }
+
+    /// The median visit of each arm under the first condition.
+    pub fn median_visits(&self) -> Vec<VisitKey> {
+        (0..self.arms.len())
+            .filter_map(|arm| self.cell(arm, 0)?.median_visit().map(|visit| visit.key))
+            .collect()
+    }
+
+    /// Connections that flow control limited for over 1 % of their busy time, all visits together.
+    pub fn connections_flow_limited(&self) -> u64 {
+        let visits = self.cells.iter().flat_map(|cell| &cell.visits);
+        visits.map(|(_, visit)| visit.connections_flow_limited).sum()
+    }
+}
+
+/// Sentences, counted; and what emulators were like.
+#[derive(Default)]
+struct Tally {
+    notes: BTreeMap<String, u64>,
+    failures: BTreeMap<String, u64>,
+    punctuality: Punctuality,
+}
+
+impl Tally {
+    fn journey(&mut self, journey: &JourneyRow) {
+        for note in &journey.notes {
+            *self.notes.entry(note.clone()).or_default() += 1;
+        }
+        self.failure(journey.failure.as_deref());
+    }
+
+    fn failure(&mut self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            *self.failures.entry(reason.to_owned()).or_default() += 1;
+        }
+    }
+}
+
+/// The cells of a run with their visits, in the plan's order, cold before warm.
+fn gather_cells(
+    store: &Store,
+    run: RunId,
+    journeys: &[JourneyRow],
+    tally: &mut Tally,
+) -> Result<Vec<Cell>, ReportError> {
+    let by_position: BTreeMap<u64, &JourneyRow> =
+        journeys.iter().map(|journey| (journey.position, journey)).collect();
+    let mut cells: BTreeMap<(u32, usize, String), Cell> = BTreeMap::new();
+    let mut turns = Turns::default();
+    for visit in store.visits(run)? {
+        tally.failure(visit.failure.as_deref());
+        let Some(journey) = by_position.get(&visit.key.journey) else { continue };
+        if journey.scenario.world == World::Emu
+            && let Some(emulation) = store.emulation(visit.key)?
+        {
+            tally.punctuality.take(&emulation);
+        }
+        let radio = store.radio(visit.key)?;
+        let (client, _) = journey.scenario.who(visit.key.visit);
+        let listed = &journey.scenario.page.pages;
+        let place = listed.iter().position(|page| Some(page) == visit.page.as_ref());
+        let cell = cells
+            .entry((journey.cell, place.unwrap_or(0), visit.view.clone()))
+            .or_insert_with(|| Cell::new(journey, &visit));
+        radio.into_iter().for_each(|radio| cell.radios.take(radio));
+        match (&visit.failure, visit.requests_failed) {
+            (Some(why), _) => cell.shortfall.failed(why),
+            (None, 0) => cell.shortfall.loaded(0, || None),
+            (None, some) => {
+                let objects = store.objects(visit.key)?;
+                let failed = |o: ObjectRecord| Some((o.url, o.error?));
+                cell.shortfall.loaded(some, || objects.into_iter().find_map(failed));
+            }
+        }
+        let turn = turns.next(&visit, client);
+        cell.visits.push((Load { repetition: journey.repetition, client, turn }, visit));
+    }
+    for journey in journeys.iter().filter(|j| j.failure.is_some()) {
+        // It is counted once, with the first of the cells that its visits would be in.
+        let known = cells.iter_mut().find(|((cell, ..), _)| *cell == journey.cell);
+        match known {
+            Some((_, cell)) => cell.lose(journey),
+            None => {
+                let mut cell = Cell::without_visits(journey);
+                cell.lose(journey);
+                cells.insert((journey.cell, 0, cell.view.clone()), cell);
+            }
+        }
+    }
+    Ok(cells.into_values().collect())
+}
+
+/// How often each client of a journey has visited each page with the same cache.
+#[derive(Default)]
+struct Turns(BTreeMap<(u64, u32, Option<String>, String), u32>);
+
+impl Turns {
+    /// Which visit it is of its client to its page.
+    fn next(&mut self, visit: &VisitRow, client: u32) -> u32 {
+        let key = (visit.key.journey, client, visit.page.clone(), visit.view.clone());
+        let turn = self.0.entry(key).or_default();
+        *turn += 1;
+        *turn - 1
+    }
+}
+
+/// Which properties vary over the cells, and which of them make arms.
+struct Grid {
+    /// The properties of each cell.
+    rows: Vec<Vec<Key>>,
+    /// For each property, the distinct values in order of appearance.
+    values: Vec<Vec<String>>,
+    /// The varying properties that tell arms apart.
+    arm_columns: Vec<usize>,
+    /// The varying properties that tell conditions apart.
+    condition_columns: Vec<usize>,
+}
+
+impl Grid {
+    fn of(cells: &[Cell]) -> Grid {
+        let rows: Vec<Vec<Key>> =
+            cells.iter().map(|c| keys::of(&c.scenario, &c.view, c.page.as_deref())).collect();
+        let columns = rows[0].len();
+        let values: Vec<Vec<String>> = (0..columns).map(|c| distinct(&rows, c)).collect();
+        let varies = |column: &usize| values[*column].len() > 1;
+        let is_arm = |column: &usize| rows[0][*column].role == Role::Arm;
+        let (mut arm_columns, mut condition_columns): (Vec<usize>, Vec<usize>) =
+            (0..columns).filter(varies).partition(is_arm);
+        // Where no stack or transport is compared, something else is: the first property that is a
+        // name (a device, a browser), pages aside.
+        if arm_columns.is_empty() {
+            let is_name =
+                |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != pages::PAGE;
+            let stand_in = condition_columns.iter().position(is_name);
+            arm_columns.extend(stand_in.map(|at| condition_columns.remove(at)));
+        }
+        Grid { rows, values, arm_columns, condition_columns }
+    }
+
+    /// Gives each cell its arm and condition; the arms' labels and the conditions.
+    fn place(&self, cells: &mut [Cell]) -> (Vec<String>, Vec<Condition>) {
+        let mut arms: Vec<String> = Vec::new();
+        let mut conditions: Vec<Condition> = Vec::new();
+        for (cell, row) in cells.iter_mut().zip(&self.rows) {
+            let arm = match self.arm_columns.is_empty() {
+                true => cell.scenario.stack.protocol.to_string(),
+                false => label(row, &self.arm_columns),
+            };
+            cell.arm = place(&mut arms, arm);
+            let keys = self.condition_columns.iter().map(|c| row[*c].clone()).collect();
+            let label = label(row, &self.condition_columns);
+            cell.condition = place(&mut conditions, Condition { label, keys });
+        }
+        (arms, conditions)
+    }
+
+    fn fixed(&self) -> Vec<(&'static str, String)> {
+        let mut columns = self.columns(|values| values.len() == 1);
+        columns.retain(|(_, values)| values[0] != "as the profile");
+        columns.into_iter().map(|(name, mut values)| (name, values.remove(0))).collect()
+    }
+
+    fn varied(&self) -> Vec<(&'static str, Vec<String>)> {
+        self.columns(|values| values.len() > 1)
+    }
+
+    fn columns(&self, wanted: fn(&[String]) -> bool) -> Vec<(&'static str, Vec<String>)> {
+        let named = self.rows[0].iter().map(|key| key.name).zip(self.values.iter().cloned());
+        named.filter(|(_, values)| wanted(values)).collect()
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let is_numeric = |c: &&usize| self.rows.iter().all(|row| row[**c].number.is_some());
+        let mut columns: Vec<usize> =
+            self.condition_columns.iter().filter(is_numeric).copied().collect();
+        columns.sort_by_key(|column| std::cmp::Reverse(self.values[*column].len()));
+        let axis = |c: usize| Axis { name: self.rows[0][c].name, unit: self.rows[0][c].unit };
+        columns.into_iter().map(axis).collect()
+    }
+}
+
+/// The distinct values of a column, in order of appearance, of those that it concerns.
+fn distinct(rows: &[Vec<Key>], column: usize) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for text in rows.iter().map(|row| &row[column].text).filter(|text| !text.is_empty()) {
+        place(&mut values, text.clone());
+    }
+    values
+}
+
+/// The values of some columns as one label.
+fn label(row: &[Key], columns: &[usize]) -> String {
+    let labels = columns.iter().map(|c| row[*c].label.as_str());
+    labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Where `item` stands in `list`, at its end if it is new.
+fn place<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}

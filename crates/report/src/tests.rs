@@ -1,0 +1,116 @@
+//! Reports of toy runs.
+
+use std::sync::Arc;
+
+use super::*;
+use scenario::{Nuisance, Scenario};
+use scenario::{Order, Plan};
+use store::toy;
+use testbed::tour::Observed;
+
+fn report_of(plan: &Plan) -> String {
+    let filled = toy::filled_store(plan);
+    html(&filled.store, filled.run, &[], &unseen).unwrap()
+}
+
+/// There is nothing to see of toys.
+fn unseen(_: &Scenario, _: u64) -> Result<Arc<Observed>, String> {
+    Err("a toy".to_owned())
+}
+
+/// The report without the libraries, which hold every word there is.
+fn own_text(report: &str) -> &str {
+    &report[..report.find("<script>").expect("the libraries are there")]
+}
+
+#[test]
+fn it_answers_and_shows_what_was_run() {
+    let report = report_of(&toy::plan(10));
+    let text = own_text(&report);
+    assert!(text.contains("Load time: h2 is best overall, on average 0.0 % above the best of each condition, then h1 ("));
+    assert!(text.contains("First of 2 conditions: h2 under 2."));
+    assert!(text.contains("First contentful paint: h2 is best overall"));
+    for wanted in
+        ["RTT 50 ms", "farlink run toy.toml", "toy network: no packets", "digest of the results"]
+    {
+        assert!(text.contains(wanted), "{wanted}");
+    }
+    assert_eq!(text.matches("<figure class=\"waterfall\">").count(), 2);
+}
+
+#[test]
+fn it_needs_no_network() {
+    let report = report_of(&toy::plan(2));
+    let text = own_text(&report);
+    for reference in ["src=", "href=", "@import", "url("] {
+        assert!(!text.contains(reference), "{reference}");
+    }
+    assert!(text.contains("default-src 'none'"));
+    assert_eq!(report.matches("</script>").count(), 4);
+}
+
+#[test]
+fn what_cannot_be_seen_again_is_said() {
+    let report = report_of(&toy::plan(2));
+    let text = own_text(&report);
+    assert_eq!(text.matches("the visit cannot be simulated again (a toy)").count(), 2);
+    // What the store knows is there all the same.
+    assert!(text.contains("<pre id=\"resent-0\""));
+    assert!(text.contains("<pre id=\"stays-0\""));
+    assert!(!text.contains("<pre id=\"windows-0\""));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let cells = toy::cells(&["</script><script>alert(1)</script>"], &[50]);
+    let report = report_of(&Plan::new("<b>&", 1, 1, Order::Blocked, cells));
+    assert_eq!(report.matches("</script>").count(), 4);
+    assert!(report.contains("<h1>&lt;b&gt;&amp;</h1>"));
+    assert!(!report.contains("alert(1)</script>"));
+}
+
+#[test]
+fn copies_say_that_they_have_no_spread() {
+    let mut cells = toy::cells(&["synthetic:24x10KB"], &[50]);
+    cells.iter_mut().for_each(|cell| cell.nuisance = Nuisance::Off);
+    let report = report_of(&Plan::new("copies", 1, 5, Order::Blocked, cells));
+    let text = own_text(&report);
+    assert!(text.contains("(no spread: every repetition is the same)"));
+    assert!(text.contains("<td class=\"n\">no spread</td>"));
+}
+
+#[test]
+fn an_empty_run_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::create(&directory.path().join("s")).unwrap();
+    let run = store.begin_run(&toy::plan(1), &toy::facts()).unwrap();
+    assert!(matches!(html(&store, run, &[], &unseen), Err(ReportError::Empty { .. })));
+}
+
+/// Writes reports to look at, into the system's temporary directory:
+/// `cargo test -p farlink-report write_reports_to_look_at -- --ignored --nocapture`.
+#[test]
+#[ignore = "writes files for people to look at"]
+fn write_reports_to_look_at() {
+    let small = Plan::new(
+        "HTTP/1.1 against HTTP/2 over a long road",
+        1,
+        20,
+        Order::Blocked,
+        toy::cells(&["synthetic:24x10KB"], &[20, 50, 100, 200, 400]),
+    );
+    let single =
+        Plan::new("One link", 1, 10, Order::Blocked, toy::cells(&["synthetic:24x10KB"], &[100]));
+    let pages: Vec<String> =
+        (1..=40).map(|n| format!("recorded-{}-objects-of-site-{n}", 10 * n)).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let large = toy::cells(&pages, &[20, 100, 200]);
+    let large = Plan::new("Many pages", 1, 10, Order::Blocked, large);
+    let dense = toy::cells(&["a page of 300 objects"], &[100]);
+    let dense = Plan::new("A large page, once", 1, 1, Order::Blocked, dense);
+    for (name, plan) in [("small", small), ("single", single), ("large", large), ("dense", dense)] {
+        let path = std::env::temp_dir().join(format!("farlink-report-{name}.html"));
+        std::fs::write(&path, report_of(&plan)).unwrap();
+        println!("{}", path.display());
+    }
+}

@@ -1,0 +1,141 @@
+//! HTTP/3's connections as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01): a file of each end of each
+//! connection, which is what viewers read.
+//!
+//! JSON text sequences (RFC 7464). The events are quinn's, with three repairs: it writes round trips in seconds where the schema has milliseconds, a slow
+//! start threshold that there is not yet as 2^64 - 1, and each loss as one by reordering, whatever it was by: the first are converted, the others
+//! left out. A file's heading says whose view it is and of what. A file is of a whole connection, also where that outlives the visit. Times are
+//! milliseconds since the journey's world began, whose date is the plan's in both worlds.
+
+use http_stack::tls::PLAN_START;
+use serde_json::{Value, json};
+use world::report::Endpoint;
+
+use testbed::tour::ObservedVisit;
+
+/// Begins a text of a sequence (RFC 7464 section 2.2).
+const RECORD_SEPARATOR: char = '\u{1e}';
+
+/// What quinn writes in seconds.
+const ROUND_TRIPS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance"];
+
+/// One file.
+pub struct Qlog {
+    /// The connection's number among the visit's on QUIC, and its end: `0.client`.
+    pub name: String,
+    /// What the file holds.
+    pub text: String,
+}
+
+/// The files of a visit, in order of its connections' opening. There are none where nothing ran on QUIC, or where its ends are not farlink's.
+pub fn qlogs(visit: &ObservedVisit<'_>) -> Vec<Qlog> {
+    let connections = visit.connections().into_iter();
+    let logged = connections.filter(|(client, _)| !client.qlog.is_empty());
+    let files = logged.zip(0..).flat_map(|((client, server), number)| {
+        let group = group(client);
+        let ends = [("client", Some(client)), ("server", server)];
+        ends.map(|(name, end)| {
+            let end = end.filter(|end| !end.qlog.is_empty())?;
+            let heading = heading(visit, number, name, client, &group);
+            Some(Qlog { name: format!("{number}.{name}"), text: text(&heading, end) })
+        })
+    });
+    files.flatten().collect()
+}
+
+/// The records that quinn wrote after its own heading.
+fn records(end: &Endpoint) -> impl Iterator<Item = Value> {
+    let texts = end.qlog.split(RECORD_SEPARATOR).skip(2);
+    texts.map(|text| serde_json::from_str(text).expect("quinn writes events as JSON"))
+}
+
+/// What both ends know the connection by: the identifier that the client first gave to its server (RFC 9000 section 7.2).
+fn group(client: &Endpoint) -> String {
+    let first = records(client).next();
+    let group = first.as_ref().and_then(|event| event["group_id"].as_str());
+    group.unwrap_or_default().to_owned()
+}
+
+fn heading(
+    visit: &ObservedVisit<'_>,
+    number: u32,
+    end: &str,
+    client: &Endpoint,
+    group: &str,
+) -> Value {
+    let title = format!("{} over {}", visit.scenario().page.spec, visit.scenario().network);
+    let description = format!(
+        "connection {number} with {} ({}), seed {}, farlink {}",
+        visit.host(client.peer),
+        client.peer,
+        visit.seed(),
+        scenario::VERSION
+    );
+    json!({
+        "qlog_version": "0.3",
+        "qlog_format": "JSON-SEQ",
+        "title": title,
+        "description": description,
+        "trace": {
+            "title": title,
+            "description": description,
+            "vantage_point": { "name": "farlink", "type": end },
+            "common_fields": {
+                "group_id": group,
+                "protocol_type": ["QUIC", "HTTP3"],
+                "reference_time": PLAN_START.as_millis() as u64,
+                "time_format": "relative",
+            },
+        },
+    })
+}
+
+fn text(heading: &Value, end: &Endpoint) -> String {
+    let mut text = format!("{RECORD_SEPARATOR}{heading}\n");
+    for event in records(end) {
+        text.push_str(&format!("{RECORD_SEPARATOR}{}\n", repaired(event)));
+    }
+    text
+}
+
+/// An event as the schema has it.
+fn repaired(mut event: Value) -> Value {
+    if let Some(event) = event.as_object_mut() {
+        // It is in the heading.
+        event.remove("group_id");
+    }
+    let is_loss = event["name"] == "recovery:packet_lost";
+    let Some(data) = event["data"].as_object_mut() else { return event };
+    for name in ROUND_TRIPS {
+        if let Some(seconds) = data.get(name).and_then(Value::as_f64) {
+            // A float of single precision: microseconds are as much as it knows.
+            data.insert(name.to_owned(), json!((seconds * 1e6).round() / 1e3));
+        }
+    }
+    if data.get("ssthresh").and_then(Value::as_u64) == Some(u64::MAX) {
+        data.remove("ssthresh");
+    }
+    if is_loss {
+        data.remove("trigger");
+    }
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_the_schemas_and_what_is_not_known_is_left_out() {
+        let event = json!({
+            "time": 1.5,
+            "name": "recovery:metrics_updated",
+            "group_id": "00ff",
+            "data": { "smoothed_rtt": 0.086_14_f32, "ssthresh": u64::MAX, "congestion_window": 12_000 },
+        });
+        let data = json!({ "smoothed_rtt": 86.14, "congestion_window": 12_000 });
+        let expected = json!({ "time": 1.5, "name": "recovery:metrics_updated", "data": data });
+        assert_eq!(repaired(event), expected);
+        let lost = json!({ "name": "recovery:packet_lost", "data": { "trigger": "reordering_threshold" } });
+        assert_eq!(repaired(lost)["data"], json!({}));
+    }
+}

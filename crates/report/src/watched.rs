@@ -1,0 +1,44 @@
+//! A stored visit, watched once more.
+
+use std::sync::Arc;
+
+use record::VisitRecord;
+
+use scenario::{Scenario, World};
+use store::JourneyRow;
+use testbed::tour::{Observed, ObservedVisit};
+
+/// Shows the journey of a scenario and seed with everything that crossed its wires; or says why that cannot be had.
+pub type Observe<'a> = dyn Fn(&Scenario, u64) -> Result<Arc<Observed>, String> + 'a;
+
+/// The journey behind a row, once more.
+///
+/// # Errors
+/// Why it cannot be had, for people.
+pub fn again(journey: &JourneyRow, observe: &Observe<'_>) -> Result<Arc<Observed>, String> {
+    observe(&journey.scenario, journey.seed).map_err(|why| match journey.scenario.world {
+        World::Sim => format!("How windows moved cannot be shown: the visit cannot be simulated again ({why})."),
+        World::Emu => "How windows moved is not kept of an emulated visit, which cannot be repeated to the bit: `farlink \
+                       load --report` keeps it while it measures."
+            .to_owned(),
+    })
+}
+
+/// The visit that left `record`.
+///
+/// # Errors
+/// If the journey's visit is another one than it was.
+pub fn visit<'a>(
+    journey: &JourneyRow,
+    observed: &'a Observed,
+    record: &VisitRecord,
+) -> Result<ObservedVisit<'a>, String> {
+    let mut visits = observed.visits();
+    visits.find(|visit| visit.record == record).ok_or_else(|| {
+        format!(
+            "How windows moved cannot be shown: the visit was measured by farlink {}, and this one, or its page as it is now, \
+             does not repeat it.",
+            journey.farlink_version
+        )
+    })
+}

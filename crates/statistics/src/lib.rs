@@ -1,0 +1,41 @@
+//! What may be concluded from repetitions.
+//!
+//! Medians and percentiles describe; intervals say how far a repetition of the whole experiment might
+//! lie from here. A simulator without chance repeats itself exactly: such a sample has no spread, and
+//! then there is no interval, however many copies were made.
+
+#![forbid(unsafe_code)]
+
+mod bootstrap;
+mod comparison;
+mod correlation;
+mod crossover;
+mod gain;
+mod line;
+mod mann_whitney;
+mod percentile;
+mod published;
+mod ranks;
+mod sample;
+
+pub use bootstrap::median_interval;
+pub use comparison::{Comparison, Pair, Verdict, compare, percent};
+pub use correlation::{pearson, spearman};
+pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
+pub use gain::{Gain, gain};
+pub use line::Line;
+pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use percentile::PercentileRule;
+pub use published::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
+pub use sample::{Interval, NoInterval, Sample};
+
+/// The level of every interval here.
+pub const LEVEL: f64 = 0.95;
+
+/// How often a bootstrap draws a sample anew. The ends of a 95 % interval are then the 50th values from
+/// either side: enough that their own scatter is small beside the interval.
+pub const RESAMPLES: usize = 2_000;
+
+/// The fewest values for which a median has an interval: the range of n values covers the median with
+/// probability 1 - 2 (1/2)^n, which reaches 95 % at 6.
+pub const FEWEST_FOR_MEDIAN: usize = 6;

@@ -1,0 +1,36 @@
+//! Records whose fields are a table's columns, name by name.
+
+/// Says once which fields of a record a row holds beside its key: their names as ` , a, b`, their values, and how they are read.
+macro_rules! columns {
+    ($record:ident: $($field:ident)+) => {
+        /// As an SQL statement lists them after the key.
+        const FIELDS: &str = concat!($(", ", stringify!($field)),+);
+
+        fn values(record: &$record) -> Vec<&dyn rusqlite::ToSql> {
+            vec![$(&record.$field),+]
+        }
+
+        fn read(row: &rusqlite::Row<'_>) -> Result<$record, $crate::StoreError> {
+            Ok($record { $($field: row.get(stringify!($field))?),+ })
+        }
+    };
+}
+
+pub(super) use columns;
+
+use rusqlite::{ToSql, Transaction};
+
+use super::StoreError;
+
+/// Puts a row into `table`: the columns of its key and others, with their values in order.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    table: &str,
+    columns: &str,
+    row: &[&dyn ToSql],
+) -> Result<(), StoreError> {
+    let marks = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT INTO {table} ({columns}) VALUES ({marks})");
+    transaction.prepare_cached(&sql)?.execute(row)?;
+    Ok(())
+}

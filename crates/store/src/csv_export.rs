@@ -1,0 +1,300 @@
+//! A run as CSV (RFC 4180): a row a visit, with the scenario beside each, or a row a sample of a window.
+
+use std::io::Write;
+
+use record::WindowSample;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{JourneyRow, RunId, Store, StoreError, VisitKey, VisitRow};
+use scenario::Floors;
+use scenario::settings::SETTINGS;
+
+/// Failed to write the table.
+#[derive(Debug, Error)]
+pub enum CsvError {
+    /// The visits cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The table cannot be written.
+    #[error("the table cannot be written: {0}")]
+    Write(#[from] csv::Error),
+}
+
+/// Writes the visits of `run` to `out`.
+pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), CsvError> {
+    let journeys = store.journeys(run)?;
+    let mut writer = csv::Writer::from_writer(out);
+    for (number, visit) in store.visits(run)?.iter().enumerate() {
+        // Journeys come in the plan's order, so they can be searched by position.
+        let found = journeys.binary_search_by_key(&visit.key.journey, |j| j.position);
+        let journey = found.map(|index| &journeys[index]).map_err(|_| StoreError::Damaged {
+            what: format!("a visit belongs to journey {}, which is not there", visit.key.journey),
+        })?;
+        let row = row(run, journey, visit);
+        if number == 0 {
+            writer.write_record(row.iter().map(|(column, _)| column))?;
+        }
+        writer.write_record(row.iter().map(|(_, value)| value))?;
+    }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(())
+}
+
+/// How a server's end of a connection stood, and whose it was.
+#[derive(Serialize)]
+struct WindowRow<'a> {
+    run: i64,
+    journey: u64,
+    visit: u32,
+    connection: u32,
+    host: &'a str,
+    at_ns: u64,
+    cwnd: u32,
+    ssthresh: Option<u32>,
+    in_flight: u32,
+    in_flight_bytes: u64,
+    unsent_bytes: u64,
+    peer_window_bytes: u64,
+    srtt_ns: u64,
+    rto_ns: u64,
+    retransmits: u64,
+}
+
+/// Writes the windows of the visits of `run` to `out`, a row a sample, as far as they were recorded; gives how many samples there are.
+pub fn write_windows(store: &Store, run: RunId, out: impl Write) -> Result<u64, CsvError> {
+    let mut writer = csv::Writer::from_writer(out);
+    let mut samples = 0;
+    for visit in store.visits(run)? {
+        let Some(series) = store.series(visit.key)? else { continue };
+        let connections = store.connections(visit.key)?;
+        for window in &series.windows {
+            let host =
+                connections.get(window.connection as usize).map_or("", |it| it.host.as_str());
+            writer.serialize(window_row(visit.key, host, window))?;
+            samples += 1;
+        }
+    }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(samples)
+}
+
+fn window_row<'a>(key: VisitKey, host: &'a str, window: &WindowSample) -> WindowRow<'a> {
+    let WindowSample {
+        connection,
+        at_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        in_flight_bytes,
+        unsent_bytes,
+        peer_window_bytes,
+        srtt_ns,
+        rto_ns,
+        retransmits,
+    } = *window;
+    WindowRow {
+        run: key.run.0,
+        journey: key.journey,
+        visit: key.visit,
+        connection,
+        host,
+        at_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        in_flight_bytes,
+        unsent_bytes,
+        peer_window_bytes,
+        srtt_ns,
+        rto_ns,
+        retransmits,
+    }
+}
+
+/// A visit's columns with their values; an empty value is "none".
+fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<(&'static str, String)> {
+    let scenario = &journey.scenario;
+    let mut row = vec![
+        ("run", run.0.to_string()),
+        ("journey", visit.key.journey.to_string()),
+        ("visit", visit.key.visit.to_string()),
+        ("client_number", scenario.who(visit.key.visit).0.to_string()),
+        ("cell", journey.cell.to_string()),
+        ("repetition", journey.repetition.to_string()),
+        ("seed", journey.seed.to_string()),
+        ("farlink_version", journey.farlink_version.clone()),
+        ("visited_page", visit.page.clone().unwrap_or_default()),
+    ];
+    row.extend(SETTINGS.iter().map(|setting| (setting.column, setting.cell(scenario))));
+    row.extend(measured(visit));
+    row
+}
+
+fn measured(visit: &VisitRow) -> [(&'static str, String); 23] {
+    let or_empty = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let floor = |floor: fn(Floors) -> u64| or_empty(visit.floors.map(floor));
+    [
+        ("view", visit.view.clone()),
+        ("plt_ns", or_empty(visit.plt_ns)),
+        ("failure", visit.failure.clone().unwrap_or_default()),
+        ("ttfb_ns", or_empty(visit.ttfb_ns)),
+        ("model_first_render_ns", or_empty(visit.model_first_render_ns)),
+        ("model_byte_index_ns", or_empty(visit.model_byte_index_ns)),
+        ("first_contentful_paint_ns", or_empty(visit.first_contentful_paint_ns)),
+        ("largest_contentful_paint_ns", or_empty(visit.largest_contentful_paint_ns)),
+        ("speed_index_ns", or_empty(visit.speed_index_ns)),
+        ("floor_graph_ns", floor(|f| f.graph_ns)),
+        ("floor_oracle_ns", floor(|f| f.oracle_ns)),
+        ("floor_graph_without_compute_ns", floor(|f| f.graph_without_compute_ns)),
+        ("floor_oracle_without_compute_ns", floor(|f| f.oracle_without_compute_ns)),
+        ("requests", visit.requests.to_string()),
+        ("requests_failed", visit.requests_failed.to_string()),
+        ("connections", visit.connections.to_string()),
+        ("connections_flow_limited", visit.connections_flow_limited.to_string()),
+        ("body_bytes", visit.body_bytes.to_string()),
+        ("wire_bytes_down", visit.wire_bytes_down.to_string()),
+        ("wire_bytes_up", visit.wire_bytes_up.to_string()),
+        ("retransmits", or_empty(visit.retransmits)),
+        ("queue_drops", visit.queue_drops.to_string()),
+        ("losses", visit.losses.to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use scenario::settings::{Kind, Setting};
+    use scenario::{NetworkSpec, Order, Plan, Scenario};
+
+    use super::*;
+    use crate::toy;
+
+    #[test]
+    fn one_row_a_visit_with_its_scenario() {
+        let plan = toy::plan(2);
+        let filled = toy::filled_store(&plan);
+        let mut out = Vec::new();
+        write_visits(&filled.store, filled.run, &mut out).unwrap();
+        let mut reader = csv::Reader::from_reader(out.as_slice());
+        let columns = reader.headers().unwrap().clone();
+        let column = |name: &str| columns.iter().position(|c| c == name).unwrap();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 8);
+        assert_eq!(&rows[0][column("network")], "rtt=50ms,down=10mbit,up=5mbit,queue=100pkt");
+        assert_eq!((&rows[0][column("protocol")], &rows[2][column("protocol")]), ("h1", "h2"));
+        let plt_ns = filled.store.visits(filled.run).unwrap()[0].plt_ns.unwrap();
+        assert_eq!(rows[0][column("plt_ns")], plt_ns.to_string());
+        let toy = &filled.store.record(filled.store.visits(filled.run).unwrap()[0].key).unwrap();
+        let painted = toy.paint.unwrap().first_contentful_paint_ns.unwrap();
+        assert_eq!(rows[0][column("first_contentful_paint_ns")], painted.to_string());
+        let early = crate::early::EarlyMetrics::of(toy).unwrap();
+        assert_eq!(rows[0][column("model_byte_index_ns")], early.byte_index.as_nanos().to_string());
+        assert_eq!(
+            &rows[0][column("model_first_render_ns")],
+            "",
+            "a browser that paints has no estimate"
+        );
+    }
+
+    /// Two values of a setting.
+    fn two(setting: &Setting) -> [String; 2] {
+        if let [one, other, ..] = &setting.names()[..] {
+            return [(*one).to_owned(), (*other).to_owned()];
+        }
+        if let Kind::Whole(least, _) = setting.kind {
+            return [least, least + 1].map(|number| number.to_string());
+        }
+        let typed = match setting.key {
+            "page.name" => ["synthetic:1x1KB", "synthetic:2x1KB"],
+            "journey.order" => ["listed", "drawn-anew"],
+            "journey.pace" => ["think=1s", "every=60s"],
+            "journey.keeps" => ["sessions", "cache"],
+            "network" => ["3g,aqm=codel", "3g,aqm=pie"],
+            "network.base" => ["3g", "cable"],
+            "network.rtt" => ["10ms", "20ms"],
+            "network.down" => ["1mbit", "unlimited"],
+            "network.up" => ["1mbit", "2mbit"],
+            "network.loss" => ["1%", "100%"],
+            "network.queue" => ["10pkt", "2bdp"],
+            "server.service_time" | "start_spacing" => ["1ms", "2ms"],
+            "client.device" => ["zero", "nexus7"],
+            "client.cpu" => ["2x", "4x"],
+            "client.browser" => ["chrome", "firefox"],
+            "client.block" => ["a.example", "a.example,b.example"],
+            "traffic" => ["ping:every=3s", "beacon:every=3s"],
+            "dns" => ["on", "hit=50%"],
+            "record" => ["windows", "packets"],
+            "proxy_rtt" => ["10ms", "20ms"],
+            "proxy_rate" => ["1mbit", "2mbit"],
+            "route" => ["pep", "proxy"],
+            "transport.tcp" => ["linux-3.2", "linux-6,hz=250"],
+            "transport.congestion" => ["reno", "bbr"],
+            "transport.client_tcp" => ["linux-3.0", "linux-3.2"],
+            "stack.security" => ["chain=4KB", "chain=8KB"],
+            "transport.quic" => ["iw=20", "iw=32"],
+            "stack.multiplexing" => ["streams=8", "streams=9"],
+            "server.keep_alive" => ["idle=5s", "requests=100"],
+            "client.priorities" => ["chrome", "equal"],
+            "server.frame" | "server.unsent" => ["4KB", "8KB"],
+            key => panic!("say two values of the setting {key}"),
+        };
+        typed.map(str::to_owned)
+    }
+
+    #[test]
+    fn every_setting_tells_cells_apart() {
+        let library = testbed::tour::Library::default();
+        let mut cells = Vec::new();
+        for setting in SETTINGS.iter() {
+            for value in two(setting) {
+                let mut cell = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+                let read = setting.read(&value, &library);
+                read.unwrap_or_else(|refusal| panic!("{}: {}", setting.key, refusal.message))(
+                    &mut cell,
+                );
+                cells.push(cell);
+            }
+        }
+        let filled = toy::filled_store(&Plan::new("all", 1, 1, Order::Blocked, cells.clone()));
+        let mut out = Vec::new();
+        write_visits(&filled.store, filled.run, &mut out).unwrap();
+        let mut reader = csv::Reader::from_reader(out.as_slice());
+        let columns = reader.headers().unwrap().clone();
+        let of = |name: &str| columns.iter().position(|column| column == name).unwrap();
+        let names: BTreeSet<&str> = columns.iter().collect();
+        assert_eq!(names.len(), columns.len(), "no two columns share a name");
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        // The first visit of each cell.
+        let first = |cell: usize| {
+            let is_cell = |row: &&csv::StringRecord| row[of("cell")] == cell.to_string();
+            rows.iter().find(is_cell).unwrap()
+        };
+        for (number, setting) in SETTINGS.iter().enumerate() {
+            let column = of(setting.column);
+            let (one, other) = (first(2 * number), first(2 * number + 1));
+            assert_ne!(one[column], other[column], "{}", setting.key);
+            // The value reads back, so that a row says how it was made.
+            let value = setting.get(&cells[2 * number]);
+            let mut again = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
+            let change = setting.read(&value, &library);
+            change.unwrap_or_else(|refusal| panic!("{}: {}", setting.key, refusal.message))(
+                &mut again,
+            );
+            assert_eq!(setting.get(&again), value, "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn one_row_a_sample_of_a_window() {
+        let filled = toy::filled_store(&toy::plan(1));
+        let mut out = Vec::new();
+        let samples = write_windows(&filled.store, filled.run, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len() as u64, samples + 1);
+        assert!(lines[0].starts_with("run,journey,visit,connection,host,at_ns,cwnd,ssthresh,"));
+        assert!(lines[2].contains(",10,5,0,"), "{}", lines[2]);
+    }
+}

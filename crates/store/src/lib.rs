@@ -1,0 +1,40 @@
+//! The store: one SQLite file that holds runs and all that they measured.
+//!
+//! One process writes, through the handful of verbs of [`Store`]; anybody reads, with farlink or with
+//! any SQLite tool. The schema is documented in `docs/store.md`. Rows are keyed by their place in the
+//! plan, so that neither the number of workers nor the order of completion shows in the contents;
+//! facts of the wall clock stand in table `run` alone.
+
+#![forbid(unsafe_code)]
+
+pub mod batch;
+mod columns;
+pub mod csv_export;
+mod database;
+mod digest;
+pub mod early;
+mod emulation;
+mod error;
+pub mod har_export;
+mod links;
+mod objects;
+mod packed;
+mod paint;
+mod proxied;
+mod radio;
+mod read;
+mod rows;
+pub mod runner;
+mod schema;
+mod series;
+#[cfg(any(test, feature = "toy"))]
+pub mod toy;
+mod write;
+
+pub use database::Store;
+pub use error::StoreError;
+pub use rows::{JourneyRow, RunFacts, RunId, RunRow, RunState, VisitKey, VisitRow};
+pub use schema::FORMAT;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! What was changed in a study's set-up after its claims had first been judged.
+//!
+//! A set-up is written before any claim can be evaluated. What is changed later could have been changed for the verdicts' sake, so it
+//! is listed in `changes.toml` with its reason and the verdicts that it moved. The list begins with the hash of the set-up that was
+//! judged first and must lead to the hash of the one that is there: a change that is not listed is refused.
+
+use serde::Deserialize;
+
+use super::{Study, StudyError, known_format, typed};
+
+/// The file of the list.
+pub(super) const FILE: &str = "changes.toml";
+
+/// The hexadecimal digits by which a set-up is named.
+pub const DIGITS: usize = 16;
+
+/// The set-ups that a study has had, from the one that was judged first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The hash of the set-up that was judged first, by its first digits.
+    pub first: String,
+    /// What was changed since, oldest first.
+    pub changes: Vec<Change>,
+    /// Whether they lead to the set-up that is there.
+    pub are_complete: bool,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The hash that the set-up has since.
+    pub to: String,
+    /// What was changed.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// The verdicts that are others since.
+    #[serde(default)]
+    pub moved: Vec<Moved>,
+}
+
+/// Claims whose verdict was moved alike.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// The verdict before.
+    pub from: String,
+    /// The verdict since.
+    pub to: String,
+    /// Whose.
+    pub claims: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    format: u32,
+    first: String,
+    #[serde(default, rename = "change")]
+    changes: Vec<Change>,
+}
+
+impl Changes {
+    /// The list of `study`; a study without one has the set-up that it began with.
+    ///
+    /// # Errors
+    /// A text that is no such list, or one that names a claim that is not the study's.
+    pub(super) fn of(study: &Study) -> Result<Changes, StudyError> {
+        let hash = study.setup_digest()[..DIGITS].to_owned();
+        let Some(text) = study.files.get(FILE) else {
+            return Ok(Changes { first: hash, changes: Vec::new(), are_complete: true });
+        };
+        let raw: Raw = typed(&study.name, FILE, text)?;
+        known_format(&study.name, FILE, raw.format)?;
+        let wrong = |entry: &str, field: &str, why: String| StudyError::Field {
+            study: study.name.clone(),
+            file: FILE.to_owned(),
+            entry: entry.to_owned(),
+            field: field.to_owned(),
+            why,
+        };
+        for change in &raw.changes {
+            let mut moved = change.moved.iter().flat_map(|moved| &moved.claims);
+            let known = |id: &String| study.claims.iter().any(|claim| claim.id == *id);
+            if let Some(other) = moved.find(|id| !known(id)) {
+                let why = format!("claims.toml has no claim `{other}`");
+                return Err(wrong(&change.to, "moved", why));
+            }
+        }
+        let are_complete = *raw.changes.last().map_or(&raw.first, |change| &change.to) == hash;
+        Ok(Changes { first: raw.first, changes: raw.changes, are_complete })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{NAMES, shipped};
+
+    #[test]
+    fn every_change_of_a_set_up_is_listed() {
+        for name in NAMES {
+            let study = shipped(name).unwrap_or_else(|error| panic!("{error}"));
+            let hash = &study.setup_digest()[..super::DIGITS];
+            assert!(study.changes.are_complete, "{name}: changes.toml does not lead to {hash}");
+            assert!(study.changes.changes.iter().all(|it| !it.reason.is_empty()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_held_against_the_set_up() {
+        let study = shipped("bth2013").unwrap();
+        let read = |changes: &str| {
+            let mut files: Vec<(&str, &str)> =
+                study.files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            files.retain(|(name, _)| *name != "changes.toml");
+            files.push(("changes.toml", changes));
+            crate::Study::read("bth2013", &files)
+        };
+        let stale = read("format = 1\nfirst = \"0123456789abcdef\"\n").unwrap();
+        assert!(!stale.changes.are_complete);
+        let hash = &study.setup_digest()[..super::DIGITS];
+        let other = read(&format!(
+            "format = 1\nfirst = \"0123456789abcdef\"\n[[change]]\nto = \"{hash}\"\nwhat = \"w\"\nreason = \"r\"\n\
+             moved = [{{ from = \"open\", to = \"refuted\", claims = [\"none\"] }}]\n"
+        ));
+        let other = other.unwrap_err().to_string();
+        assert!(other.contains("moved: claims.toml has no claim `none`"), "{other}");
+    }
+}

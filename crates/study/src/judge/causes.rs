@@ -1,0 +1,178 @@
+//! Why claims are not confirmed: `causes.toml`.
+//!
+//! A cause in words alone would be an opinion. Each one therefore says what a run must show if it is the cause: clauses as those of
+//! claims, or what the claims themselves come to, in some laboratory and with so many loads. So a cause is judged, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::{Clause, Clauses, Filter, Grid, Terms, Verdict};
+use crate::{CAUSES, Laboratory, Study, StudyError, StudyExperiment, known_format, typed};
+use scenario::choice;
+
+choice! {
+    /// Where a cause lies.
+    pub enum Whose, "cause" {
+        /// In how the study was set up: what it measured is so there, and not in general.
+        SetUp = "set-up",
+        /// In a defect of the study: what it says does not follow from what it measured.
+        Defect = "defect",
+        /// In the model: what the study does not state was chosen otherwise, or is not modelled.
+        Ours = "ours",
+        /// In too few loads to tell.
+        Chance = "chance",
+    }
+    not_yet {}
+}
+
+/// Why some claims are not confirmed, and what shows it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// The claims.
+    pub of: Vec<String>,
+    /// Where it lies.
+    pub lies_in: Whose,
+    /// What it is.
+    pub why: String,
+    /// Where it shows.
+    #[serde(default)]
+    pub laboratory: Laboratory,
+    /// With how many loads of each cell, if not with the study's.
+    pub loads: Option<NonZeroU32>,
+    /// What must hold there.
+    #[serde(default, rename = "clause")]
+    pub clauses: Vec<Clause>,
+    /// The verdicts of which each of the claims must come to one there.
+    #[serde(default)]
+    pub come_to: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCauses {
+    format: u32,
+    #[serde(default)]
+    terms: MoreTerms,
+    /// Read with the study's set-up.
+    #[serde(default, rename = "experiment")]
+    _experiments: Vec<StudyExperiment>,
+    #[serde(rename = "cause")]
+    causes: Vec<Cause>,
+}
+
+/// Words that only causes need.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoreTerms {
+    #[serde(default, rename = "arm")]
+    arms: BTreeMap<String, Filter>,
+    #[serde(default, rename = "grid")]
+    grids: BTreeMap<String, Grid>,
+}
+
+/// The causes of `study`, and the terms of its claims with theirs added; none of a study that has no such file.
+///
+/// # Errors
+/// What is wrong with the file, with its place.
+pub(super) fn read(study: &Study, clauses: &Clauses) -> Result<(Terms, Vec<Cause>), StudyError> {
+    let mut terms = clauses.terms.clone();
+    let Some(text) = study.files.get(CAUSES) else { return Ok((terms, Vec::new())) };
+    let raw: RawCauses = typed(&study.name, CAUSES, text)?;
+    known_format(&study.name, CAUSES, raw.format)?;
+    let wrong = |entry: &str, field: &str, why: String| StudyError::Field {
+        study: study.name.clone(),
+        file: CAUSES.to_owned(),
+        entry: entry.to_owned(),
+        field: field.to_owned(),
+        why,
+    };
+    terms.arms.extend(raw.terms.arms);
+    terms.grids.extend(raw.terms.grids);
+    let is_experiment = |id: &str| study.setup.experiments.iter().any(|it| it.id == id);
+    if let Some(why) = terms.mistake(is_experiment) {
+        return Err(wrong("terms", "arm, grid", why));
+    }
+    for cause in &raw.causes {
+        let name = cause.of.first().map_or("", String::as_str);
+        if let Some((field, why)) = cause.mistake(study, &terms) {
+            return Err(wrong(name, field, why));
+        }
+    }
+    Ok((terms, raw.causes))
+}
+
+impl Cause {
+    /// Which field says what cannot be, and why.
+    fn mistake(&self, study: &Study, terms: &Terms) -> Option<(&'static str, String)> {
+        if self.of.is_empty() {
+            return Some(("of", "it is the cause of no claim".to_owned()));
+        }
+        let is_claim = |id: &String| study.claims.iter().any(|claim| claim.id == *id);
+        if let Some(other) = self.of.iter().find(|id| !is_claim(id)) {
+            return Some(("of", format!("claims.toml has no claim `{other}`")));
+        }
+        if self.clauses.is_empty() == self.come_to.is_empty() {
+            let why = "a cause is shown by `clause`, or by what its claims `come_to`";
+            return Some(("clause, come_to", why.to_owned()));
+        }
+        if !self.come_to.is_empty() && !self.is_elsewhere() {
+            let why = "the claims come to what they are judged: name a laboratory or loads";
+            return Some(("come_to", why.to_owned()));
+        }
+        let settled = [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive];
+        let is_verdict = |name: &String| settled.iter().any(|verdict| verdict.name() == name);
+        if let Some(other) = self.come_to.iter().find(|name| !is_verdict(name)) {
+            let why = format!("`{other}` is no verdict: confirmed, refuted or inconclusive");
+            return Some(("come_to", why));
+        }
+        let mistake = self.clauses.iter().find_map(|clause| clause.mistake(terms));
+        mistake.map(|why| ("clause", why))
+    }
+
+    /// Whether it shows in other runs than the study's own.
+    pub fn is_elsewhere(&self) -> bool {
+        self.laboratory != Laboratory::AsPublished || self.loads.is_some()
+    }
+
+    /// Where it shows, in words; nothing for the study's own laboratory and loads.
+    pub fn place(&self) -> String {
+        let laboratory = match self.laboratory {
+            Laboratory::AsPublished => String::new(),
+            other => format!(" in `{other}`"),
+        };
+        let loads = self.loads.map_or(String::new(), |loads| format!(" with {loads} loads"));
+        format!("{laboratory}{loads}")
+    }
+}
+
+/// Experiments that causes ask for beside the study's usual runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// In which laboratory.
+    pub laboratory: Laboratory,
+    /// With how many loads of each cell, if not with the study's.
+    pub loads: Option<NonZeroU32>,
+    /// Which of the study's experiments.
+    pub experiments: BTreeSet<String>,
+}
+
+/// What must be run so that the causes of `study` can be judged, place by place.
+///
+/// # Errors
+/// What is wrong with its clauses or causes.
+pub fn runs_for_causes(study: &Study) -> Result<Vec<Run>, StudyError> {
+    let clauses = Clauses::of_study(study)?;
+    let mut runs: Vec<Run> = Vec::new();
+    for cause in &clauses.causes {
+        let experiments = clauses.experiments_of(cause);
+        let (laboratory, loads) = (cause.laboratory, cause.loads);
+        match runs.iter_mut().find(|run| (run.laboratory, run.loads) == (laboratory, loads)) {
+            Some(run) => run.experiments.extend(experiments),
+            None => runs.push(Run { laboratory, loads, experiments }),
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,484 @@
+//! The studies' own clauses, and verdicts.
+
+use super::verdict::judge_clause;
+use super::{
+    Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic,
+    Tally, Verdict, facts, hear, judge, markdown, runs_for_causes,
+};
+use crate::{Depth, Laboratory, Manner, NAMES, Study, shipped};
+use scenario::World;
+use scenario::experiment::resolve;
+use testbed::tour::Library;
+
+const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
+
+/// Every cell of a study's experiments with three loads of numbers that mean nothing.
+fn invented(study: &Study, clauses: &Clauses) -> Measured {
+    let mut measured = Measured::new();
+    let mut stream = chance::Source::new(1, 0).stream("invented");
+    for (experiment, source) in study.experiments() {
+        let plan = resolve(&source, &Library::default()).unwrap();
+        let quantities = clauses.quantities(&experiment.id);
+        for scenario in plan.cells() {
+            let pages = scenario.page.pages.iter().map(Some);
+            let visited = pages.chain(scenario.page.pages.is_empty().then_some(None));
+            for (visit, page) in visited.enumerate() {
+                let page = page.map(String::as_str);
+                let mut cell = Cell::new(&experiment.id, scenario, visit as u32, page);
+                for quantity in &quantities {
+                    let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
+                    cell.values.insert(*quantity, values);
+                }
+                cell.loads = 3;
+                measured.add(&experiment.id, cell);
+            }
+        }
+    }
+    measured
+}
+
+#[test]
+fn every_claim_has_clauses_that_can_be_read() {
+    for name in NAMES {
+        let study = shipped(name).unwrap();
+        let clauses = Clauses::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
+        let measured = invented(&study, &clauses);
+        let judged = judge(&study.claims, &clauses, &measured, &study.files)
+            .unwrap_or_else(|(claim, fault)| panic!("{name}: {claim}: {fault}"));
+        for (claim, judged) in study.claims.iter().zip(&judged) {
+            let entry =
+                clauses.of(&claim.id).unwrap_or_else(|| panic!("{} has no clauses", claim.id));
+            match &judged.verdict {
+                Verdict::Open(reasons) => {
+                    assert_eq!(*reasons, sorted(&entry.waits_for), "{}", claim.id)
+                }
+                Verdict::Untestable => {}
+                _ => assert_eq!(judged.findings.len(), entry.clauses.len(), "{}", claim.id),
+            }
+        }
+    }
+}
+
+fn sorted(list: &[String]) -> Vec<String> {
+    let mut list = list.to_vec();
+    list.sort();
+    list
+}
+
+#[test]
+fn what_was_not_run_is_open() {
+    let study = shipped("bth2013").unwrap();
+    let clauses = Clauses::of_study(&study).unwrap();
+    let judged = judge(&study.claims, &clauses, &Measured::new(), &study.files).unwrap();
+    let first = &judged[0];
+    assert_eq!(first.verdict.to_string(), "open: waits for a run of `rtt-http`");
+    assert!(judged.iter().all(|it| matches!(it.verdict, Verdict::Open(_) | Verdict::Untestable)));
+}
+
+const SETUP: &str = "format = 1\ntitle = \"t\"\nauthors = \"a\"\nyear = 2013\nquestion = \"q?\"\nassumption = []\n\
+    [[experiment]]\nid = \"one\"\nfile = \"one.toml\"\nsection = \"1\"\nwhat = \"w\"\nrole = \"variant\"\nwaits_for = []\n\
+    [[experiment]]\nid = \"two\"\nsection = \"1\"\nwhat = \"w\"\nrole = \"variant\"\nwaits_for = [\"journeys\"]\n";
+
+const EXPERIMENT: &str = "format = 1\nname = \"one\"\nrepetitions = 6\nseed = 1\n[page]\nname = \"synthetic:4x10KB\"\n\
+    [network]\nrtt = [\"50ms\", \"200ms\"]\ndown = \"10mbit\"\nup = \"5mbit\"\nqueue = \"100pkt\"\n\
+    [stack]\nprotocol = [\"h1\", \"h2\"]\ntls = \"none\"\n";
+
+#[test]
+fn what_did_not_come_up_is_not_decided() {
+    let clauses = CLAUSES.replacen("at(50, plt(h1))", "median(from(1000, 2000, plt(h1)))", 1);
+    let hearing = heard(&clauses);
+    let slow = hearing.judged.iter().find(|it| it.id == "slow").unwrap();
+    assert_eq!(slow.verdict, Verdict::Inconclusive);
+    let finding = slow.findings[0].finding.to_string();
+    assert_eq!(finding, "inconclusive: too few loads of which `median` can be taken");
+}
+
+fn claim(id: &str, fact: &str, more: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"{id}\"\nfact = \"{fact}\"\nsection = \"4\"\nkind = \"ratio\"\nstatement = \"a | b\"\n\
+         metric = \"m\"\npublished = \"p\"\ncriterion = \"c\"\ncheck = {{ test = \"none\" }}\n{more}\n"
+    )
+}
+
+/// A study of one experiment that a toy ran.
+fn heard(clauses: &str) -> Hearing {
+    heard_in(clauses, &[])
+}
+
+/// The same, run in these laboratories, too.
+fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
+    heard_of(&[("clauses.toml", clauses)], laboratories)
+}
+
+/// The same, of a folder with these files beside its set-up and its claims.
+fn heard_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> Hearing {
+    let claims = [
+        claim("slow", "f", "strength = \"strong\""),
+        claim("fast", "f", "strength = \"weak\""),
+        claim("input", "g", "strength = \"strong\"\nrestates_inputs = true"),
+        claim("dark", "h", "strength = \"untestable\""),
+    ];
+    let claims = format!("format = 1\n{}", claims.concat());
+    let mut files =
+        vec![("study.toml", SETUP), ("claims.toml", claims.as_str()), ("one.toml", EXPERIMENT)];
+    files.extend(more);
+    let study = Study::read("s", &files).unwrap();
+    let (_, source) = study.experiments().next().unwrap();
+    let plan = resolve(&source, &Library::default()).unwrap();
+    let mut filled = store::toy::filled_store(&plan);
+    for laboratory in laboratories {
+        store::toy::finish(&mut filled.store, &laboratory.plan(&plan));
+    }
+    hear(study, &filled.store, USUAL, None, &Library::default())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+const CLAUSES: &str = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { protocol = \"h1\" }\n\
+    grid.rtt = { experiments = [\"one\"], x = \"rtt_ms\" }\n\
+    [[claim]]\nid = \"slow\"\nclause = [{ on = \"rtt\", test = \"sign\", less = [\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"] }]\n\
+    [[claim]]\nid = \"fast\"\nclause = [\n{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", low = 0 },\n\
+    { on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }]\n\
+    [[claim]]\nid = \"input\"\nwaits_for = [\"journeys\"]\n";
+
+#[test]
+fn a_store_is_judged_clause_by_clause() {
+    let hearing = heard(CLAUSES);
+    let verdicts: Vec<&Verdict> = hearing.judged.iter().map(|judged| &judged.verdict).collect();
+    let open = Verdict::Open(vec!["journeys".to_owned()]);
+    assert_eq!(verdicts, [&Verdict::Confirmed, &Verdict::Refuted, &open, &Verdict::Untestable]);
+    assert_eq!((hearing.judged[0].grounds.loads, hearing.judged[1].findings.len()), (12, 2));
+    assert!(hearing.experiments[0].run.is_some() && hearing.experiments[1].run.is_none());
+
+    let tally = Tally::of(&hearing, Counted::Findings);
+    assert_eq!((tally.claims, tally.facts), (3, 2.0));
+    assert_eq!((tally.confirmed, tally.refuted, tally.untestable), (0.5, 0.5, 1.0));
+    assert_eq!(tally.rate(), Some(50.0));
+    assert_eq!(Tally::of(&hearing, Counted::Strong).rate(), Some(100.0));
+    let restated = Tally::of(&hearing, Counted::Restatements);
+    assert_eq!((restated.claims, restated.open, restated.rate()), (1, 1.0, None));
+
+    let page = markdown(&[hearing], "farlink study report s");
+    assert!(page.contains("| `slow` (strong) a \\| b | p | `rtt: at(50, plt(h1)) < at(200, plt(h1))` holds: % of places less 100"), "{page}");
+    assert!(page.contains("| open: waits for journeys |"), "{page}");
+    assert!(page.contains("| two | not run | | journeys |"), "{page}");
+}
+
+#[test]
+fn what_all_wrong_laboratories_confirm_is_not_counted() {
+    // The labels' exchange needs a run of the other protocol alone; a direct route over a wire has neither radio nor proxy.
+    let hearing = heard_in(CLAUSES, &[Laboratory::NoLossRecovery, Laboratory::ClientSlower]);
+    let there = |laboratory| hearing.in_laboratory(laboratory);
+    assert!(there(Laboratory::NoRadio).unwrap().is_same);
+    assert!(there(Laboratory::UnlimitedUpstream).unwrap().is_same);
+    assert!(!there(Laboratory::NoLossRecovery).unwrap().is_same);
+    assert!(there(Laboratory::TcpOlder).is_none(), "it was not run");
+    assert_eq!(hearing.confirmed_wrongly(0).len(), 4);
+    assert!(hearing.is_non_discriminating(0) && !hearing.is_non_discriminating(1));
+    let tally = Tally::of(&hearing, Counted::Findings);
+    assert_eq!((tally.confirmed, tally.refuted, tally.non_discriminating), (0.0, 0.5, 0.5));
+    assert_eq!(tally.rate(), Some(0.0));
+    let page = markdown(&[hearing], "farlink study report s");
+    assert!(page.contains("| all four: non-discriminating | 12 |"), "{page}");
+    assert!(page.contains("| no-radio | | | | none: nothing of it is in this study |"), "{page}");
+    assert!(page.contains("| client-x0.5 | 1 | 1 | 0 | none |"), "{page}");
+    assert!(page.contains("| tcp-linux-3.2 | | | | not run |"), "{page}");
+}
+
+#[test]
+fn a_verdict_turns_with_the_labels() {
+    let clauses =
+        CLAUSES.replace("arm.h1 = ", "arm.h2 = { protocol = \"h2\" }\narm.h1 = ").replace(
+            "[\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"]",
+            "[\"at(200, plt(h2))\"], more = [\"at(200, plt(h1))\"]",
+        );
+    let hearing = heard(&clauses);
+    assert_eq!(hearing.judged[0].verdict, Verdict::Confirmed);
+    let swapped = hearing.in_laboratory(Laboratory::LabelsSwapped).unwrap();
+    let turns = hearing.turns(swapped);
+    let turned = (turns[0].claim, turns[0].here, turns[0].there);
+    assert_eq!(turned, ("slow", &Verdict::Confirmed, &Verdict::Refuted));
+    assert!(!hearing.is_non_discriminating(0));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("confirmed to refuted: 1 (`slow`)"), "{page}");
+}
+
+const FAILING: &str =
+    "{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }";
+
+/// `slow` is refuted; why, these say.
+fn heard_with_causes(causes: &str, laboratories: &[Laboratory]) -> Hearing {
+    let sign = "{ on = \"rtt\", test = \"sign\", less = [\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"] }";
+    let clauses = CLAUSES.replace(sign, FAILING);
+    assert_ne!(clauses, CLAUSES);
+    heard_of(&[("clauses.toml", &clauses), ("causes.toml", causes)], laboratories)
+}
+
+#[test]
+fn a_cause_is_judged() {
+    let causes = format!(
+        "format = 1\n[terms]\narm.h2 = {{ protocol = \"h2\" }}\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"it is far\"\n\
+         clause = [{{ on = \"rtt\", test = \"range\", quantity = \"min(plt(h2))\", low = 0.01 }}]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"defect\"\nwhy = \"not so\"\nclause = [{FAILING}]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"ours\"\nwhy = \"CPU\"\nlaboratory = \"client-x0.5\"\n\
+         come_to = [\"confirmed\"]\n\
+         [[cause]]\nof = [\"slow\"]\nlies_in = \"chance\"\nwhy = \"few\"\nloads = 9\ncome_to = [\"refuted\"]\n"
+    );
+    let hearing = heard_with_causes(&causes, &[Laboratory::ClientSlower]);
+    assert_eq!(hearing.judged[0].verdict, Verdict::Refuted);
+    let answers: Vec<String> = hearing.causes.iter().map(|it| it.answer()).collect();
+    let waits = "open: waits for a run of `one` with 9 loads";
+    assert_eq!(answers, ["shown", "not shown", "not shown", waits]);
+    assert_eq!(hearing.explained(), (1, 1));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("refuted or inconclusive: 1; a run shows a cause of 1."), "{page}");
+    assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.01` holds"));
+    assert!(page.contains("in `client-x0.5`:<br>`slow there confirmed` fails: it is refuted"));
+
+    let runs = runs_for_causes(&hearing_study(&causes)).unwrap();
+    let places: Vec<_> =
+        runs.iter().map(|run| (run.laboratory, run.loads.map(u32::from))).collect();
+    let published = Laboratory::AsPublished;
+    assert_eq!(places, [(published, None), (Laboratory::ClientSlower, None), (published, Some(9))]);
+    assert!(runs.iter().all(|run| run.experiments.iter().eq(["one"])));
+}
+
+/// The study of [`heard_with_causes`], unheard.
+fn hearing_study(causes: &str) -> Study {
+    heard_with_causes(causes, &[]).study
+}
+
+#[test]
+fn a_claim_without_a_cause_is_named() {
+    let hearing = heard_with_causes("format = 1\ncause = []\n", &[]);
+    assert_eq!(hearing.explained(), (1, 0));
+    let page = markdown(&[hearing], "c");
+    assert!(page.contains("| `slow` | not known | | | |"), "{page}");
+}
+
+#[test]
+fn what_is_wrong_with_a_cause_is_named() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let refusal = |cause: &str| {
+        let mut study = study.clone();
+        let text = format!("format = 1\n[[cause]]\nlies_in = \"ours\"\nwhy = \"w\"\n{cause}\n");
+        study.files.insert("causes.toml".to_owned(), text);
+        Clauses::of_study(&study).unwrap_err().to_string()
+    };
+    let starts = |cause: &str, with: &str| {
+        let message = refusal(cause);
+        assert!(message.starts_with(with), "{message}");
+    };
+    starts("of = [\"slows\"]", "s/causes.toml: `slows`: of: claims.toml has no claim `slows`");
+    starts("of = []", "s/causes.toml: ``: of: it is the cause of no claim");
+    starts("of = [\"slow\"]", "s/causes.toml: `slow`: clause, come_to: a cause is shown by");
+    starts(
+        "of = [\"slow\"]\ncome_to = [\"confirmed\"]",
+        "s/causes.toml: `slow`: come_to: the claims come to what they are judged",
+    );
+    starts(
+        "of = [\"slow\"]\nloads = 9\ncome_to = [\"true\"]",
+        "s/causes.toml: `slow`: come_to: `true` is no verdict",
+    );
+    starts(
+        &format!("of = [\"slow\"]\nclause = [{}]", FAILING.replace("(h1)", "(h9)")),
+        "s/causes.toml: `slow`: clause: there is no [arm.h9]",
+    );
+}
+
+#[test]
+fn other_laboratories_may_be_judged_by_fewer_loads() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let (_, source) = study.experiments().next().unwrap();
+    let plan = resolve(&source, &Library::default()).unwrap();
+    let mut filled = store::toy::filled_store(&plan);
+    let five = std::num::NonZeroU32::new(5);
+    let fewer = Manner { depth: Depth::Loads(five.unwrap()), ..USUAL };
+    let (_, source) = study.experiments().next().unwrap();
+    let (_, shorter) = fewer.plan(source, &Library::default()).unwrap();
+    let slower = Laboratory::ClientSlower;
+    store::toy::finish(&mut filled.store, &slower.plan(&shorter));
+    let hear = |store: &store::Store, loads| {
+        hear(study.clone(), store, USUAL, loads, &Library::default()).unwrap()
+    };
+    assert_eq!(hear(&filled.store, None).in_laboratory(slower), None);
+    let heard = hear(&filled.store, five);
+    let there = heard.in_laboratory(slower).unwrap();
+    assert_eq!((there.loads, &there.verdicts), (five, &there.beside));
+    assert!(markdown(&[heard], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
+    store::toy::finish(&mut filled.store, &slower.plan(&plan));
+    let by_all = hear(&filled.store, five);
+    assert_eq!(by_all.elsewhere, hear(&filled.store, None).elsewhere);
+    assert_eq!(by_all.in_laboratory(slower).unwrap().loads, None);
+}
+
+#[test]
+fn an_experiment_that_is_the_same_elsewhere_is_not_missed_there() {
+    let setup = SETUP
+        .replace("id = \"two\"", "id = \"two\"\nfile = \"two.toml\"")
+        .replace("[\"journeys\"]", "[]");
+    let by = |protocol: &str| EXPERIMENT.replace("[\"h1\", \"h2\"]", &format!("\"{protocol}\""));
+    let clauses = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { protocol = \"h1\" }\narm.h2 = { protocol = \"h2\" }\n\
+        grid.rtt = { experiments = [\"one\", \"two\"], x = \"rtt_ms\" }\n\
+        [[claim]]\nid = \"slow\"\nclause = [{ on = \"rtt\", test = \"sign\", less = [\"at(200, plt(h2))\"], more = [\"at(200, plt(h1))\"] }]\n";
+    let claims = format!("format = 1\n{}", claim("slow", "f", "strength = \"strong\""));
+    let files = [
+        ("study.toml", setup.as_str()),
+        ("claims.toml", &claims),
+        ("one.toml", &by("h1")),
+        ("two.toml", &by("h2")),
+        ("clauses.toml", clauses),
+    ];
+    let study = Study::read("s", &files).unwrap();
+    let plans: Vec<_> =
+        study.experiments().map(|(_, it)| resolve(&it, &Library::default()).unwrap()).collect();
+    let mut filled = store::toy::filled_store(&plans[0]);
+    store::toy::finish(&mut filled.store, &plans[1]);
+    store::toy::finish(&mut filled.store, &Laboratory::TlsForHttp.plan(&plans[0]));
+    let heard = hear(study, &filled.store, USUAL, None, &Library::default()).unwrap();
+    let there = heard.in_laboratory(Laboratory::TlsForHttp).unwrap();
+    assert!(!matches!(there.verdicts[0], Verdict::Open(_)), "{:?}", there.verdicts);
+}
+
+#[test]
+fn what_came_after_is_of_no_matter_to_other_laboratories() {
+    let (before, after) = SETUP.split_once("id = \"two\"").unwrap();
+    let after = after.replace("variant", "afterwards").replace("[\"journeys\"]", "[]");
+    let setup = format!("{before}id = \"two\"\nfile = \"two.toml\"{after}");
+    let one = EXPERIMENT.replace("[\"h1\", \"h2\"]", "\"h2\"");
+    let two = EXPERIMENT.replace("[\"h1\", \"h2\"]", "\"h1\"").replace("= 6", "= 9");
+    let clauses = "format = 1\n[terms]\nstatistic = \"median\"\narm.h2 = { protocol = \"h2\" }\n\
+        grid.rtt = { experiments = [\"one\"], x = \"rtt_ms\" }\n\
+        [[claim]]\nid = \"slow\"\nclause = [{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h2))\", low = 0 }]\n";
+    let claims = format!("format = 1\n{}", claim("slow", "f", "strength = \"strong\""));
+    let files = [
+        ("study.toml", setup.as_str()),
+        ("claims.toml", &claims),
+        ("one.toml", &one),
+        ("two.toml", &two),
+        ("clauses.toml", clauses),
+    ];
+    let study = Study::read("s", &files).unwrap();
+    let (_, source) = study.experiments().next().unwrap();
+    let plan = resolve(&source, &Library::default()).unwrap();
+    let mut filled = store::toy::filled_store(&plan);
+    store::toy::finish(&mut filled.store, &Laboratory::ClientSlower.plan(&plan));
+    // As many loads as the study's own of what its claims are about.
+    let own = std::num::NonZeroU32::new(6);
+    let heard = hear(study, &filled.store, USUAL, own, &Library::default()).unwrap();
+    // HTTP/1.1 over TLS is something else in `two` alone.
+    assert!(heard.in_laboratory(Laboratory::TlsForHttp).unwrap().is_same);
+    assert_eq!(heard.in_laboratory(Laboratory::ClientSlower).unwrap().loads, own);
+}
+
+#[test]
+fn a_deep_run_is_so_many_studies() {
+    let study = hearing_study("format = 1\ncause = []\n");
+    let (_, source) = study.experiments().next().unwrap();
+    let deep = Manner { depth: Depth::Deep(12.try_into().unwrap()), ..USUAL };
+    let (_, plan) = deep.plan(source, &Library::default()).unwrap();
+    let filled = store::toy::filled_store(&plan);
+    let heard = hear(study.clone(), &filled.store, deep, None, &Library::default()).unwrap();
+    assert_eq!(heard.judged[0].grounds.loads, 24);
+    let told: Vec<String> = heard.chances.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
+    let page = markdown(&[heard], "c");
+    assert!(page.contains("| **refuted** | refuted 2 of 2 |  | 24 |"), "{page}");
+    let chances = |manner| {
+        hear(study.clone(), &filled.store, manner, None, &Library::default()).unwrap().chances
+    };
+    assert_eq!(chances(USUAL), []);
+    let too_few = Depth::Deep(5.try_into().unwrap());
+    assert_eq!(chances(Manner { depth: too_few, ..USUAL }), []);
+}
+
+#[test]
+fn every_cause_can_be_read() {
+    for name in NAMES {
+        let study = shipped(name).unwrap();
+        let clauses = Clauses::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
+        let measured = invented(&study, &clauses);
+        let sources = Sources { measured: &measured, terms: &clauses.terms, tables: &study.files };
+        for clause in clauses.causes.iter().flat_map(|cause| &cause.clauses) {
+            judge_clause(clause, "a cause", sources)
+                .unwrap_or_else(|fault| panic!("{name}: {clause}: {fault}"));
+        }
+        for run in runs_for_causes(&study).unwrap() {
+            assert!(!run.experiments.is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named() {
+    let read = |text: &str| {
+        let experiments = ["one"].into_iter().collect();
+        let claims = ["slow", "fast", "input"].into_iter().collect();
+        Clauses::read("s", text, &experiments, &claims).map(|_| ()).unwrap_err().to_string()
+    };
+    let changed = |from: &str, to: &str| {
+        assert!(CLAUSES.contains(from), "{from}");
+        read(&CLAUSES.replacen(from, to, 1))
+    };
+    let starts = |message: String, with: &str| assert!(message.starts_with(with), "{message}");
+    starts(
+        changed("\"slow\"", "\"slower\""),
+        "s/clauses.toml: `slower`: id: claims.toml has no such claim",
+    );
+    starts(
+        changed("\"fast\"", "\"slow\""),
+        "s/clauses.toml: `slow`: id: a second entry of this name",
+    );
+    starts(changed("plt(h1)", "plt(h2)"), "s/clauses.toml: `slow`: clause 1: there is no [arm.h2]");
+    starts(
+        changed("on = \"rtt\", ", ""),
+        "s/clauses.toml: `slow`: clause 1: `h1` over which grid?",
+    );
+    starts(
+        changed("\"rtt_ms\"", "\"rtt\""),
+        "s/clauses.toml: `terms`: arm, grid: [grid.rtt]: `rtt` is no fact",
+    );
+    starts(
+        changed("[\"one\"]", "[\"two\"]"),
+        "s/clauses.toml: `terms`: arm, grid: [grid.rtt]: study.toml has no experiment `two`",
+    );
+    assert!(changed("low = 0", "lower = 0").contains("lower"));
+    assert!(changed("plt(h1)", "plr(h1)").contains("`plr`"));
+    assert!(changed("waits_for = [\"journeys\"]", "").contains("it must wait for something"));
+}
+
+#[test]
+fn a_share_of_curves_is_rounded_up() {
+    let clause = |more: &str| {
+        let text =
+            format!("test = \"range\", quantity = \"1\", low = 0, {more}").replace(", ", "\n");
+        toml::from_str::<Clause>(&text)
+    };
+    let share = clause("min_cases_pct = 80").unwrap();
+    let cases = share.cases.unwrap();
+    assert_eq!([5, 6, 7, 20].map(|curves| cases.least(curves)), [4, 5, 6, 16]);
+    assert_eq!(share.to_string(), "1 at least 0, on 80 % of curves");
+    let both = clause("min_cases_pct = 80, min_cases = 4").unwrap_err();
+    assert!(both.to_string().contains("say the same"), "{both}");
+}
+
+#[test]
+fn quantities_are_gathered_for_their_experiments_alone() {
+    let study = shipped("erman2013").unwrap();
+    let clauses = Clauses::of_study(&study).unwrap();
+    assert!(clauses.quantities("images-http").contains(&Quantity::Concurrency));
+    assert!(clauses.quantities("lte").is_empty());
+}
+
+#[test]
+fn every_word_of_clauses_is_explained() {
+    let words = include_str!("../../../../studies/README.md");
+    let facts = facts::NAMES.iter().map(|(name, _)| *name);
+    let quantities = Quantity::ALL.iter().map(|it| it.name());
+    let statistics = Statistic::ALL.iter().map(|it| it.name());
+    let plain = facts.chain(quantities).chain(statistics);
+    let missing = plain.filter(|name| !words.contains(&format!("`{name}`")));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
+    let missing = Function::ALL.iter().filter(|it| !words.contains(&format!("`{it}(")));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&Function>::new());
+}

@@ -1,0 +1,200 @@
+//! Runs one journey in the emulated world: the machine's time, the kernel's TCP, the simulator's links.
+//!
+//! ```text
+//!   farlink: Emulation           orders a journey, gets its records; judges whether the emulator was on time
+//!     supervisor                 first process of a sandbox: namespaces, emulator, what crossed the links
+//!       client                   the loader in a client's network namespace: the same tour as in simulation; one or several
+//!       proxy                    the proxy in a namespace of its own, if the route has one
+//!       pep-near, pep-far        the halves of a PEP, likewise
+//!       servers                  the origins in the servers' namespace
+//! ```
+//!
+//! Each journey has a sandbox of its own; nothing is left of it. Loads may run side by side as far as the processors allow: a journey whose
+//! packets were delivered late is emulated again, and fails if that happens again and again. It never yields times that are not the
+//! network's.
+
+mod between;
+mod capture;
+mod channel;
+mod chromium;
+mod client;
+mod error;
+mod executor;
+mod messages;
+mod packets;
+mod pep;
+mod proxy;
+mod reporting;
+mod server;
+mod supervisor;
+mod trace;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use chance::Source;
+use emu::Topology;
+use net::Network;
+use world::real::{self, Recording, Sampling};
+use world::report::Endpoint;
+
+pub use self::capture::Frame;
+use self::channel::Channel;
+use self::error::{EmulationError, NodeError};
+pub use self::executor::{Emulation, Tell};
+use self::messages::{Begin, FromClient, Prepared};
+use crate::tour::{self, Detail, Ready, Resolver};
+use scenario::{ResolverPlace, RouteKind, Scenario};
+
+/// What a process of an emulated journey is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The first process of the sandbox.
+    Supervisor,
+    /// The loader.
+    Client,
+    /// The driver of a real browser.
+    Chromium,
+    /// The origins.
+    Servers,
+    /// The proxy between both.
+    Proxy,
+    /// The half of a PEP where clients are.
+    PepNear,
+    /// The half of a PEP beyond the network.
+    PepFar,
+}
+
+impl Role {
+    /// All there are.
+    pub const ALL: [Role; 7] = [
+        Role::Supervisor,
+        Role::Client,
+        Role::Chromium,
+        Role::Servers,
+        Role::Proxy,
+        Role::PepNear,
+        Role::PepFar,
+    ];
+
+    /// Its name, as [`work`]'s caller gets it from the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Supervisor => "supervisor",
+            Role::Client => "client",
+            Role::Chromium => "chromium",
+            Role::Servers => "servers",
+            Role::Proxy => "proxy",
+            Role::PepNear => "pep-near",
+            Role::PepFar => "pep-far",
+        }
+    }
+
+    /// How farlink is told to be this: a hidden command.
+    fn arguments(self) -> [&'static str; 2] {
+        [COMMAND, self.name()]
+    }
+}
+
+/// The hidden command by which farlink starts itself as one of the [roles](Role).
+pub const COMMAND: &str = "emulated";
+
+/// Works as a process of an emulated journey, until the journey is over. `program` is this executable. To be called before any
+/// thread is started.
+///
+/// # Errors
+/// One sentence; the process that started this one hears of it, too.
+pub fn work(role: Role, program: &Path) -> Result<(), String> {
+    let done = match role {
+        Role::Supervisor => {
+            return supervisor::supervise(program).map_err(|error| error.to_string());
+        }
+        Role::Client => as_client(client::load),
+        Role::Chromium => as_client(chromium::load),
+        Role::Servers => supervisor().and_then(server::serve),
+        Role::Proxy => supervisor().and_then(proxy::serve),
+        Role::PepNear => supervisor().and_then(pep::serve_near),
+        Role::PepFar => supervisor().and_then(pep::serve_far),
+    };
+    done.map_err(|error| error.to_string())
+}
+
+/// The way to the supervisor, of a node that lets the emulator go first.
+fn supervisor() -> Result<Channel, NodeError> {
+    kernel::give_way();
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Channel::new(stream)?)
+}
+
+/// Does a client's part and, should it fail, tells the supervisor why.
+fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError> {
+    let mut told = supervisor()?;
+    supervisor()
+        .and_then(job)
+        .or_else(|error| Ok(told.send(&FromClient::Failed(error.to_string()))?))
+}
+
+/// The network of a scenario with all its clients, its proxy, and what lies farther for some of its hosts.
+fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
+    let hosts = ready.page.hosts.iter().zip(ready.page.machines()).enumerate();
+    let machines = hosts.filter(|(index, (_, machine))| index == machine);
+    let extra =
+        machines.filter_map(|(index, (host, _))| Some((index, tour::extra_delay(scenario, host)?)));
+    let shared = Topology::of(network).shared_by(scenario.clients.users());
+    let servers = (0..ready.page.hosts.len()).map(tour::origin_address);
+    let reached = match tour::stretch(scenario) {
+        None => shared,
+        Some(links) => match scenario.route.kind {
+            RouteKind::Direct => shared.stretched(servers, tour::STRETCH, &links),
+            RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks => {
+                shared.proxied(servers, tour::STRETCH, &links)
+            }
+            RouteKind::Pep => {
+                let near = tour::near_link(scenario);
+                shared.split(servers, (tour::NEAR_LINK, &near), (tour::STRETCH, &links))
+            }
+        },
+    };
+    let origins = extra.fold(reached, |topology, (index, link)| {
+        let [up, down] = tour::link_names(index);
+        topology.farther(tour::origin_address(index), &up, link.clone(), &down, link)
+    });
+    match tour::Resolver::of(scenario, &ready.page) {
+        Some(Resolver { address, place: ResolverPlace::FirstHop, .. }) => {
+            origins.at_first_hop(address.ip())
+        }
+        Some(_) | None => origins,
+    }
+}
+
+/// Tells the supervisor whether this node can begin, and why not.
+fn tell_prepared<T>(supervisor: &mut Channel, prepared: Result<T, String>) -> Result<T, NodeError> {
+    match prepared {
+        Ok(prepared) => {
+            supervisor.send(&Prepared::Ready)?;
+            Ok(prepared)
+        }
+        Err(reason) => {
+            supervisor.send(&Prepared::Failed(reason.clone()))?;
+            Err(NodeError::Scenario(reason))
+        }
+    }
+}
+
+/// The ends of all connections of this node's world so far.
+fn endpoints() -> Vec<Endpoint> {
+    real::report().map_or_else(Vec::new, |report| report.endpoints)
+}
+
+/// The world of a node: its clock begins with the emulator's.
+fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
+    let recording = match detail {
+        Detail::Records | Detail::Bodies => Recording::Endpoints,
+        Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),
+    };
+    let began = Some(Duration::from_nanos(begin.began_ns));
+    real::Config { began, recording, ..real::Config::new(source) }
+}

@@ -1,0 +1,207 @@
+//! The physical limits of a journey's visits: the floor of the page as this journey varied it.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use browser::Device;
+use net::{Network, RadioConfig};
+use page::{Kind, ObjectId, Page};
+use record::VisitRecord;
+use units::Time;
+
+use super::ends::factors;
+use super::ready::{Member, Ready, reads_pages};
+use super::route::Nearest;
+use super::{Visitor, route};
+use floor::{self, Bottlenecks, PageLoad, Path};
+use scenario::Floors;
+use scenario::{Origins, Program, Scenario, View};
+
+/// What the floors of a client's visits are worked out from.
+pub(crate) struct Limits {
+    /// The pages that he visits, by what the list calls them; without a name the only one.
+    pages: Vec<(Option<String>, Limited)>,
+    network: Network,
+    origins: floor::Origins,
+    /// What lies between the network's far end and the hosts.
+    beyond: Duration,
+    /// What lies between the client and the network.
+    nearer: Duration,
+    /// Whether the client finds out by itself what a page consists of.
+    finder: Finder,
+    /// The client's first visit.
+    first_visit: u32,
+    /// What the client's radio makes its first packet wait, if that is the first visit's.
+    first_wait: Duration,
+}
+
+/// Who finds out what a page consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finder {
+    /// The client.
+    Client,
+    /// A PEP, which fetches unasked.
+    Pep,
+}
+
+/// A page with the journey's own think and compute times.
+struct Limited {
+    page: Page,
+    /// What each object costs the client between its arrival and the load event.
+    object_work: Vec<Duration>,
+    /// What the nearest cache may hold.
+    nearest: Nearest,
+}
+
+/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, a PEP's leg or a browser of its own mind comes before.
+fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
+    let page_comes_first = scenario.traffic.is_none()
+        && !scenario.route.has_pep()
+        && scenario.client.program == Program::Loader
+        && !scenario.security.is_acquainted();
+    let radio = network.radio.as_ref().filter(|_| page_comes_first);
+    radio.map_or(Duration::ZERO, RadioConfig::least_first_wait)
+}
+
+impl Limits {
+    /// Those of one of the clients, as if he were alone.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        ready: &Ready,
+        network: &Network,
+        visitor: Visitor,
+    ) -> Result<Limits, String> {
+        let think = visitor.journey_source().stream("origin/think");
+        let think = factors(scenario, ready.page.objects.len(), think);
+        let hops = 1 + network.beyond.len();
+        let pages = ready.members().iter().map(|member| {
+            Ok((member.name.clone(), Limited::new(scenario, member, &think, visitor, hops)?))
+        });
+        let pages = pages.collect::<Result<_, String>>()?;
+        let origins = match scenario.server.origins {
+            Origins::Equal => floor::Origins::Equal,
+            Origins::Recorded => floor::Origins::Recorded,
+        };
+        let network = network.clone();
+        let first_wait = first_wait(scenario, &network);
+        let first_visit = scenario.first_visit(visitor.number);
+        let beyond = Duration::from_nanos(scenario.route.stretch.rtt_ns.unwrap_or(0));
+        let nearer = match scenario.route.has_pep() {
+            true => scenario.route.pep.near_rtt(),
+            false => Duration::ZERO,
+        };
+        let finder = if reads_pages(scenario) { Finder::Pep } else { Finder::Client };
+        Ok(Limits { pages, network, origins, beyond, nearer, finder, first_visit, first_wait })
+    }
+
+    /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
+    /// wait for what never came.
+    pub(crate) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
+        let from_cache: BTreeSet<ObjectId> = record
+            .objects
+            .iter()
+            .filter(|object| object.protocol == "cache")
+            .map(|object| ObjectId(object.object))
+            .collect();
+        let (_, limited) = self.pages.iter().find(|(name, _)| *name == record.page)?;
+        let page = limited.without_absent(record);
+        let load = PageLoad {
+            page: &page,
+            object_work: &limited.object_work,
+            from_cache: &from_cache,
+            at_proxy: &limited.nearest.held,
+        };
+        let is_first = record.index == self.first_visit && record.view == View::Cold.name();
+        let wait = if is_first { self.first_wait } else { Duration::ZERO };
+        // Farther hops than those to the nearest cache are crossed by what it does not hold: their delay counts for that alone, their rate for nothing.
+        let network = self.network.up_to(limited.nearest.hops);
+        let beyond = self.beyond + (self.network.rtt() - network.rtt());
+        let floors = match Bottlenecks::are_in(&network) {
+            false => {
+                let path = Path::over(&network, self.origins);
+                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
+            }
+            true => {
+                let start = Time::from_nanos(record.started_at_ns) + wait;
+                let path = Path::recorded(&network, self.origins, start);
+                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
+            }
+        };
+        let floors = match self.finder {
+            Finder::Client => floors,
+            Finder::Pep => floors.found_for_client(),
+        };
+        let floors = floors.after(wait);
+        // Every simulated visit of every test goes through here.
+        debug_assert!(
+            record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),
+            "a visit beat its floor: {:?} after {:?} of {}",
+            record.outcome,
+            floors.graph,
+            page.name
+        );
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let can_load = nanos(floors.graph) < Time::NEVER.as_nanos();
+        can_load.then(|| Floors {
+            graph_ns: nanos(floors.graph),
+            oracle_ns: nanos(floors.oracle),
+            graph_without_compute_ns: nanos(floors.graph_without_compute),
+            oracle_without_compute_ns: nanos(floors.oracle_without_compute),
+        })
+    }
+}
+
+impl Limited {
+    /// `think` is what the servers' times are multiplied by; the network has so many hops.
+    fn new(
+        scenario: &Scenario,
+        member: &Member,
+        think: &[f64],
+        visitor: Visitor,
+        hops: usize,
+    ) -> Result<Limited, String> {
+        // A real browser's computing is its own affair: no profile says what it costs at the least.
+        let name = match scenario.client.program {
+            Program::Loader => scenario.client.device.as_str(),
+            Program::Chromium => "zero",
+        };
+        let mut device = Device::open(name).map_err(|e| e.to_string())?;
+        device.slowdown = scenario.client.cpu_multiplier;
+        let mut page = Page::clone(&member.page);
+        let compute = visitor.source().stream("loader/compute");
+        let compute = factors(scenario, page.objects.len(), compute);
+        let service = Duration::from_nanos(scenario.server.service_time_ns);
+        let mut object_work = Vec::with_capacity(page.objects.len());
+        for (index, object) in page.objects.iter_mut().enumerate() {
+            object.think.value =
+                (object.think.value + service).mul_f64(think[member.objects[index]]);
+            for edge in &mut object.waits_for {
+                edge.compute.value = device.recorded(edge.compute.value).mul_f64(compute[index]);
+            }
+            // A document is worked on as it arrives: only its last piece must follow its last byte,
+            // and how large that is the transport decides.
+            let own = match object.kind {
+                Kind::Document => device.object(),
+                kind => device.object() + device.work(kind, object.body_bytes),
+            };
+            object_work.push(own.mul_f64(compute[index]));
+        }
+        let nearest = route::nearest(scenario, &page, hops);
+        Ok(Limited { page, object_work, nearest })
+    }
+
+    /// The page as far as this visit got it.
+    fn without_absent(&self, record: &VisitRecord) -> Cow<'_, Page> {
+        let came = record.objects.iter().filter(|object| object.error.is_none());
+        let came: BTreeSet<u32> = came.map(|object| object.object).collect();
+        if came.len() == self.page.objects.len() {
+            return Cow::Borrowed(&self.page);
+        }
+        let mut page = self.page.clone();
+        for (index, object) in page.objects.iter_mut().enumerate() {
+            object.blocks_load &= came.contains(&(index as u32));
+        }
+        Cow::Owned(page)
+    }
+}

@@ -1,0 +1,207 @@
+//! What a journey is whichever world it runs in: its pages and networks, its two ends, what its client does, and the account
+//! of each visit.
+//!
+//! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) lay a network between the ends; all else is here, once.
+
+mod account;
+mod background;
+pub(crate) mod beside;
+mod catalogue;
+mod course;
+mod earlier;
+mod ends;
+mod library;
+mod limits;
+mod machine;
+mod multiplexing;
+mod networks;
+mod observed;
+mod pep;
+mod proof;
+mod proxied;
+mod proxy;
+mod quic;
+mod ready;
+mod recorded;
+mod resolution;
+mod route;
+mod security;
+mod serving;
+mod steps;
+mod threads;
+mod visitor;
+
+use std::io;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use browser::{Browser, Session};
+use chance::Source;
+use net::Scheduler;
+use page::Page;
+use record::VisitRecord;
+use units::Time;
+
+pub(crate) use self::account::{Account, Wish, Witness};
+pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
+pub use self::catalogue::{device_digest, network_digest, page_ref, priorities_digest};
+pub(crate) use self::course::Course;
+pub(crate) use self::earlier::lead;
+pub(crate) use self::ends::{
+    BROWSERS_IDENTITY, DOWN, RADIO, Server, UP, browser, extra_delay, link_names, origin_address,
+    origins, varied,
+};
+pub use self::library::Library;
+pub(crate) use self::limits::Limits;
+pub use self::observed::Packets;
+pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
+pub(crate) use self::observed::{Detail, Traffic};
+pub(crate) use self::pep::{
+    FarEnd, NEAR_LINK, NearEnd, PepLog, PepPlace, events as pep_events, leg_tcp, near_link,
+};
+pub(crate) use self::proxied::events as proxied_events;
+pub(crate) use self::proxy::Proxy;
+pub(crate) use self::ready::{Ready, Visitable};
+pub(crate) use self::recorded::Kept;
+pub(crate) use self::resolution::Resolver;
+pub(crate) use self::route::{
+    STRETCH, proxy_address, proxy_addresses, proxy_hops, proxy_ports, stretch,
+};
+pub(crate) use self::security::client_tls;
+pub(crate) use self::steps::StepLog;
+pub(crate) use self::visitor::{Visitor, radio_name};
+use scenario::{Hosting, Scenario, Tcp, View};
+
+/// How long a page may take before its visit has failed: longer than any reader waits.
+pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
+
+/// What lies between two visits of a journey: long enough for connections to close.
+pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
+
+/// The nuisance model's start phase: a visit begins up to this long after the world does.
+const START_PHASE: Duration = Duration::from_secs(1);
+
+/// The journey as one of its clients lives it: its visits in their order, with what outlives each. Background traffic goes on beside and between
+/// them; the error is its own. There is a plan for each of the pages.
+pub(crate) fn tour(
+    browser: Rc<Browser>,
+    scenario: &Scenario,
+    pages: Vec<Visitable>,
+    witness: impl Witness + 'static,
+    visitor: Visitor,
+) -> impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static {
+    let first_visit = scenario.first_visit(visitor.number);
+    let background = Background::of(scenario, pages[0].plan.arms());
+    let is_acquainted = scenario.security.is_acquainted();
+    let course = Course::of(scenario, pages.len(), visitor);
+    let record = scenario.record;
+    async move {
+        if let Some(background) = background {
+            background.send(visitor.address(), &browser.sessions())?;
+        }
+        visitor.wait().await;
+        if is_acquainted {
+            for page in &pages {
+                browser.acquaint(&page.plan).await;
+            }
+            world::sleep(security::SINCE_ACQUAINTANCE).await;
+        }
+        let mut session = Rc::new(Session::new(browser, Rc::default()));
+        let (mut records, mut began, mut since) = (Vec::new(), None, Time::ZERO);
+        for step in course.steps() {
+            if let Some(began) = began {
+                course.pause(began).await;
+                course.forget(&session);
+            }
+            began = Some(world::now());
+            let wish = Wish { record, since };
+            let visit = visit(&session, &pages[step.page], &witness, visitor, step.view, wish);
+            let record = visit.await;
+            records.extend(step.is_measured.then_some(record));
+            since = world::now();
+            session = course.after_visit(session);
+        }
+        for (record, index) in records.iter_mut().zip(first_visit..) {
+            record.index = index;
+        }
+        Ok(records)
+    }
+}
+
+/// Names and addresses of a page's servers.
+pub(crate) fn hosts(
+    page: &Page,
+    hosting: Hosting,
+) -> impl Iterator<Item = (String, IpAddr)> + use<'_> {
+    let hosts = page.hosts.iter().zip(machines(page, hosting));
+    hosts.map(|(host, machine)| (host.name.clone(), origin_address(machine)))
+}
+
+/// The machine of each host, by its place among the page's hosts.
+pub(crate) fn machines(page: &Page, hosting: Hosting) -> Vec<usize> {
+    match hosting {
+        Hosting::Apart => page.machines(),
+        Hosting::Together => vec![0; page.hosts.len()],
+    }
+}
+
+/// How long after the world a journey begins, drawn for it.
+fn start_phase(source: Source) -> Duration {
+    source.stream("visit/phase").span(START_PHASE)
+}
+
+/// One visit by a running browser.
+async fn visit(
+    session: &Rc<Session>,
+    page: &Visitable,
+    witness: &impl Witness,
+    visitor: Visitor,
+    view: View,
+    wish: Wish,
+) -> VisitRecord {
+    let account = Account::open(witness).wishing(wish);
+    let visited = session.visit(&page.plan, VISIT_LIMIT).await;
+    let record = account.close(view, visited, &page.plan, witness, visitor);
+    VisitRecord { page: page.name.clone(), ..record }
+}
+
+/// What a reader of a journey's results must know: what was modelled, defaulted or not shaped.
+pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) -> Vec<String> {
+    let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
+    let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
+    notes.extend(ready.clear_note(scenario));
+    notes.extend(tcp.into_iter().flatten());
+    notes.extend(scenario.discovery.note());
+    notes.extend(scenario.quic.note());
+    notes.extend(scenario.traffic.note());
+    notes.extend(security::notes(scenario));
+    notes.extend(resolution::note(scenario));
+    notes.extend(route::notes(scenario));
+    notes.extend(pep::note(scenario));
+    notes.extend(company(scenario, network));
+    notes.extend(course::note(scenario));
+    notes.extend(scenario.record.note(scenario.world));
+    notes.dedup();
+    notes
+}
+
+/// What it means that several clients share the network.
+fn company(scenario: &Scenario, network: &net::Network) -> Vec<String> {
+    if scenario.clients.users() == 1 {
+        return Vec::new();
+    }
+    let mut notes = vec![format!(
+        "{} devices share the network's first hop: floors are those of a client alone, what links counted is of all",
+        scenario.clients.users()
+    )];
+    if network.down.handover.is_some() && network.down.scheduler == Scheduler::Fifo {
+        notes.push("one queue for all: all devices are handed over together".to_owned());
+    }
+    notes
+}
+
+/// A span as records hold it.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,153 @@
+//! A cell of a suite with everything that was measured of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use net::Network;
+
+use super::suite::{PartPlan, Suite};
+use super::toy_model;
+use super::way::Way;
+use scenario::{Route, Scenario};
+use statistics::Sample;
+use store::{Store, StoreError};
+use testbed::tour::Library;
+
+/// One scenario, measured in several ways. Times are milliseconds.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The scenario, for the simulated world.
+    pub scenario: Arc<Scenario>,
+    /// Whether the network loses packets at random.
+    pub lossy: bool,
+    /// Whether the network takes no time at all: what the page load then takes is the client's own.
+    pub unlimited: bool,
+    /// What the toy model says.
+    pub toy_ms: f64,
+    /// What was measured, by way.
+    pub measured: BTreeMap<Way, Measured>,
+}
+
+/// What was measured of a cell in one way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Page load times of the loads that count; `None` if there are none.
+    pub plt: Option<Sample>,
+    /// Loads that were planned and are not in the store.
+    pub missing: u64,
+    /// Why loads failed, each with how often; those included during which the emulator was late at every attempt.
+    pub failures: BTreeMap<String, u64>,
+    /// Attempts that were thrown away because the emulator was late.
+    pub repeated: u64,
+}
+
+impl Measured {
+    /// Loads that failed.
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    fn fail(&mut self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            *self.failures.entry(reason).or_default() += 1;
+        }
+    }
+}
+
+impl Cell {
+    /// The sample of a way.
+    pub fn plt(&self, way: Way) -> Option<&Sample> {
+        self.measured.get(&way)?.plt.as_ref()
+    }
+
+    /// How many loads count in a way.
+    pub fn loads(&self, way: Way) -> usize {
+        self.plt(way).map_or(0, |sample| sample.values().len())
+    }
+
+    /// What tells it from other cells, for people.
+    pub fn label(&self) -> String {
+        let Scenario { page, stack, route, .. } = &*self.scenario;
+        let by = if *route == Route::default() { String::new() } else { format!(", {route}") };
+        format!("{}, {}, {}/{}{by}", page.spec, self.network(), stack.protocol, stack.tls)
+    }
+
+    /// Its network, for people.
+    pub fn network(&self) -> String {
+        self.scenario.network.to_string()
+    }
+}
+
+/// The cells of `suite` with what `store` holds of them.
+///
+/// # Errors
+/// If the store cannot be read.
+///
+/// # Panics
+/// If a page or network of the suite cannot be opened any more: the suite was checked with them.
+pub fn gather(store: &Store, suite: &Suite, library: &Library) -> Result<Vec<Cell>, StoreError> {
+    let mut parts: Vec<Vec<Cell>> = suite
+        .parts
+        .iter()
+        .map(|part| part.cells.iter().map(|scenario| empty(scenario, library)).collect())
+        .collect();
+    for part_plan in suite.plans() {
+        let measured = measured(store, &part_plan)?;
+        for (cell, measured) in part_plan.cells.iter().zip(measured) {
+            parts[part_plan.part][*cell].measured.insert(part_plan.way, measured);
+        }
+    }
+    Ok(parts.into_iter().flatten().collect())
+}
+
+fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {
+    let known = "a suite names pages, networks and browsers that exist";
+    let network = library.network_of(scenario).expect(known);
+    let page = library.page_of(scenario).expect(known);
+    let policy = browser::Policy::named(&scenario.client.browser).expect(known);
+    let connections = scenario.stack.connections_per_host.map(|limit| limit as usize);
+    let connections = connections.unwrap_or(policy.connections_per_host);
+    let toy = toy_model::page_load_time(&page, &network, &scenario.stack, connections);
+    Cell {
+        scenario: Arc::clone(scenario),
+        lossy: links(&network).any(|link| !link.loss.is_none()),
+        unlimited: links(&network).all(|link| {
+            link.delay == Duration::ZERO && link.rate == net::Rate::UNLIMITED && link.loss.is_none()
+        }),
+        toy_ms: toy.as_secs_f64() * 1e3,
+        measured: BTreeMap::new(),
+    }
+}
+
+fn links(network: &Network) -> impl Iterator<Item = &net::LinkConfig> {
+    network.up_links().chain(network.down_links())
+}
+
+/// What the latest run of a plan holds, cell by cell: the first visit of each journey.
+fn measured(store: &Store, part_plan: &PartPlan) -> Result<Vec<Measured>, StoreError> {
+    let plan = &part_plan.plan;
+    let mut measured = vec![Measured::default(); plan.cells().len()];
+    measured.iter_mut().for_each(|cell| cell.missing = u64::from(plan.repetitions()));
+    let Some(run) = store.run_of_plan(&plan.digest())? else { return Ok(measured) };
+    let mut plts = vec![Vec::new(); measured.len()];
+    let mut cell_of = BTreeMap::new();
+    for journey in store.journeys(run.id)? {
+        let Some(cell) = measured.get_mut(journey.cell as usize) else { continue };
+        cell.missing = cell.missing.saturating_sub(1);
+        cell_of.insert(journey.position, journey.cell as usize);
+        cell.fail(journey.failure);
+    }
+    for visit in store.visits(run.id)?.into_iter().filter(|visit| visit.key.visit == 0) {
+        let Some(cell) = cell_of.get(&visit.key.journey) else { continue };
+        plts[*cell].extend(visit.plt_ns.map(|ns| ns as f64 / 1e6));
+        measured[*cell].fail(visit.failure);
+        if let Some(emulation) = store.emulation(visit.key)? {
+            measured[*cell].repeated += u64::from(emulation.attempts.saturating_sub(1));
+        }
+    }
+    for (cell, plts) in measured.iter_mut().zip(plts) {
+        cell.plt = Sample::new(plts);
+    }
+    Ok(measured)
+}

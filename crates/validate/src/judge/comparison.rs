@@ -1,0 +1,216 @@
+//! One set of page load times held against another, cell by cell.
+
+use std::collections::BTreeMap;
+
+use super::halves::{LogQuartiles, MEDIAN, net, relative};
+use crate::figure::{DIFFERS, Figure};
+use statistics::{Sample, pearson, spearman};
+
+/// What a figure must know of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// Which of the suite's cells it is.
+    pub cell: usize,
+    /// Whether its network loses packets at random.
+    pub lossy: bool,
+    /// What its network is called.
+    pub network: String,
+}
+
+/// Two subjects that differ in protocol alone, by their places among the subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The one.
+    pub first: usize,
+    /// The other.
+    pub second: usize,
+}
+
+/// The subjects, with what is held against what.
+pub struct Comparison<'a> {
+    /// What is compared.
+    pub subjects: &'a [Subject],
+    /// Which of them are the same but for the protocol.
+    pub pairs: &'a [Pair],
+    /// What is held to be right, for each subject.
+    pub reference: Vec<LogQuartiles>,
+    /// What is judged, for each subject.
+    pub model: Vec<LogQuartiles>,
+    /// The relative error that chance alone makes, for each subject.
+    pub noise: Vec<LogQuartiles>,
+}
+
+impl Comparison<'_> {
+    /// A figure's value; `None` where it rests on nothing.
+    pub fn value(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::RatioMedian => quantile(self.ratio_errors(), 0.5),
+            Figure::RatioP95 => quantile(self.ratio_errors(), 0.95),
+            Figure::RatioSign => self.signs_right(),
+            Figure::LosslessMedian => quantile(self.lossless_errors(), 0.5),
+            Figure::LosslessP95 => quantile(self.lossless_errors(), 0.95),
+            Figure::LossyMedian => quantile(self.lossy_errors(net), 0.5),
+            Figure::LossyP95 => quantile(self.lossy_errors(net), 0.95),
+            Figure::LossyGrossMedian => quantile(self.lossy_errors(gross), 0.5),
+            Figure::LossyGrossP95 => quantile(self.lossy_errors(gross), 0.95),
+            Figure::Pearson => pearson(&medians(&self.reference), &medians(&self.model)),
+            Figure::Spearman => spearman(&medians(&self.reference), &medians(&self.model)),
+            Figure::SpearmanWithin => self.least_within_networks(),
+        }
+    }
+
+    /// How many cells or pairs a figure rests on.
+    pub fn basis(&self, figure: Figure) -> usize {
+        match figure {
+            Figure::RatioMedian | Figure::RatioP95 => self.pairs.len(),
+            Figure::RatioSign => self.differing().count(),
+            Figure::LosslessMedian | Figure::LosslessP95 => self.of_loss(false).count(),
+            Figure::LossyMedian
+            | Figure::LossyP95
+            | Figure::LossyGrossMedian
+            | Figure::LossyGrossP95 => self.of_loss(true).count(),
+            Figure::Pearson | Figure::Spearman | Figure::SpearmanWithin => self.subjects.len(),
+        }
+    }
+
+    /// The relative error of a quartile, noise included.
+    pub fn error(&self, subject: usize, quartile: usize) -> f64 {
+        relative(self.model[subject][quartile] - self.reference[subject][quartile])
+    }
+
+    fn ratio_errors(&self) -> impl Iterator<Item = f64> {
+        self.pairs.iter().map(|p| (ratio(&self.model, *p) - ratio(&self.reference, *p)).abs())
+    }
+
+    /// The pairs whose protocols differ by enough to matter.
+    fn differing(&self) -> impl Iterator<Item = &Pair> {
+        let enough = (1.0 + DIFFERS).ln();
+        self.pairs.iter().filter(move |pair| ratio(&self.reference, **pair).abs() > enough)
+    }
+
+    fn signs_right(&self) -> Option<f64> {
+        let is_right = |pair: &&Pair| {
+            ratio(&self.reference, **pair).signum() == ratio(&self.model, **pair).signum()
+        };
+        let (right, all) = (self.differing().filter(is_right).count(), self.differing().count());
+        (all > 0).then(|| right as f64 / all as f64)
+    }
+
+    /// The subjects with random loss, or those without.
+    fn of_loss(&self, lossy: bool) -> impl Iterator<Item = usize> {
+        let subjects = self.subjects.iter().enumerate();
+        subjects.filter(move |(_, subject)| subject.lossy == lossy).map(|(index, _)| index)
+    }
+
+    fn lossless_errors(&self) -> impl Iterator<Item = f64> {
+        self.of_loss(false).map(|subject| self.error(subject, MEDIAN))
+    }
+
+    /// All quartiles' errors; `left` says what noise leaves of one.
+    fn lossy_errors(&self, left: fn(f64, f64) -> f64) -> impl Iterator<Item = f64> {
+        let quartiles = self.of_loss(true).flat_map(|subject| [0, 1, 2].map(|q| (subject, q)));
+        quartiles.map(move |(subject, q)| left(self.error(subject, q), self.noise[subject][q]))
+    }
+
+    /// The least rank correlation within a network that has enough subjects for one.
+    fn least_within_networks(&self) -> Option<f64> {
+        let mut networks: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, subject) in self.subjects.iter().enumerate() {
+            networks.entry(&subject.network).or_default().push(index);
+        }
+        let of = |quartiles: &[LogQuartiles], subjects: &[usize]| -> Vec<f64> {
+            subjects.iter().map(|subject| quartiles[*subject][MEDIAN]).collect()
+        };
+        let within = networks.values().filter_map(|subjects| {
+            spearman(&of(&self.reference, subjects), &of(&self.model, subjects))
+        });
+        within.min_by(f64::total_cmp)
+    }
+}
+
+/// An error as it is.
+fn gross(error: f64, _noise: f64) -> f64 {
+    error
+}
+
+/// The log ratio of the medians of a pair.
+pub fn ratio(quartiles: &[LogQuartiles], pair: Pair) -> f64 {
+    quartiles[pair.first][MEDIAN] - quartiles[pair.second][MEDIAN]
+}
+
+fn medians(quartiles: &[LogQuartiles]) -> Vec<f64> {
+    quartiles.iter().map(|q| q[MEDIAN]).collect()
+}
+
+fn quantile(errors: impl Iterator<Item = f64>, q: f64) -> Option<f64> {
+    Some(Sample::new(errors)?.quantile(q))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(lossy: bool, network: &str) -> Subject {
+        Subject { cell: 0, lossy, network: network.to_owned() }
+    }
+
+    /// The same at all quartiles.
+    fn flat(ms: f64) -> LogQuartiles {
+        [ms.ln(); 3]
+    }
+
+    fn close(value: Option<f64>, expected: f64) {
+        let value = value.expect("a value");
+        assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn figures_by_hand() {
+        let subjects = [
+            subject(false, "near"),
+            subject(false, "near"),
+            subject(false, "near"),
+            subject(true, "far"),
+        ];
+        let pairs = [Pair { first: 0, second: 1 }, Pair { first: 2, second: 1 }];
+        let comparison = Comparison {
+            subjects: &subjects,
+            pairs: &pairs,
+            reference: vec![flat(1000.0), flat(500.0), flat(520.0), flat(2000.0)],
+            model: vec![flat(1020.0), flat(500.0), flat(468.0), flat(2100.0)],
+            noise: vec![[0.0; 3], [0.0; 3], [0.0; 3], [0.03, 0.03, 0.06]],
+        };
+        // Errors 2 %, 0 %, 10 %: p95 at place 1.9 is 2 + 0.9 * 8.
+        close(comparison.value(Figure::LosslessMedian), 0.02);
+        close(comparison.value(Figure::LosslessP95), 0.092);
+        // log(1020/500) - log(1000/500) = log 1.02, and log(468/500) - log(520/500) = log 0.9.
+        let (one, other) = (1.02f64.ln(), -(0.9f64.ln()));
+        close(comparison.value(Figure::RatioMedian), (one + other) / 2.0);
+        close(comparison.value(Figure::RatioP95), one + 0.95 * (other - one));
+        // 520 against 500 is not a difference that matters; 1000 against 500 is, and the model agrees.
+        close(comparison.value(Figure::RatioSign), 1.0);
+        assert_eq!(comparison.basis(Figure::RatioSign), 1);
+        // 5 % each; net of 3 %: 4 %, 4 %; net of 6 %: nothing.
+        close(comparison.value(Figure::LossyGrossMedian), 0.05);
+        close(comparison.value(Figure::LossyMedian), 0.04);
+        close(comparison.value(Figure::LossyP95), 0.04);
+        // Ranks 3 1 2 4 and 3 2 1 4: 1 - 6 * 2 / (4 * 15); within "near" 1 - 6 * 2 / (3 * 8).
+        close(comparison.value(Figure::Spearman), 0.8);
+        close(comparison.value(Figure::SpearmanWithin), 0.5);
+    }
+
+    #[test]
+    fn the_wrong_winner_is_seen() {
+        let subjects = [subject(false, "near"), subject(false, "near")];
+        let comparison = Comparison {
+            subjects: &subjects,
+            pairs: &[Pair { first: 0, second: 1 }],
+            reference: vec![flat(1000.0), flat(900.0)],
+            model: vec![flat(900.0), flat(1000.0)],
+            noise: vec![[0.0; 3]; 2],
+        };
+        assert_eq!(comparison.value(Figure::RatioSign), Some(0.0));
+        assert_eq!(comparison.value(Figure::LossyMedian), None);
+        assert_eq!(comparison.value(Figure::Spearman), None);
+    }
+}

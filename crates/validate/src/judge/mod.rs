@@ -1,0 +1,269 @@
+//! Judges what was measured: pure functions over samples.
+//!
+//! The emulation is the reference. Beside the simulation stand the emulation held against itself (what is left
+//! to chance, [`halves`]) and the toy model (what anybody would get right); every figure is worked out for all three in the
+//! same way.
+
+mod bias;
+mod browser;
+mod coalesced;
+mod comparison;
+mod halves;
+
+pub use bias::Bias;
+pub use browser::{BrowserCell, NETWORK_RULES};
+pub use coalesced::{CoalescedCell, coalesced_difference};
+pub use comparison::{Pair, Subject};
+pub use halves::{LogQuartiles, SPLITS};
+
+use self::bias::biases;
+use self::browser::{browser_cells, median_error};
+use self::coalesced::coalesced_cells;
+use self::comparison::{Comparison, ratio};
+use self::halves::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
+use super::cell::Cell;
+use super::figure::{Better, Figure};
+use super::suite::{Needs, Suite};
+use super::target::{Gauge, Target, Verdict};
+use super::way::Way;
+use statistics::Sample;
+
+/// What a suite's cells come to.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// Every figure for every model.
+    pub rows: Vec<Row>,
+    /// What became of the targets.
+    pub verdicts: Vec<Verdict>,
+    /// The cells that were judged, sim against emu.
+    pub subjects: Vec<SubjectResult>,
+    /// The pairs of protocols that were judged.
+    pub pairs: Vec<PairResult>,
+    /// Errors in one direction.
+    pub biases: Vec<Bias>,
+    /// Loader against Chromium.
+    pub browser: Vec<BrowserCell>,
+    /// Packets released together against packets released one by one.
+    pub coalesced: Vec<CoalescedCell>,
+}
+
+/// A figure for every model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Which figure.
+    pub figure: Figure,
+    /// How many cells, pairs or quartiles it rests on.
+    pub basis: usize,
+    /// Simulation against emulation.
+    pub sim: Option<f64>,
+    /// Emulation against itself: the median over many halvings.
+    pub emu: Option<f64>,
+    /// The toy model against emulation.
+    pub toy: Option<f64>,
+}
+
+/// A cell that was judged. Times are milliseconds, errors are relative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubjectResult {
+    /// Which of the suite's cells it is.
+    pub cell: usize,
+    /// Simulated p25, p50, p75.
+    pub sim_ms: [f64; 3],
+    /// Emulated p25, p50, p75.
+    pub emu_ms: [f64; 3],
+    /// The simulation's error of each.
+    pub errors: [f64; 3],
+    /// What chance makes of each.
+    pub noise: [f64; 3],
+    /// The toy model's error of the median.
+    pub toy_error: f64,
+}
+
+/// Two cells that differ in protocol alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairResult {
+    /// Which of the suite's cells the first is.
+    pub first: usize,
+    /// And the second.
+    pub second: usize,
+    /// Simulated log(PLT of the first / PLT of the second).
+    pub sim: f64,
+    /// Emulated.
+    pub emu: f64,
+    /// The toy model's.
+    pub toy: f64,
+}
+
+/// Judges `cells` by what `suite` demands.
+pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
+    let evidence = Evidence::of(suite, cells);
+    let sim = evidence.comparison(evidence.sim.clone(), evidence.noise.clone());
+    let toy = evidence.comparison(evidence.toy.clone(), evidence.toy_noise.clone());
+    let row = |figure: Figure| Row {
+        figure,
+        basis: sim.basis(figure),
+        sim: sim.value(figure),
+        emu: evidence.ceiling(figure),
+        toy: toy.value(figure),
+    };
+    let rows: Vec<Row> = Figure::ALL.iter().copied().map(row).collect();
+    let browser = browser_cells(cells, &suite.needs);
+    let verdicts = suite.targets.iter().map(|target| verdict(*target, &rows, &browser, suite));
+    Judgement {
+        verdicts: verdicts.collect(),
+        subjects: evidence.subject_results(&sim, &toy),
+        pairs: evidence.pair_results(),
+        biases: biases(&sim, |subject| &cells[evidence.subjects[subject].cell].scenario),
+        browser,
+        coalesced: coalesced_cells(cells),
+        rows,
+    }
+}
+
+fn verdict(target: Target, rows: &[Row], browser: &[BrowserCell], suite: &Suite) -> Verdict {
+    let row = |figure| rows.iter().find(|row| row.figure == figure);
+    let (value, basis) = match target.gauge {
+        Gauge::Figure(figure) => row(figure).map_or((None, 0), |row| (row.sim, row.basis)),
+        Gauge::BetterThanToy(figure) => {
+            row(figure).map_or((None, 0), |row| (times_better(row), row.basis))
+        }
+        Gauge::Chromium => median_error(browser),
+    };
+    target.judge(value, basis, suite.needs.cells)
+}
+
+/// How many times smaller the simulation's error is than the toy model's; for what is to be large, what is
+/// missing to 1 counts as the error. A simulation without any error is better by as much as can be written down.
+fn times_better(row: &Row) -> Option<f64> {
+    let error = |value: f64| match row.figure.better() {
+        Better::Less => value,
+        Better::More => 1.0 - value,
+    };
+    let times = error(row.toy?) / error(row.sim?);
+    (!times.is_nan()).then(|| times.min(f64::MAX))
+}
+
+/// What is judged, as figures need it.
+struct Evidence {
+    subjects: Vec<Subject>,
+    pairs: Vec<Pair>,
+    sim: Vec<LogQuartiles>,
+    emu: Vec<LogQuartiles>,
+    toy: Vec<LogQuartiles>,
+    noise: Vec<LogQuartiles>,
+    toy_noise: Vec<LogQuartiles>,
+    halvings: Vec<Vec<Halving>>,
+}
+
+impl Evidence {
+    fn of(suite: &Suite, cells: &[Cell]) -> Evidence {
+        let mut evidence = Evidence {
+            subjects: Vec::new(),
+            pairs: Vec::new(),
+            sim: Vec::new(),
+            emu: Vec::new(),
+            toy: Vec::new(),
+            noise: Vec::new(),
+            toy_noise: Vec::new(),
+            halvings: Vec::new(),
+        };
+        for (index, cell) in cells.iter().enumerate() {
+            if let (Some(sim), Some(emu)) = (cell.plt(Way::Sim), cell.plt(Way::Emu))
+                && is_enough(cell, &suite.needs)
+            {
+                evidence.take(suite.seed, index, cell, sim, emu);
+            }
+        }
+        evidence.pairs = pairs(cells, &evidence.subjects);
+        evidence
+    }
+
+    fn take(&mut self, seed: u64, index: usize, cell: &Cell, sim: &Sample, emu: &Sample) {
+        let network = cell.network();
+        self.subjects.push(Subject { cell: index, lossy: cell.lossy, network });
+        self.sim.push(log_quartiles(sim));
+        self.emu.push(log_quartiles(emu));
+        self.toy.push([cell.toy_ms.max(f64::MIN_POSITIVE).ln(); 3]);
+        let halvings = halve(emu, Some(sim.values().len()), &mut stream(seed, index));
+        self.noise.push(noise(&halvings));
+        self.toy_noise.push(noise(&halve(emu, None, &mut stream(seed, index))));
+        self.halvings.push(halvings);
+    }
+
+    /// `model` against the emulation.
+    fn comparison(&self, model: Vec<LogQuartiles>, noise: Vec<LogQuartiles>) -> Comparison<'_> {
+        let (subjects, pairs) = (&self.subjects, &self.pairs);
+        Comparison { subjects, pairs, reference: self.emu.clone(), model, noise }
+    }
+
+    /// A figure of the emulation against itself.
+    fn ceiling(&self, figure: Figure) -> Option<f64> {
+        let splits = self.halvings.iter().map(Vec::len).min()?;
+        let split = |index: usize| {
+            let of = |part: fn(&Halving) -> LogQuartiles| {
+                self.halvings.iter().map(|halvings| part(&halvings[index])).collect()
+            };
+            Comparison {
+                subjects: &self.subjects,
+                pairs: &self.pairs,
+                reference: of(|halving| halving.reference),
+                model: of(|halving| halving.model),
+                noise: vec![[0.0; 3]; self.subjects.len()],
+            }
+            .value(figure)
+        };
+        Some(Sample::new((0..splits).filter_map(split))?.median())
+    }
+
+    fn subject_results(&self, sim: &Comparison<'_>, toy: &Comparison<'_>) -> Vec<SubjectResult> {
+        let result = |(index, subject): (usize, &Subject)| SubjectResult {
+            cell: subject.cell,
+            sim_ms: self.sim[index].map(f64::exp),
+            emu_ms: self.emu[index].map(f64::exp),
+            errors: [0, 1, 2].map(|q| sim.error(index, q)),
+            noise: self.noise[index],
+            toy_error: toy.error(index, MEDIAN),
+        };
+        self.subjects.iter().enumerate().map(result).collect()
+    }
+
+    fn pair_results(&self) -> Vec<PairResult> {
+        let result = |pair: &Pair| PairResult {
+            first: self.subjects[pair.first].cell,
+            second: self.subjects[pair.second].cell,
+            sim: ratio(&self.sim, *pair),
+            emu: ratio(&self.emu, *pair),
+            toy: ratio(&self.toy, *pair),
+        };
+        self.pairs.iter().map(result).collect()
+    }
+}
+
+/// Whether a cell has the loads that a verdict needs.
+fn is_enough(cell: &Cell, needs: &Needs) -> bool {
+    let (sim, emu) = match cell.lossy {
+        true => (needs.sim_lossy, needs.emu_lossy),
+        false => (1, needs.emu_lossless),
+    };
+    cell.loads(Way::Sim) >= sim && cell.loads(Way::Emu) >= emu
+}
+
+/// The subjects that differ in protocol alone.
+fn pairs(cells: &[Cell], subjects: &[Subject]) -> Vec<Pair> {
+    let same_but_protocol = |one: &Subject, other: &Subject| {
+        let (one, other) = (&cells[one.cell].scenario, &cells[other.cell].scenario);
+        let mut twin = (**one).clone();
+        twin.stack.protocol = other.stack.protocol;
+        one.stack.protocol != other.stack.protocol && twin == **other
+    };
+    let mut pairs = Vec::new();
+    for (second, other) in subjects.iter().enumerate() {
+        let firsts = subjects[..second].iter().enumerate();
+        let firsts = firsts.filter(|(_, one)| same_but_protocol(one, other));
+        pairs.extend(firsts.map(|(first, _)| Pair { first, second }));
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests;

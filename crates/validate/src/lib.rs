@@ -1,0 +1,34 @@
+//! Validation: one suite of scenarios in both worlds, and what the difference is worth.
+//!
+//! A [`Suite`] names scenarios; each is measured in several [`Way`]s - simulated, emulated with farlink's
+//! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] holds the
+//! simulation (and a toy model) against the emulation, [`report::html`] shows it.
+//! `docs/validation-suites.md` documents the format and how the figures are come by.
+
+#![forbid(unsafe_code)]
+
+pub mod calibration;
+mod cell;
+mod estimate;
+mod figure;
+mod judge;
+mod raw;
+mod read;
+pub mod report;
+mod shipped;
+mod suite;
+mod target;
+mod toy_model;
+mod way;
+
+pub use cell::{Cell, Measured, gather};
+pub use estimate::{Estimate, estimate};
+pub use figure::{Better, DIFFERS, Figure, percent};
+pub use judge::{
+    Bias, BrowserCell, CoalescedCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS,
+    SubjectResult, coalesced_difference, judge,
+};
+pub use shipped::Shipped;
+pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
+pub use target::{Gauge, Outcome, Target, Verdict};
+pub use way::Way;
