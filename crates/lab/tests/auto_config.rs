@@ -197,7 +197,7 @@ fn what_is_drawn_is_the_seeds() {
     assert_ne!(digest(1), digest(2));
 }
 
-/// Rules of a host's own are those of the page's files in a cell's digest.
+/// A file's text is a part of the scenario, as that of a page's file is.
 #[test]
 fn another_text_is_another_cell() {
     use scenario::experiment::Catalogue;
@@ -266,7 +266,7 @@ fn a_port_that_was_not_foreseen_fails_the_visit() {
     }
 }
 
-/// A rule by which farlink writes files.
+/// By host and by type, as `farlink proxy` serves them.
 #[test]
 fn files_that_farlink_writes_are_understood() {
     let images = Rule {
