@@ -17,11 +17,12 @@ use crate::{Browser, LoadPlan};
 const PATH: &str = "/.well-known/farlink-acquaintance";
 
 impl Browser {
-    /// Opens one connection to each host of the page, in turn, or one to the proxy that is asked for all, asks for something that is not there and
+    /// Opens one connection to each host of the page, in turn, or one to the proxy that is asked for all (and to each host as well, where requests may go past it), asks for something that is not there and
     /// closes it. With the answer the server's tickets have come, too. A host that is not reached stays unknown: its visit will say why.
     pub async fn acquaint(&self, plan: &LoadPlan) {
         let mut met = BTreeSet::new();
-        for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
+        let ways = [Some(plan.arms()), plan.past()].into_iter().flatten();
+        for (host, arm) in ways.flat_map(|arms| plan.page.hosts.iter().zip(arms)) {
             let port = if arm.asks_proxy() { 0 } else { arm.port };
             if !arm.blocked && met.insert((arm.peer(&host.name), port)) {
                 self.meet(host, *arm).await;

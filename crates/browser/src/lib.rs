@@ -9,6 +9,7 @@
 
 mod acquaint;
 mod alternatives;
+mod auto_config;
 mod bodies;
 mod cache;
 pub mod calibrate;
@@ -29,6 +30,7 @@ mod throttle;
 mod timeline;
 
 pub use alternatives::H3Discovery;
+pub use auto_config::AutoConfig;
 pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
@@ -39,4 +41,4 @@ pub use names::{Naming, Prefetch};
 pub use plan::{Arm, Asking, LoadPlan};
 pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
 pub use priorities::{Priorities, PrioritiesError};
-pub use proxy::{Proxy, Via, Way};
+pub use proxy::{Ports, Proxy, Via, Way};

@@ -19,6 +19,7 @@ use units::Time;
 
 use self::load::Load;
 use crate::alternatives::{Alternatives, H3Discovery};
+use crate::auto_config::{AutoConfig, Chooser};
 use crate::cache::Cache;
 use crate::names::{Names, Naming};
 use crate::plan::{Arm, LoadPlan};
@@ -54,6 +55,8 @@ pub struct Browser {
     /// Where it keeps the digests of what arrives, if somebody wants them.
     pub(crate) bodies: Option<Rc<Bodies>>,
     pushes: Pushes,
+    /// By what it chooses a proxy for each request, if a file says it.
+    auto_config: Option<AutoConfig>,
 }
 
 /// What a browser does with responses that a server pushes over HTTP/2 or SPDY.
@@ -83,6 +86,7 @@ impl Browser {
             alternatives: Alternatives::default(),
             bodies: None,
             pushes: Pushes::Refused,
+            auto_config: None,
         }
     }
 
@@ -152,6 +156,12 @@ impl Browser {
         Browser { discovery, ..self }
     }
 
+    /// The same browser, which asks a PAC file for each request, if there is one.
+    #[must_use]
+    pub fn with_auto_config(self, auto_config: Option<AutoConfig>) -> Browser {
+        Browser { auto_config, ..self }
+    }
+
     /// The same browser, which digests what arrives.
     #[must_use]
     pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
@@ -187,6 +197,7 @@ pub struct Session {
     pub(crate) names: Rc<Names>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
+    chooser: Option<Chooser>,
     /// Whether a page was given up before it had all arrived.
     has_given_up: Cell<bool>,
 }
@@ -245,8 +256,9 @@ impl Session {
         let (known, stored) = (Rc::clone(&names), Rc::clone(&cache));
         let pool = Pool::new(Rc::clone(&browser), known, stored, Rc::clone(&network_thread));
         let pool = Rc::new(pool);
+        let chooser = browser.auto_config.clone().map(Chooser::new);
         let (main_thread, has_given_up) = (Thread::default(), Cell::new(false));
-        Session { browser, pool, cache, names, main_thread, network_thread, has_given_up }
+        Session { browser, pool, cache, names, main_thread, network_thread, chooser, has_given_up }
     }
 
     /// Forgets its TLS sessions, and what servers have said of other ways to them.

@@ -1,5 +1,6 @@
 //! A page made ready to be loaded: requests built, edges turned round, once for all visits.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,18 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// The URL by which an object of `host` is asked for.
+    pub fn url(&self, host: &Host, object: &Object) -> String {
+        let scheme = self.scheme();
+        format!("{scheme}://{}{}", host.authority(scheme, self.port), object.path)
+    }
+
+    /// What a proxy is asked for is in clear text beyond it, however it is asked.
+    fn scheme(&self) -> &'static str {
+        let is_clear = self.security == Security::None || self.asks_proxy();
+        if is_clear { "http" } else { "https" }
+    }
+
     /// Whether one connection can carry any number of requests at once.
     pub(crate) fn multiplexes(&self) -> bool {
         matches!(self.protocol, Protocol::H2 | Protocol::Spdy(_) | Protocol::H3)
@@ -45,9 +58,23 @@ pub struct LoadPlan {
     arms: Vec<Arm>,
     asking: Asking,
     pub(crate) requests: Vec<http::Request<Bytes>>,
+    /// The way past the proxy, if some requests take it.
+    past: Option<Past>,
     /// How each object is preferred.
     pub(crate) precedences: Vec<Precedence>,
     pub(crate) reveals: Vec<Reveals>,
+}
+
+/// How a page's hosts are asked past the proxy.
+struct Past {
+    arms: Vec<Arm>,
+    requests: Vec<http::Request<Bytes>>,
+}
+
+/// A request, and how it is spoken.
+pub(crate) struct Asked<'a> {
+    pub(crate) arm: Arm,
+    pub(crate) request: &'a http::Request<Bytes>,
 }
 
 /// What the arrival of one object reveals.
@@ -105,21 +132,21 @@ impl LoadPlan {
     /// # Panics
     /// If the arms are not as many as the hosts.
     pub fn asking(page: Arc<Page>, arms: Vec<Arm>, asking: Asking) -> LoadPlan {
-        assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
-        let request = |object: &Object| {
-            let arm = arms[object.host.0 as usize];
-            let filling = match asking.heads.fields(&page, object) {
-                Some(fields) => Filling::Fields(fields),
-                None => Filling::Size(asking.heads.padding()),
-            };
-            let request =
-                request(object, page.host_of(object), arm, filling, asking.priority(arm, object));
-            if arm.asks_proxy() && !arm.multiplexes() { to_proxy(request) } else { request }
-        };
-        let requests = page.objects.iter().map(request).collect();
+        let requests = requests(&page, &arms, &asking);
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
         let reveals = reveals(&page);
-        LoadPlan { page, arms, asking, requests, precedences, reveals }
+        LoadPlan { page, arms, asking, requests, past: None, precedences, reveals }
+    }
+
+    /// The same, of which requests may also go past the proxy, to hosts that are spoken to so.
+    ///
+    /// # Panics
+    /// If the arms are not as many as the hosts.
+    #[must_use]
+    pub fn with_past(self, arms: Option<Vec<Arm>>) -> LoadPlan {
+        let past =
+            arms.map(|arms| Past { requests: requests(&self.page, &arms, &self.asking), arms });
+        LoadPlan { past, ..self }
     }
 
     /// The page.
@@ -137,6 +164,11 @@ impl LoadPlan {
         &self.arms
     }
 
+    /// How each host is spoken to past the proxy, if some requests go that way.
+    pub fn past(&self) -> Option<&[Arm]> {
+        self.past.as_ref().map(|past| &past.arms[..])
+    }
+
     /// The hosts of what waits for this object.
     pub(crate) fn named_hosts(&self, object: usize) -> impl Iterator<Item = &str> {
         let reveals = &self.reveals[object];
@@ -147,6 +179,24 @@ impl LoadPlan {
 
     pub(crate) fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
+    }
+
+    /// How an object was asked for that this address has answered.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn arm_from(&self, object: usize, address: Option<IpAddr>) -> Arm {
+        let usual = self.arm(object);
+        let is_proxy = |address: IpAddr| usual.proxy().is_none_or(|proxy| proxy.address == address);
+        match self.past_proxy(object) {
+            Some(past) if address.is_some_and(|address| !is_proxy(address)) => past.arm,
+            _ => usual,
+        }
+    }
+
+    /// How an object is asked for past the proxy, if that is possible.
+    pub(crate) fn past_proxy(&self, object: usize) -> Option<Asked<'_>> {
+        let past = self.past.as_ref()?;
+        let host = self.page.objects[object].host.0 as usize;
+        Some(Asked { arm: past.arms[host], request: &past.requests[object] })
     }
 }
 
@@ -172,6 +222,22 @@ impl Asking {
             Some(priorities) => priorities.precedence(object.kind),
         }
     }
+}
+
+/// One request an object, of hosts that are spoken to so.
+fn requests(page: &Page, arms: &[Arm], asking: &Asking) -> Vec<http::Request<Bytes>> {
+    assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
+    let request = |object: &Object| {
+        let arm = arms[object.host.0 as usize];
+        let filling = match asking.heads.fields(page, object) {
+            Some(fields) => Filling::Fields(fields),
+            None => Filling::Size(asking.heads.padding()),
+        };
+        let request =
+            request(object, page.host_of(object), arm, filling, asking.priority(arm, object));
+        if arm.asks_proxy() && !arm.multiplexes() { to_proxy(request) } else { request }
+    };
+    page.objects.iter().map(request).collect()
 }
 
 fn urgency(priority: page::Priority) -> Priority {
@@ -225,11 +291,8 @@ fn request(
     filling: Filling,
     priority: Option<String>,
 ) -> http::Request<Bytes> {
-    // What a proxy is asked for is in clear text beyond it, however it is asked.
-    let is_clear = arm.security == Security::None || arm.asks_proxy();
-    let scheme = if is_clear { "http" } else { "https" };
-    let authority = host.authority(scheme, arm.port);
-    let uri = format!("{scheme}://{authority}{}", object.path);
+    let authority = host.authority(arm.scheme(), arm.port);
+    let uri = arm.url(host, object);
     let whole = |request: http::request::Builder| {
         request.body(body(object.request_body_bytes)).unwrap_or_else(|error| {
             panic!("a page that passed its check makes a request, but {}: {error}", object.url)

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::named::{Table, UnknownName};
-use crate::plan::Arm;
 
 /// How a browser uses connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -109,12 +108,6 @@ impl Policy {
     /// All policies by name.
     pub fn all() -> &'static BTreeMap<String, Policy> {
         TABLE.all()
-    }
-
-    /// Connections at a time of which some are spoken so.
-    pub(crate) fn limit_in_all(&self, arm: Arm) -> usize {
-        let through = arm.proxy().and(self.connections_per_proxy);
-        through.map_or(self.connections_total, |limit| limit.min(self.connections_total))
     }
 
     /// How long a host's first connection is given.

@@ -33,6 +33,7 @@ use self::discovery::Attempts;
 pub(crate) use self::discovery::{Carrier, Found, Wish};
 use self::group::{Group, Supply, Waiter};
 pub(crate) use self::session::Company;
+use crate::Policy;
 use crate::cache::Cache;
 use crate::loader::Browser;
 use crate::names::Names;
@@ -242,9 +243,31 @@ impl Inner {
         lease
     }
 
-    /// Makes room below the limit in all; false if every connection is at work.
-    fn close_an_idle_one(&mut self) -> bool {
-        let mut idle = self.groups.iter_mut().filter(|(_, group)| !group.has_waiting());
+    /// Whether a limit forbids one more connection that is spoken so.
+    fn is_full(&self, arm: Arm, policy: &Policy) -> bool {
+        self.total >= policy.connections_total || self.is_proxy_full(arm, policy)
+    }
+
+    /// Whether the proxy's limit does. Connections past it are not counted there.
+    fn is_proxy_full(&self, arm: Arm, policy: &Policy) -> bool {
+        let through = self.groups.iter().filter(|(origin, _)| origin.proxy.is_some());
+        let limit = arm.proxy().and(policy.connections_per_proxy);
+        limit.is_some_and(|limit| through.map(|(_, group)| group.open).sum::<usize>() >= limit)
+    }
+
+    /// Makes room for one more connection that is spoken so; false if every other is at work.
+    fn make_room(&mut self, arm: Arm, policy: &Policy) -> bool {
+        let is_through = |origin: &Origin| origin.proxy.is_some();
+        (!self.is_proxy_full(arm, policy) || self.close_an_idle_one(is_through))
+            && (self.total < policy.connections_total || self.close_an_idle_one(|_| true))
+    }
+
+    /// Closes a connection of these that nobody uses; false if there is none.
+    fn close_an_idle_one(&mut self, is_meant: impl Fn(&Origin) -> bool) -> bool {
+        let mut idle = self
+            .groups
+            .iter_mut()
+            .filter(|(origin, group)| is_meant(origin) && !group.has_waiting());
         let Some((origin, lease)) =
             idle.find_map(|(origin, group)| Some((Rc::clone(origin), group.take_idle()?)))
         else {

@@ -5,6 +5,8 @@
 //! proxy". Or each connection is a tunnel, asked for by `CONNECT` or by SOCKS5, and protocol and security are those inside of it. Names of hosts are the proxy's
 //! affair in any case, and where it is itself is known beforehand, as a PAC file with an address says it.
 //!
+//! Which port of a proxy is asked, or none, a PAC file may say for each request (`auto_config.rs`).
+//!
 //! What connections are grouped by follows Chromium's `net/socket/client_socket_pool_manager.cc`: HTTP/1 has its limit for each host though all of its
 //! connections lead to the proxy, and one for the proxy; of a session of SPDY or HTTP/2 with a proxy there is one for all hosts. It leaves out authentication, and
 //! falling back to another proxy or none.
@@ -30,12 +32,40 @@ pub enum Way {
 pub struct Proxy {
     /// Its address.
     pub address: IpAddr,
-    /// The first of its ports.
-    pub port: u16,
-    /// On how many ports, one behind the other, it listens. Requests are dealt out among them in turn, as erman2013's PAC file did with twenty.
-    pub ports: u16,
+    /// Its ports.
+    pub ports: Ports,
     /// What it is asked for.
     pub via: Via,
+}
+
+/// On which ports a proxy is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// Requests are dealt out in turn among those from `first` on, as erman2013's PAC file did with twenty.
+    InTurn {
+        /// The first of them.
+        first: u16,
+        /// How many there are, one behind the other.
+        count: u16,
+    },
+    /// A PAC file chooses one for each request.
+    Chosen {
+        /// The one that it has chosen; any of them as long as there is no request.
+        port: u16,
+        /// Among how many.
+        of: u16,
+    },
+}
+
+impl Ports {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Ports::InTurn { count, .. } | Ports::Chosen { of: count, .. } => {
+                usize::from(count.max(1))
+            }
+        }
+    }
 }
 
 /// What a proxy is asked for.
@@ -55,8 +85,11 @@ impl Proxy {
 
     /// Where the request with this number goes.
     pub(crate) fn of_request(&self, number: usize) -> SocketAddr {
-        let turn = number % usize::from(self.ports.max(1));
-        SocketAddr::new(self.address, self.port + turn as u16)
+        let port = match self.ports {
+            Ports::InTurn { first, .. } => first + (number % self.ports.count()) as u16,
+            Ports::Chosen { port, .. } => port,
+        };
+        SocketAddr::new(self.address, port)
     }
 }
 
@@ -71,7 +104,18 @@ impl Arm {
 
     /// Among how many ports requests to a host are dealt out.
     pub(crate) fn ports(&self) -> usize {
-        self.proxy().map_or(1, |proxy| usize::from(proxy.ports.max(1)))
+        self.proxy().map_or(1, |proxy| proxy.ports.count())
+    }
+
+    /// The same on the port of the proxy that a PAC file has chosen.
+    pub(crate) fn on_port(self, port: u16) -> Arm {
+        match self.way {
+            Way::Through(proxy) => {
+                let ports = Ports::Chosen { port, of: self.ports() as u16 };
+                Arm { way: Way::Through(Proxy { ports, ..proxy }), ..self }
+            }
+            Way::Direct => self,
+        }
     }
 
     /// Whether a proxy is asked for resources.
@@ -101,10 +145,14 @@ mod tests {
 
     #[test]
     fn requests_are_dealt_out_among_ports() {
-        let proxy = Proxy { address: [10, 0, 0, 2].into(), port: 3128, ports: 20, via: Via::Get };
+        let ports = Ports::InTurn { first: 3128, count: 20 };
+        let proxy = Proxy { address: [10, 0, 0, 2].into(), ports, via: Via::Get };
         let ports: Vec<u16> = (0..22).map(|number| proxy.of_request(number).port()).collect();
         assert_eq!((ports[0], ports[19], ports[20], ports[21]), (3128, 3147, 3128, 3129));
-        let alone = Proxy { ports: 1, ..proxy };
-        assert!((0..22).all(|number| alone.of_request(number).port() == 3128));
+        for ports in [Ports::InTurn { first: 3128, count: 1 }, Ports::Chosen { port: 3128, of: 20 }]
+        {
+            let alone = Proxy { ports, ..proxy };
+            assert!((0..22).all(|number| alone.of_request(number).port() == 3128));
+        }
     }
 }

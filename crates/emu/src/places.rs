@@ -41,7 +41,7 @@ pub(crate) enum Reach {
     Server(IpAddr),
     /// A client, and the near half in front of it.
     Near,
-    /// The near half and this server, past the far half.
+    /// A client, or the near half in front of it, and this server, past the proxy or the far half.
     Past(IpAddr),
 }
 
@@ -74,9 +74,16 @@ impl Places {
                         || Leg::up(End::SERVER, destination, 0),
                         |user| Leg::down(source, user),
                     ),
-                    (_, Some(user), to) => Leg::up(to.unwrap_or(End::SERVER), destination, user),
+                    (_, Some(user), Some(to)) => Leg::up(to, destination, user),
+                    (_, Some(user), None) => {
+                        let past = Leg::up(End::SERVER, destination, user);
+                        Leg { reach: Reach::Past(destination), ..past }
+                    }
                     (_, None, Some(to)) => Leg::back(to, Reach::Server(source)),
-                    (_, None, None) => Leg::down(source, to_user.unwrap_or(0)),
+                    (_, None, None) => {
+                        let past = Leg::down(source, to_user.unwrap_or(0));
+                        Leg { reach: Reach::Past(source), ..past }
+                    }
                 }
             }
             Middle::Halves { near, far } => {
@@ -174,7 +181,11 @@ mod tests {
             is_answered,
             Leg { from: Side::Server, to: proxy, reach: Reach::Server(host), user: 0 }
         );
-        assert_eq!(leg(End::client(0), at("10.0.0.1"), host).to, End::SERVER);
+        // Past the proxy.
+        let past = leg(End::client(0), at("10.0.0.1"), host);
+        assert_eq!((past.to, past.reach), (End::SERVER, Reach::Past(host)));
+        let back = leg(End::SERVER, host, client);
+        assert_eq!((back.to, back.reach), (End::client(1), Reach::Past(host)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!   client <- down <- hop/1/down <- ... [<- origin/3/down] <- server
 //!
 //!   client -> up -> ... -> proxy -> upstream/up [-> origin/3/up] -> server
+//!   client -> up -> ... -> upstream/up [-> origin/3/up] -> server, past the proxy
 //!
 //!   client -> near/up -> near half -> up -> ... -> far half -> upstream/up [-> origin/3/up] -> server
 //! ```
@@ -139,7 +140,7 @@ impl Topology {
         self
     }
 
-    /// Puts a proxy at the network's far end, which alone speaks with these servers: over one link each way, which is all that lies between.
+    /// Puts a proxy at the network's far end, which speaks with these servers over one link each way; clients may speak with them past it.
     /// It has the address behind the last client's. To be called before [`Topology::farther`].
     pub fn proxied(
         mut self,
@@ -265,7 +266,7 @@ impl Topology {
             routes.push(route);
         };
         for (server, route) in self.farther {
-            if self.between == Between::Halves {
+            if self.between != Between::Nobody {
                 add(Reach::Past(server), self.common.clone().then(&route));
             }
             add(Reach::Server(server), route);

@@ -105,6 +105,32 @@ mod real_time {
         }
     }
 
+    /// One host past the proxy, the other through it, whatever the file calls it.
+    #[test]
+    fn chromium_goes_by_a_pac_file() {
+        let desk = Desk::new();
+        if !possible(&desk) {
+            return;
+        }
+        desk.put(
+            "x.pac",
+            "function FindProxyForURL(url, host) { return host == 'www.page.test' ? 'DIRECT' : 'PROXY gate.example:8080'; }",
+        );
+        let tunnels = "--protocol h2 --tls tls13 --route proxy,via=connect,pac=x.pac";
+        if let Some((_, connections)) = load(&desk, tunnels, "HTTP/2") {
+            assert_eq!(connections, 2, "one for each host");
+        }
+        let in_clear = "--protocol h1 --tls none --route proxy,pac=x.pac";
+        if let Some((_, connections)) = load(&desk, in_clear, "HTTP/1.1") {
+            assert!((2..=12).contains(&connections), "{connections}");
+        }
+        desk.put("https.pac", "function FindProxyForURL() { return 'HTTPS gate.example'; }");
+        let session = "--protocol h2 --tls tls13 --route proxy,pac=https.pac";
+        if let Some((_, connections)) = load(&desk, session, "HTTP/2") {
+            assert_eq!(connections, 1, "one session with port 443 carries all hosts");
+        }
+    }
+
     #[test]
     fn chromium_finds_in_a_proxys_cache_what_is_there() {
         let desk = Desk::new();

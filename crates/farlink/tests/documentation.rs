@@ -29,6 +29,10 @@ impl Catalogue for Anything {
         Ok(())
     }
 
+    fn pac(&self, _: &str) -> Result<Option<String>, Refusal> {
+        Ok(Some("digest".to_owned()))
+    }
+
     fn priorities(&self, _: &str) -> Result<Option<String>, Refusal> {
         Ok(None)
     }

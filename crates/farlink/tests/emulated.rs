@@ -94,6 +94,26 @@ mod real_time {
         }
     }
 
+    /// A PAC file sends one host's requests past the proxy, over network and stretch, and the others' to two of its ports.
+    #[test]
+    fn a_way_past_the_proxy_is_the_same_in_both_worlds() {
+        if !possible() {
+            return;
+        }
+        let desk = Desk::new();
+        desk.put(
+            "x.pac",
+            "var n = 0; function FindProxyForURL(url, host) { return host == 'www.page.test' ? 'DIRECT' : 'PROXY p:' + (8080 + n++ % 2); }",
+        );
+        for (protocol, tls, route) in [
+            ("h1", "none", "proxy,rtt=40ms,pac=x.pac"),
+            ("h2", "tls13", "proxy,rtt=40ms,pac=x.pac"),
+            ("h2", "tls13", "proxy,rtt=40ms,via=connect,pac=x.pac"),
+        ] {
+            agree(&desk, &["--protocol", protocol, "--tls", tls, "--route", route]);
+        }
+    }
+
     /// Its halves in namespaces of their own: in clear text with what the far end sends unasked, under TLS by splitting alone, with several channels and past it.
     #[test]
     fn a_pep_is_the_same_in_both_worlds() {

@@ -26,6 +26,30 @@ fn refuses(arguments: &str, parts: &[&str]) {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
+#[test]
+fn pac_files_are_refused_with_their_line() {
+    const LOAD: &str = "load synthetic:1x1KB --network 4g --route proxy,pac=x.pac";
+    for (text, says) in [
+        ("function FindProxyForURL( {", "x.pac, line 1: SyntaxError"),
+        (
+            "\nfunction FindProxyForURL() { timeRange(9, 17); }",
+            "line 2: `timeRange` asks for the calendar",
+        ),
+        ("function FindProxyForURL() { return 'SOCKS s:1080'; }", "use the route `socks`"),
+        ("function FindProxyForURL() { while (true) {} }", "still at work after 10000000 steps"),
+    ] {
+        refuses_file("x.pac", text, LOAD, &[says]);
+    }
+    refuses(LOAD, &["the PAC file x.pac cannot be read"]);
+    let experiment = "format = 1\nroute = \"proxy,pac=x.pac\"\n[page]\nname = \"synthetic:1x1KB\"\n[network]\nbase = \"4g\"\n";
+    refuses_file(
+        "e.toml",
+        experiment,
+        "run e.toml",
+        &["e.toml:2:", "the PAC file x.pac cannot be read"],
+    );
+}
+
 /// A HAR with these entries.
 fn har(entries: &str) -> String {
     format!(

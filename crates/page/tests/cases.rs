@@ -27,8 +27,11 @@ fn folder() -> Option<PathBuf> {
     beside.map(|folder| workspace.join(folder)).find(|folder| folder.is_dir())
 }
 
-/// Hosts of the page in each file whose name begins so, as name, port, and whether it is loaded in clear.
-const HOSTS: [(&str, &[(&str, Option<u16>, bool)]); 2] = [
+/// Name, port, and whether it is loaded in clear.
+type Origin = (&'static str, Option<u16>, bool);
+
+/// Hosts of the page in each file whose name begins so.
+const HOSTS: [(&str, &[Origin]); 2] = [
     (
         "24-host-07",
         &[

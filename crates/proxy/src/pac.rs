@@ -91,6 +91,7 @@ fn json(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::time::Duration;
 
     use super::*;
 
@@ -151,6 +152,48 @@ mod tests {
         if let Some(chosen) = evaluated(&pac(), &calls.join(",")) {
             let expected = "PROXY p:1; PROXY p:2|PROXY p:2; PROXY p:1|PROXY own:3128|DIRECT|DIRECT|PROXY own:3128";
             assert_eq!(chosen, expected);
+        }
+    }
+
+    /// What farlink's own engine makes of the file: the first entry of each answer.
+    fn chosen(pac: &Pac, asked: &[(&str, &str)]) -> Vec<String> {
+        let surroundings = ::pac::Surroundings {
+            resolve: Box::new(|_| None),
+            own: [10, 0, 0, 1].into(),
+            random: chance::Source::new(1, 0).stream("test"),
+            now: Duration::ZERO,
+        };
+        let script = ::pac::Script::new("proxy.pac", &pac.text("PROXY own:3128"));
+        let engine = ::pac::Engine::start(&script, surroundings).unwrap();
+        let chosen = asked.iter().map(|(url, host)| match engine.find(url, host).unwrap() {
+            ::pac::Choice::Direct => "DIRECT".to_owned(),
+            ::pac::Choice::Proxy(at) => format!("{} {}:{}", at.word, at.host, at.port),
+        });
+        chosen.collect()
+    }
+
+    /// Two engines, one file: rules by host and type, turns over ports, a hash of the URL.
+    #[test]
+    fn farlinks_engine_chooses_as_node_does() {
+        let asked = [
+            ("http://a.img.test/x.png?y", "a.IMG.test"),
+            ("http://a.img.test/z.png", "a.img.test"),
+            ("http://a.img.test/x.js", "a.img.test"),
+            ("http://www.intra.test/", "www.intra.test"),
+            ("http://printer/", "printer"),
+            ("http://xintra.test/", "xintra.test"),
+        ];
+        let by_rules =
+            ["PROXY p:1", "PROXY p:2", "PROXY own:3128", "DIRECT", "DIRECT", "PROXY own:3128"];
+        assert_eq!(chosen(&pac(), &asked), by_rules);
+        let proxies: Vec<String> = (0..4).map(|i| format!("PROXY p:{}", 8000 + i)).collect();
+        let spread = |spread| Pac { proxies: proxies.clone(), spread, ..pac() };
+        for pac in [pac(), spread(Spread::InTurn), spread(Spread::ByUrl)] {
+            let calls = asked
+                .map(|(url, host)| format!("FindProxyForURL('{url}', '{host}').split(';')[0]"));
+            if let Some(others) = evaluated(&pac, &calls.join(",")) {
+                assert_eq!(chosen(&pac, &asked).join("|"), others);
+            }
         }
     }
 

@@ -136,6 +136,9 @@ pub struct Scenario {
     /// How requests get to the page's hosts. Left out of the text where that is straight on, as it was when there was no choice.
     #[serde(default, skip_serializing_if = "Route::is_usual")]
     pub route: Route,
+    /// Digest of the PAC file that the route names, so that a changed one is another cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pac_digest: Option<String>,
     /// The way through the pages. Left out of the text where it says nothing, as it was when each journey had one page.
     #[serde(default, skip_serializing_if = "Itinerary::is_usual")]
     pub journey: Itinerary,
@@ -178,6 +181,7 @@ impl Scenario {
             security: Security::default(),
             resolution: Resolution::default(),
             route: Route::default(),
+            pac_digest: None,
             journey: Itinerary::default(),
             record: Recording::default(),
         }

@@ -94,6 +94,9 @@ pub(super) struct Response {
     pub(super) from_disk_cache: bool,
     #[serde(default)]
     pub(super) from_prefetch_cache: bool,
+    /// Of the host, or of the proxy in front of it; of IPv6 in brackets.
+    #[serde(default, rename = "remoteIPAddress")]
+    pub(super) remote_address: Option<String>,
     pub(super) timing: Option<Timing>,
 }
 

@@ -14,15 +14,13 @@ use base64::Engine;
 use http_stack::tls::Security;
 
 use crate::plan::{Arm, LoadPlan};
-use crate::proxy::{Proxy, Via, Way};
+use crate::proxy::{Ports, Proxy, Via, Way};
 
 /// A proxy that a browser is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Middleman {
-    /// Its ports, one behind the other.
+    /// Where it is.
     pub address: IpAddr,
-    /// The first of them.
-    pub port: u16,
     /// How it is told of.
     pub told: Told,
     /// How it is spoken to.
@@ -63,14 +61,14 @@ impl Manner {
 /// How a browser is told of a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Once for all.
-    Once,
-    /// By this PAC file, which may name this many ports.
+    /// Once for all, on this port.
+    Once(u16),
+    /// By a PAC file.
     Pac {
         /// What it says.
         text: String,
-        /// How many ports it may name.
-        ports: u16,
+        /// What it calls the proxy, and on which ports.
+        names: Vec<(String, u16)>,
     },
 }
 
@@ -79,7 +77,7 @@ impl Middleman {
     /// the proxy has several ports.
     pub fn of(plan: &LoadPlan, pac: impl FnOnce(Vec<String>) -> String) -> Option<Middleman> {
         let arm: &Arm = plan.arms().first()?;
-        let Way::Through(Proxy { address, port, ports, via }) = arm.way else { return None };
+        let Way::Through(Proxy { address, ports, via }) = arm.way else { return None };
         let manner = match via {
             Via::Get if arm.security != Security::None => Manner::Https,
             Via::Get | Via::Connect => Manner::Http,
@@ -87,22 +85,31 @@ impl Middleman {
         };
         let kind = manner.in_pac();
         let told = match ports {
-            0 | 1 => Told::Once,
-            _ => {
-                let named =
-                    (port..port + ports).map(|port| format!("{kind} {}:{port}", Proxy::NAME));
-                Told::Pac { text: pac(named.collect()), ports }
+            Ports::InTurn { first: port, count: 0 | 1 } | Ports::Chosen { port, .. } => {
+                Told::Once(port)
+            }
+            Ports::InTurn { first, count } => {
+                let ports = first..first + count;
+                let named = ports.clone().map(|port| format!("{kind} {}:{port}", Proxy::NAME));
+                let names = ports.map(|port| (Proxy::NAME.to_owned(), port)).collect();
+                Told::Pac { text: pac(named.collect()), names }
             }
         };
-        Some(Middleman { address, port, told, manner })
+        Some(Middleman { address, told, manner })
+    }
+
+    /// The proxy of a page's plan, by a PAC file that says this, and calls it so.
+    pub fn by_file(plan: &LoadPlan, text: &str, names: Vec<(String, u16)>) -> Option<Middleman> {
+        let usual = Middleman::of(plan, |_| String::new())?;
+        Some(Middleman { told: Told::Pac { text: text.to_owned(), names }, ..usual })
     }
 
     /// The flag that leads to it.
     pub(super) fn flag(&self) -> OsString {
         match &self.told {
-            Told::Once => {
+            Told::Once(port) => {
                 let scheme = self.manner.scheme();
-                format!("--proxy-server={scheme}://{}:{}", Proxy::NAME, self.port).into()
+                format!("--proxy-server={scheme}://{}:{port}", Proxy::NAME).into()
             }
             Told::Pac { text, .. } => {
                 let text = base64::engine::general_purpose::STANDARD.encode(text);
@@ -112,14 +119,15 @@ impl Middleman {
         }
     }
 
-    /// Where its name leads, for each port.
+    /// Where its names lead, for each port.
     pub(super) fn hosts(&self) -> Vec<(String, SocketAddr)> {
-        let ports = match self.told {
-            Told::Once => 1,
-            Told::Pac { ports, .. } => ports,
-        };
-        let ports = self.port..self.port + ports;
-        ports.map(|port| (format!("{}:{port}", Proxy::NAME), (self.address, port).into())).collect()
+        let named = |name: &str, port| (format!("{name}:{port}"), (self.address, port).into());
+        match &self.told {
+            Told::Once(port) => vec![named(Proxy::NAME, *port)],
+            Told::Pac { names, .. } => {
+                names.iter().map(|(name, port)| named(name, *port)).collect()
+            }
+        }
     }
 }
 
@@ -131,8 +139,7 @@ mod tests {
     fn it_is_named_once_or_by_a_file() {
         let once = Middleman {
             address: [10, 0, 0, 2].into(),
-            port: 3128,
-            told: Told::Once,
+            told: Told::Once(3128),
             manner: Manner::Https,
         };
         assert_eq!(once.flag(), "--proxy-server=https://proxy.farlink.test:3128");
@@ -142,12 +149,14 @@ mod tests {
             once.hosts(),
             [("proxy.farlink.test:3128".to_owned(), "10.0.0.2:3128".parse().unwrap())]
         );
-        let told = Told::Pac { text: "x".to_owned(), ports: 2 };
+        let names = [3128, 3129].map(|port| ("p.test".to_owned(), port)).into();
+        let told = Told::Pac { text: "x".to_owned(), names };
         let by_file = Middleman { told, manner: Manner::Http, ..once };
         assert_eq!(
             by_file.flag(),
             "--proxy-pac-url=data:application/x-ns-proxy-autoconfig;base64,eA=="
         );
-        assert_eq!(by_file.hosts()[1].1, "10.0.0.2:3129".parse().unwrap());
+        let second = ("p.test:3129".to_owned(), "10.0.0.2:3129".parse().unwrap());
+        assert_eq!(by_file.hosts()[1], second);
     }
 }

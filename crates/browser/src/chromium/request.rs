@@ -1,6 +1,7 @@
 //! The requests of a visit, as the browser tells of them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use page::Object;
@@ -174,6 +175,12 @@ impl Request {
     pub(super) fn connection(&self) -> Option<u64> {
         let id = self.response.as_ref().map_or(0.0, |response| response.connection_id);
         (id > 0.0 && !self.is_cached()).then_some(id as u64)
+    }
+
+    /// Who answered it, as far as that is known: its host, or the proxy in front.
+    pub(super) fn answered_by(&self) -> Option<IpAddr> {
+        let address = self.response.as_ref()?.remote_address.as_ref()?;
+        address.trim_matches(['[', ']']).parse().ok()
     }
 
     /// What it was carried by: `h1`, `h2`; `cache`; empty if nothing is known.

@@ -377,7 +377,8 @@ impl ChromiumVisit {
             let object = &plan.page.objects[index];
             let host = &plan.page.host_of(object).name;
             let mut record = request.record(index, object, clock, end);
-            record.connection = connections.count(request, host, plan.arm(index), clock);
+            let arm = plan.arm_from(index, request.answered_by());
+            record.connection = connections.count(request, host, arm, clock);
             self.visited.objects.push(record);
         }
         self.visited.objects.sort_by_key(|record| record.object);

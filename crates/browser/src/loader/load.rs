@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http_stack::tls::Security;
 use http_stack::{Failure, Priority};
+use pac::Choice;
 use page::{Kind, Object};
 use record::ObjectRecord;
 use tokio::sync::Notify;
@@ -17,7 +18,7 @@ use units::Time;
 
 use super::Session;
 use super::arrival::Arrival;
-use crate::plan::{Arm, LoadPlan, Reveal};
+use crate::plan::{Arm, Asked, LoadPlan, Reveal};
 use crate::pool::{Company, Found, Wish};
 use crate::throttle::{Ask, Throttle};
 use crate::timeline::Timeline;
@@ -39,6 +40,8 @@ pub(super) struct Load {
     remaining: Cell<usize>,
     loaded: Cell<Option<Time>>,
     finished: Notify,
+    /// Why the browser's PAC file gave no answer, if there was such a request.
+    unanswered: RefCell<Option<String>>,
     /// Whether nobody waits for it any more.
     is_given_up: Cell<bool>,
     given_up: Notify,
@@ -88,6 +91,7 @@ impl Load {
             loaded: Cell::new(None),
             throttle: session.browser.policy.delayable.map(|limits| Rc::new(Throttle::new(limits))),
             finished: Notify::new(),
+            unanswered: RefCell::default(),
             is_given_up: Cell::new(false),
             given_up: Notify::new(),
             started: now,
@@ -125,6 +129,10 @@ impl Load {
 
     /// The span to the load event, or why there was none.
     pub(super) fn outcome(&self) -> Result<Duration, String> {
+        // Nothing can be said of a load of which nobody knows what went where.
+        if let Some(error) = &*self.unanswered.borrow() {
+            return Err(error.clone());
+        }
         if let Some(error) = self.document_error() {
             return Err(error);
         }
@@ -239,7 +247,11 @@ impl Load {
         let pool = &self.session.pool;
         let precedence = self.plan.precedences[object];
         let wish = Wish { priority: precedence.level, company: company(spec) };
-        let found = pool.find(host, self.plan.arm(object), wish).await?;
+        let asked = self.asked(object, host);
+        let Asked { arm, request } = asked.inspect_err(|error| {
+            self.unanswered.borrow_mut().get_or_insert_with(|| error.clone());
+        })?;
+        let found = pool.find(host, arm, wish).await?;
         let Found { arm, mut lease } = found;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
@@ -249,7 +261,6 @@ impl Load {
         });
         let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
         let mut arrival = Arrival::new(self, object, arm.security != Security::None);
-        let request = &self.plan.requests[object];
         match lease.connection.fetch(request, precedence, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
@@ -263,6 +274,20 @@ impl Load {
                 pool.discard(lease);
                 Ok(Err((failure, connection)))
             }
+        }
+    }
+
+    /// How an object is asked for, this time.
+    fn asked(&self, object: usize, host: &str) -> Result<Asked<'_>, String> {
+        let plan = &self.plan;
+        let usual = Asked { arm: plan.arm(object), request: &plan.requests[object] };
+        let Some(chooser) = &self.session.chooser else { return Ok(usual) };
+        let url = usual.request.uri().to_string();
+        match chooser.choose(&url, host)? {
+            Choice::Proxy(at) => Ok(Asked { arm: usual.arm.on_port(at.port), ..usual }),
+            Choice::Direct => plan.past_proxy(object).ok_or_else(|| {
+                format!("the PAC file says DIRECT of {url}, which it did not say of anything when the load was prepared")
+            }),
         }
     }
 

@@ -36,9 +36,8 @@ impl Pool {
                 if !group.is_short() || group.open >= group.limit {
                     return;
                 }
-                let limit = self.browser.policy.limit_in_all(inner.group(origin).arm);
-                let full = inner.total >= limit;
-                if full && !inner.close_an_idle_one() {
+                let arm = group.arm;
+                if !inner.make_room(arm, &self.browser.policy) {
                     return;
                 }
                 let id = inner.begin(origin);
@@ -91,8 +90,9 @@ impl Pool {
                 return Beside::NotYet;
             }
             let policy = &self.browser.policy;
-            let full = inner.total >= policy.limit_in_all(inner.group(origin).arm);
-            if full || inner.group(origin).open >= policy.connections_per_host {
+            let arm = inner.group(origin).arm;
+            if inner.is_full(arm, policy) || inner.group(origin).open >= policy.connections_per_host
+            {
                 return Beside::NotYet;
             }
             let id = inner.begin(origin);

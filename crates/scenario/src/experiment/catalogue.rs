@@ -14,6 +14,8 @@ pub trait Catalogue {
     fn browser(&self, name: &str) -> Result<(), Refusal>;
     /// Checks that the mapping of priorities is known. One from a file has the digest of its contents.
     fn priorities(&self, name: &str) -> Result<Option<String>, Refusal>;
+    /// Checks that the PAC file can be run. Gives the digest of its contents.
+    fn pac(&self, path: &str) -> Result<Option<String>, Refusal>;
 }
 
 /// Why a name is refused.

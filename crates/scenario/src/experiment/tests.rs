@@ -44,6 +44,10 @@ impl Catalogue for Names {
         known("browser", name, &["chrome"])
     }
 
+    fn pac(&self, _: &str) -> Result<Option<String>, Refusal> {
+        Ok(Some("digest".to_owned()))
+    }
+
     fn priorities(&self, name: &str) -> Result<Option<String>, Refusal> {
         known("mapping", name, &["chrome", "equal"]).map(|()| None)
     }

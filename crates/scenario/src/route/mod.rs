@@ -4,6 +4,7 @@
 //! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that
 //! routes can be compared. A second proxy, which the first one asks in the hosts' place, stands behind a slash: `caching-proxy,at=first-hop/caching-proxy,rtt=50ms`.
 
+mod files;
 mod pep;
 mod place;
 mod proxy;
@@ -16,6 +17,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::files::PacFile;
 pub use self::pep::{PepSettings, Prefetch, Sight};
 pub use self::place::ProxyPlace;
 pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
@@ -56,6 +58,8 @@ pub struct Route {
     pub stretch: Stretch,
     /// What a proxy is told beside that.
     pub settings: ProxySettings,
+    /// The file by which clients choose, for each request, a port of the proxy or the way past it.
+    pub pac: PacFile,
     /// What a PEP is told.
     pub pep: PepSettings,
     /// The proxy that the first one asks in the hosts' place.
@@ -157,16 +161,18 @@ impl Route {
 struct Turned {
     stretch: Stretch,
     settings: ProxySettings,
+    pac: PacFile,
     pep: PepSettings,
 }
 
 impl Knobs for Turned {
     const ONE: &'static str = "setting of a route";
-    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers, cache and at; of a pep near-rtt, leg, \
+    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers, cache, at and pac; of a pep near-rtt, leg, \
                                fec, channels, prefetch, leg-congestion, iw and bypass";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
-        let parts: [&mut dyn Turn; 3] = [&mut self.stretch, &mut self.settings, &mut self.pep];
+        let Turned { stretch, settings, pac, pep } = self;
+        let parts: [&mut dyn Turn; 4] = [stretch, settings, pac, pep];
         for part in parts {
             match part.turn(knob, value) {
                 Err(KnobProblem::Unknown) => {}
@@ -207,8 +213,8 @@ impl FromStr for Part {
 impl Part {
     /// A route of this alone.
     fn alone(self) -> Route {
-        let Part { kind, like, turned: Turned { stretch, settings, pep } } = self;
-        Route { kind, like, stretch, settings, pep, behind: None }
+        let Part { kind, like, turned: Turned { stretch, settings, pac, pep } } = self;
+        Route { kind, like, stretch, settings, pac, pep, behind: None }
     }
 }
 
@@ -216,7 +222,7 @@ impl FromStr for Route {
     type Err = KnobError;
 
     fn from_str(text: &str) -> Result<Route, KnobError> {
-        let parts = text.split(BEHIND).map(|part| Ok(part.parse::<Part>()?.alone()));
+        let parts = files::split(text).into_iter().map(|part| Ok(part.parse::<Part>()?.alone()));
         let parts = parts.collect::<Result<Vec<Route>, KnobError>>()?;
         let useless = parts.iter().find_map(Route::useless);
         useless.map_or(Ok(()), |why| Err(KnobError::Refused(why)))?;
@@ -251,15 +257,15 @@ fn known(kind: RouteKind, like: &str) -> Result<(), KnobError> {
 impl fmt::Display for Route {
     /// As it is read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Route { kind, like, stretch, settings, pep, behind } = self;
-        let none = Vec::new;
+        let Route { kind, like, stretch, settings, pac, pep, behind } = self;
+        let front = [settings.turned(), pac.turned()].concat();
         match behind {
-            None => part(f, *kind, like, [stretch.turned(), settings.turned(), pep.turned()]),
+            None => part(f, *kind, like, &[stretch.turned(), front, pep.turned()].concat()),
             Some(behind) => {
-                part(f, *kind, like, [none(), settings.turned(), none()])?;
+                part(f, *kind, like, &front)?;
                 write!(f, "{BEHIND}")?;
                 let Tier { kind, like, settings } = behind;
-                part(f, *kind, like, [stretch.turned(), settings.turned(), none()])
+                part(f, *kind, like, &[stretch.turned(), settings.turned()].concat())
             }
         }
     }
@@ -270,13 +276,13 @@ fn part(
     f: &mut fmt::Formatter<'_>,
     kind: RouteKind,
     like: &Option<String>,
-    knobs: [Vec<String>; 3],
+    knobs: &[String],
 ) -> fmt::Result {
     write!(f, "{kind}")?;
     if let Some(like) = like {
         write!(f, ":{like}")?;
     }
-    knobs.iter().flatten().try_for_each(|knob| write!(f, ",{knob}"))
+    knobs.iter().try_for_each(|knob| write!(f, ",{knob}"))
 }
 
 impl Serialize for Route {

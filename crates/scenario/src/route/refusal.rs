@@ -15,6 +15,14 @@ impl Route {
             kind if kind != RouteKind::Pep && self.pep != PepSettings::default() => Some(
                 "near-rtt, leg, fec, channels, prefetch, leg-congestion, iw and bypass are a PEP's: use the route `pep`",
             ),
+            kind if self.pac.is_named() && !self.has_http_proxy() => Some(match kind {
+                RouteKind::Socks => {
+                    "a PAC file says what goes to a proxy of HTTP here: leave pac out, or use the route `proxy`"
+                }
+                _ => {
+                    "a PAC file says what goes to a proxy of HTTP: use it with the route `proxy` or `caching-proxy`"
+                }
+            }),
             RouteKind::Direct if turns_proxy => Some(
                 "the direct route has no proxy to be set: leave rtt, rate and loss alone, or use `proxy`",
             ),
@@ -53,6 +61,10 @@ impl Route {
             (
                 tunnels,
                 "proxies ask each other for resources: leave via=connect out, or one of the two proxies",
+            ),
+            (
+                behind.pac.is_named(),
+                "clients go by the PAC file, and speak with the first proxy: write pac in front of the slash",
             ),
             (
                 self.stretch != Stretch::default(),

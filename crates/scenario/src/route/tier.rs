@@ -33,6 +33,11 @@ impl Tier {
         }
     }
 
+    /// Whether its connections to origins carry more than one request, if it is spoken to so.
+    pub fn keeps_alive(&self, protocol: Protocol) -> bool {
+        self.resolved(protocol).keep_alive != Some(false)
+    }
+
     /// Whether it has a cache.
     pub fn caches(&self) -> bool {
         self.kind == RouteKind::CachingProxy

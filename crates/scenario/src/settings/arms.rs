@@ -47,12 +47,16 @@ pub(super) const ROWS: &[Setting] = &[
         "route",
         "route",
         NETWORK,
-        "Way to the page's hosts: direct, proxy, caching-proxy, socks or pep, with a proxy that it is like (apache, mod_spdy, squid-3.1, nokia-netty), settings of it and of the stretch beyond: caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,cache=primed; pep,channels=2,prefetch=off. A proxy may stand nearer (at=first-hop), and a second one behind it: caching-proxy,at=first-hop/caching-proxy (docs/routes.md)",
-        |text, _| {
+        "Way to the page's hosts: direct, proxy, caching-proxy, socks or pep, with a proxy that it is like (apache, mod_spdy, squid-3.1, nokia-netty), settings of it and of the stretch beyond: caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,cache=primed; pep,channels=2,prefetch=off. A proxy may stand nearer (at=first-hop), and a second one behind it: caching-proxy,at=first-hop/caching-proxy. A PAC file chooses a port of it, or the way past it, for each request: proxy,pac=FILE (docs/routes.md)",
+        |text, catalogue| {
             let route: Route = text.parse().map_err(refused)?;
-            put(route, |s, v| {
+            let pac_digest = match route.pac.path() {
+                Some(path) => catalogue.pac(path)?,
+                None => None,
+            };
+            put((route, pac_digest), |s, (v, pac_digest)| {
                 let stretch = v.stretch.or(s.route.stretch);
-                s.route = Route { stretch, ..v };
+                (s.route, s.pac_digest) = (Route { stretch, ..v }, pac_digest);
             })
         },
         |s| s.route.to_string(),

@@ -23,6 +23,10 @@ impl Catalogue for Anything {
     fn browser(&self, _: &str) -> Result<(), Refusal> {
         Ok(())
     }
+    fn pac(&self, _: &str) -> Result<Option<String>, Refusal> {
+        Ok(Some("digest".to_owned()))
+    }
+
     fn priorities(&self, _: &str) -> Result<Option<String>, Refusal> {
         Ok(None)
     }

@@ -1,5 +1,6 @@
 //! The client's node with a real Chromium: drives it through the journey, one fresh browser context a journey.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -30,7 +31,7 @@ use super::client::Asking;
 use super::messages::{Begin, FromClient, Order, Settle};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
-    VISIT_LIMIT, Visitor, Witness,
+    Surveyed, VISIT_LIMIT, Visitor, Witness,
 };
 use scenario::{Hosting, Scenario, View};
 
@@ -45,14 +46,16 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         let lead = tour::lead(scenario, &ready.page, &network);
         let named = order.chromium.as_ref().map(|program| program.as_os_str());
         let chromium = Chromium::find(named, None).map_err(|error| error.to_string())?;
-        let plan = ready.load_plan(scenario)?;
-        Ok((ready, plan, topology, lead, chromium))
+        let (plan, pac) = (ready.load_plan(scenario)?, ready.pac(scenario)?);
+        let proxy = proxy(&plan, pac.as_deref());
+        Ok((ready, plan, proxy, topology, lead, chromium))
     });
-    let (ready, plan, topology, lead, chromium) = super::tell_prepared(&mut supervisor, prepared)?;
+    let (ready, plan, proxy, topology, lead, chromium) =
+        super::tell_prepared(&mut supervisor, prepared)?;
 
     let Settle { files } = supervisor.receive()?;
     let profile = files.expect("the supervisor gives a browser a place for its files");
-    let launch = launch(chromium, profile, &ready.page, &plan, order.detail.is_watched());
+    let launch = launch(chromium, profile, &ready.page, &plan, proxy, order.detail.is_watched());
     let started = launch.start(|mut command| command.spawn()).map_err(|error| error.to_string());
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
@@ -131,15 +134,15 @@ fn launch(
     profile: PathBuf,
     page: &Page,
     plan: &LoadPlan,
+    proxy: Option<Middleman>,
     watched: bool,
 ) -> Launch {
     let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
     let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
     let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
-    let hosts = hosts();
-    let proxy = Middleman::of(plan, pac);
     // What a proxy is asked for it finds by itself.
-    let hosts = hosts.filter(|_| proxy.is_none());
+    let asked = if proxy.is_none() { Some(plan.arms()) } else { plan.past() };
+    let hosts = tour::hosts(page, Hosting::Apart).zip(asked.into_iter().flatten());
     Launch {
         chromium,
         profile,
@@ -154,8 +157,20 @@ fn launch(
     }
 }
 
+/// The proxy, and how the browser is told of it: by the scenario's own PAC file, if it has one.
+fn proxy(plan: &LoadPlan, pac: Option<&Surveyed>) -> Option<Middleman> {
+    match pac {
+        None => Middleman::of(plan, turns),
+        Some(surveyed) => {
+            let names = surveyed.proxies.iter().map(|at| (at.host.clone(), at.port));
+            let names: BTreeSet<(String, u16)> = names.collect();
+            Middleman::by_file(plan, &surveyed.script.text, names.into_iter().collect())
+        }
+    }
+}
+
 /// A PAC file that deals requests out among these proxies in turn.
-fn pac(proxies: Vec<String>) -> String {
+fn turns(proxies: Vec<String>) -> String {
     let usual = Pac { spread: Spread::InTurn, ..Pac::default() };
     Pac { proxies, ..usual }.text("DIRECT")
 }

@@ -33,10 +33,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
         let topology = super::topology(scenario, &ready, &network);
         let lead = tour::lead(scenario, &ready.page, &network);
         let pages = ready.visitable(scenario)?;
-        Ok((ready, pages, topology, lead, tour::browser(scenario)?))
+        let visitor = Visitor::of(scenario, order.seed, order.client).after(lead);
+        let browser = tour::browser(scenario, &ready, visitor)?;
+        Ok((ready, pages, topology, visitor, browser))
     });
-    let (ready, pages, topology, lead, browser) = super::tell_prepared(&mut supervisor, prepared)?;
-    let visitor = Visitor::of(scenario, order.seed, order.client).after(lead);
+    let (ready, pages, topology, visitor, browser) =
+        super::tell_prepared(&mut supervisor, prepared)?;
     let tls = tour::client_tls(scenario, Detail::Records.tls(visitor.source(), "client"));
     let sessions = ClientSessions::new(tls);
     let bodies = order.detail.bodies();

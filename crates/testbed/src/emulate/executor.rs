@@ -158,9 +158,11 @@ impl Emulation {
         if !self.detail.is_watched() {
             return Ok(None);
         }
-        let arms = self.library.ready(scenario)?.arms(scenario)?;
-        let hosts: BTreeSet<u16> = arms.iter().map(|arm| arm.port).collect();
-        let proxy = tour::proxy_ports(scenario)?.into_iter().map(|at| at.port());
+        let ready = self.library.ready(scenario)?;
+        let arms = ready.arms(scenario)?;
+        let arms = arms.usual.iter().chain(arms.past.iter().flatten());
+        let hosts: BTreeSet<u16> = arms.map(|arm| arm.port).collect();
+        let proxy = tour::proxy_ports(scenario, &ready)?.into_iter().map(|at| at.port());
         let ports: BTreeSet<u16> = hosts.into_iter().chain(proxy).collect();
         let mtu = self.library.network_of(scenario)?.down_mtu();
         Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))

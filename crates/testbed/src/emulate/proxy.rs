@@ -1,6 +1,5 @@
 //! The proxy's node: farlink's proxy on the kernel's TCP in a network namespace of its own.
 
-use browser::Arm;
 use chance::Source;
 use proxy::Meters;
 use world::real;
@@ -8,7 +7,7 @@ use world::real;
 use super::channel::Channel;
 use super::messages::{Begin, Listening, Order, ServerReport};
 use super::{NodeError, reporting};
-use crate::tour::{self, Detail, Library, Proxy, Ready, StepLog};
+use crate::tour::{self, Arms, Detail, Library, Proxy, Ready, StepLog};
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -28,12 +27,12 @@ pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
 async fn work(
     order: Order,
     ready: &Ready,
-    arms: &[Arm],
+    arms: &Arms,
     source: Source,
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
     let (meters, journal) = (Meters::default(), StepLog::default());
-    let proxies = Proxy::all(&order.scenario, ready, arms, source, Detail::Records);
+    let proxies = Proxy::all(&order.scenario, ready, &arms.usual, source, Detail::Records);
     for proxy in proxies.map_err(NodeError::Scenario)? {
         proxy.start(&meters, &journal)?;
     }

@@ -1,6 +1,5 @@
 //! The servers' node: every origin of the page, on the kernel's TCP in the servers' network namespace.
 
-use browser::Arm;
 use chance::Source;
 use proxy::Meters;
 use world::real;
@@ -8,7 +7,7 @@ use world::real;
 use super::channel::Channel;
 use super::messages::{Begin, Listening, Order};
 use super::{NodeError, reporting};
-use crate::tour::{self, Detail, Library, Ready, beside};
+use crate::tour::{self, Arms, Detail, Library, Ready, beside};
 use scenario::Beside;
 
 /// Serves until the supervisor is gone.
@@ -29,7 +28,7 @@ pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
 async fn work(
     order: Order,
     ready: &Ready,
-    arms: &[Arm],
+    arms: &Arms,
     source: Source,
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
@@ -43,7 +42,7 @@ async fn work(
         let listener = world::TcpListener::bind(beside::address(&ready.page))?;
         world::spawn(beside::serve(company, listener));
     }
-    if let Some(background) = tour::Background::of(&order.scenario, arms) {
+    if let Some(background) = tour::Background::of(&order.scenario, &arms.usual) {
         background.serve(&Detail::Records.tls(source, "server/traffic"))?;
     }
     if let Some(resolver) = tour::Resolver::of(&order.scenario, &ready.page) {

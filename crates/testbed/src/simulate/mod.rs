@@ -105,7 +105,7 @@ impl Simulator {
         for visitor in &visitors {
             let tls = tour::client_tls(scenario, detail.tls(visitor.source(), "client"));
             let sessions = ClientSessions::new(tls);
-            let browser = tour::browser(scenario)?.with_sessions(sessions);
+            let browser = tour::browser(scenario, &ready, *visitor)?.with_sessions(sessions);
             let mut browser = browser.with_recall(recall.clone());
             if let Some(bodies) = detail.bodies() {
                 browser = browser.with_bodies(Rc::clone(&bodies));

@@ -7,7 +7,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::Arm;
 use chance::Source;
 use http_stack::spdy::Recall;
 use net::{LinkConfig, Network};
@@ -17,7 +16,7 @@ use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 
 use crate::tour::{
-    self, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
+    self, Arms, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
     TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names,
 };
 use scenario::{Nuisance, ResolverPlace, Scenario};
@@ -52,6 +51,8 @@ struct Shared {
     /// What lies between the network's far end and the page's hosts: there, and back.
     stretch: Option<[LinkId; 2]>,
     between: Between,
+    /// Whether clients also speak with hosts past the proxies.
+    past: bool,
     server_tcp: Arc<tcp::Config>,
 }
 
@@ -89,7 +90,7 @@ impl Stage {
     pub(super) fn set(
         scenario: &Scenario,
         ready: &Ready,
-        arms: &[Arm],
+        arms: &Arms,
         network: &Network,
         seed: u64,
         detail: Detail,
@@ -122,7 +123,8 @@ impl Stage {
         let nodes: Vec<NodeId> = nodes.collect();
         let (ups, downs) = links(&mut plan, network);
         let (stretch, between) = (None, Between::Nobody);
-        let mut shared = Shared { ups, downs, stretch, between, server_tcp };
+        let past = arms.past.is_some();
+        let mut shared = Shared { ups, downs, stretch, between, past, server_tcp };
         if let Some(place) = PepPlace::of(scenario) {
             shared.between = Between::Pep(shared.halves(&mut plan, place, scenario));
         }
@@ -158,7 +160,8 @@ impl Stage {
             });
         }
         let proxied = StepLog::default();
-        let all = tour::Proxy::all(scenario, ready, arms, source, detail)?;
+        let usual = &arms.usual;
+        let all = tour::Proxy::all(scenario, ready, usual, source, detail)?;
         for (proxy, (node, _)) in all.into_iter().zip(&proxies) {
             let (meters, journal) = (meters.clone(), proxied.clone());
             let proxy = proxy.recalling(recall.clone());
@@ -166,8 +169,8 @@ impl Stage {
                 proxy.start(&meters, &journal).expect("a fresh node's ports are free");
             });
         }
-        let pep = shared.start_pep(&mut plan, scenario, ready, arms);
-        if let Some(background) = tour::Background::of(scenario, arms) {
+        let pep = shared.start_pep(&mut plan, scenario, ready, usual);
+        if let Some(background) = tour::Background::of(scenario, usual) {
             let server = shared.server(&mut plan, TRAFFIC_SERVER, &nodes);
             let tls = detail.tls(source, "server/traffic");
             plan.spawn(server, async move {
@@ -262,7 +265,7 @@ impl Shared {
         plan: &mut Plan,
         scenario: &Scenario,
         ready: &Ready,
-        arms: &[Arm],
+        arms: &[browser::Arm],
     ) -> Option<Standing> {
         let Between::Pep(Halves { near, far, .. }) = self.between else { return None };
         let (near_end, far_end) =
@@ -311,6 +314,9 @@ impl Shared {
                     // What fills its cache beforehand.
                     let [up, down] = behind(hops);
                     connect(plan, first, server, [&up, &down]);
+                }
+                for client in clients.iter().filter(|_| self.past) {
+                    connect(plan, *client, server, whole);
                 }
                 server
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use browser::{Device, Policy, Priorities};
 use net::Network;
+use pac::Script;
 
 use super::Library;
 use scenario::experiment::{Catalogue, Refusal};
@@ -48,6 +49,17 @@ impl Catalogue for Library {
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
     }
+
+    fn pac(&self, path: &str) -> Result<Option<String>, Refusal> {
+        // What it says of a page is seen when the scenario is prepared.
+        Script::open(path).map_err(|error| refuse(error.to_string()))?;
+        Ok(pac_digest(path))
+    }
+}
+
+/// The digest of a PAC file.
+pub fn pac_digest(path: &str) -> Option<String> {
+    file_digest(path)
 }
 
 /// The digest of the file that holds a mapping of priorities; `None` of a named one.

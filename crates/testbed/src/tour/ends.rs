@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Arm, Browser, Device, Policy, Priorities};
+use browser::{Arm, AutoConfig, Browser, Device, Policy, Priorities};
 use chance::{Source, Stream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
@@ -18,8 +18,8 @@ use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
 
 use super::machine::Machine;
 use super::observed::Detail;
-use super::ready::Ready;
-use super::{multiplexing, quic, resolution, route, security, serving};
+use super::ready::{Arms, Ready};
+use super::{Visitor, multiplexing, quic, resolution, route, security, serving};
 use scenario::{
     self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
 };
@@ -50,7 +50,11 @@ pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
 }
 
 /// What the scenario's browser is.
-pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
+pub(crate) fn browser(
+    scenario: &Scenario,
+    ready: &Ready,
+    visitor: Visitor,
+) -> Result<Browser, String> {
     let client = &scenario.client;
     let mut policy = Policy::named(&client.browser).map_err(|error| error.to_string())?;
     let mut device = Device::open(&client.device).map_err(|error| error.to_string())?;
@@ -75,8 +79,14 @@ pub(crate) fn browser(scenario: &Scenario) -> Result<Browser, String> {
         H3Discovery::HttpsRecord => browser::H3Discovery::HttpsRecord,
     };
     let priorities = serving::priorities(scenario)?;
+    let auto_config = ready.pac(scenario)?.map(|surveyed| AutoConfig {
+        script: surveyed.script.clone(),
+        ports: surveyed.ports(),
+        own: visitor.address(),
+    });
     let knobs = &scenario.multiplexing;
     Ok(browser
+        .with_auto_config(auto_config)
         .with_h2(multiplexing::h2_client(knobs))
         .with_spdy(multiplexing::spdy_client(knobs))
         .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
@@ -111,11 +121,11 @@ pub(crate) struct Server {
     pub(crate) answering: Rc<Machine>,
 }
 
-/// The origin servers in the order of the page's hosts. `arms` is how clients speak.
+/// The origin servers in the order of the page's hosts; behind them those that only clients ask, past the proxy. `arms` is how clients speak.
 pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
-    arms: &'a [Arm],
+    arms: &'a Arms,
     source: Source,
     detail: Detail,
 ) -> impl Iterator<Item = Server> + 'a {
@@ -128,14 +138,10 @@ pub(crate) fn origins<'a>(
     let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
     let hosting = scenario.hosting;
-    let arms = route::of_hosts(scenario, arms);
-    let ports = listening(&arms, hosting);
     let machines = super::machines(&ready.page, hosting);
     let sending = scenario.serving;
-    let in_front = !scenario.route.asks_proxy();
-    ports.into_iter().map(move |hosts| {
+    ports(scenario, arms, &machines).into_iter().map(move |Port { hosts, arm, in_front }| {
         let first = hosts[0];
-        let arm = arms[first];
         let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{first}")));
         let acceptor = match in_front {
             true => front(scenario, arm, &tls),
@@ -165,6 +171,34 @@ pub(crate) fn origins<'a>(
         };
         Server { machine, listen, answering: Rc::new(answering) }
     })
+}
+
+/// A port that hosts listen on.
+struct Port {
+    hosts: Vec<usize>,
+    /// How they are spoken to there.
+    arm: Arm,
+    /// Whether by clients.
+    in_front: bool,
+}
+
+/// All of them.
+fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<Port> {
+    let asks_proxy = scenario.route.asks_proxy();
+    let of = |arms: &[Arm], in_front: bool| -> Vec<Port> {
+        let ports = listening(arms, scenario.hosting).into_iter();
+        ports.map(|hosts| Port { arm: arms[hosts[0]], hosts, in_front }).collect()
+    };
+    let mut ports = of(&route::of_hosts(scenario, &arms.usual), !asks_proxy);
+    // Through a tunnel clients speak with hosts as they do past the proxy.
+    for port in arms.past.iter().filter(|_| asks_proxy).flat_map(|past| of(past, true)) {
+        let at = |port: &Port| (machines[port.hosts[0]], port.arm.port);
+        match ports.iter_mut().find(|other| at(other) == at(&port)) {
+            Some(both) => (both.arm, both.in_front) = (port.arm, true),
+            None => ports.push(port),
+        }
+    }
+    ports
 }
 
 /// The hosts that each port serves: one, or all of a common machine's.

@@ -39,10 +39,15 @@ impl Library {
     }
 
     fn check_proxies(&self, scenario: &Scenario) -> Result<(), String> {
-        match scenario.route.has_proxy() {
-            true => super::route::check(scenario, &self.network_of(scenario)?),
-            false => Ok(()),
+        if !scenario.route.has_proxy() {
+            return Ok(());
         }
+        let ready = self.ready(scenario)?;
+        ready.arms(scenario)?;
+        if let Some(surveyed) = ready.pac(scenario)? {
+            surveyed.check(scenario)?;
+        }
+        super::route::check(scenario, &self.network_of(scenario)?)
     }
 
     fn check_pep(&self, scenario: &Scenario) -> Result<(), String> {

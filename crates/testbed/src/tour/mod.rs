@@ -16,6 +16,7 @@ mod machine;
 mod multiplexing;
 mod networks;
 mod observed;
+mod pac;
 mod pep;
 mod proof;
 mod proxied;
@@ -45,7 +46,7 @@ use units::Time;
 
 pub(crate) use self::account::{Account, Wish, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
-pub use self::catalogue::{device_digest, network_digest, page_ref, priorities_digest};
+pub use self::catalogue::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
 pub(crate) use self::course::Course;
 pub(crate) use self::earlier::lead;
 pub(crate) use self::ends::{
@@ -57,12 +58,13 @@ pub(crate) use self::limits::Limits;
 pub use self::observed::Packets;
 pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Traffic};
+pub(crate) use self::pac::Surveyed;
 pub(crate) use self::pep::{
     FarEnd, NEAR_LINK, NearEnd, PepLog, PepPlace, events as pep_events, leg_tcp, near_link,
 };
 pub(crate) use self::proxied::events as proxied_events;
 pub(crate) use self::proxy::Proxy;
-pub(crate) use self::ready::{Ready, Visitable};
+pub(crate) use self::ready::{Arms, Ready, Visitable};
 pub(crate) use self::recorded::Kept;
 pub(crate) use self::resolution::Resolver;
 pub(crate) use self::route::{
@@ -178,6 +180,8 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(security::notes(scenario));
     notes.extend(resolution::note(scenario));
     notes.extend(route::notes(scenario));
+    // A file that gives no answer has been refused before.
+    notes.extend(ready.pac(scenario).ok().flatten().map(|surveyed| pac::note(&surveyed)));
     notes.extend(pep::note(scenario));
     notes.extend(company(scenario, network));
     notes.extend(course::note(scenario));

@@ -79,7 +79,7 @@ impl Proxy {
             let (ports, acceptor, protocol) = match asking {
                 None => {
                     let acceptor = facing_clients(scenario, *arm, source, detail);
-                    (route::proxy_ports(scenario)?, acceptor, scenario.stack.protocol)
+                    (route::proxy_ports(scenario, ready)?, acceptor, scenario.stack.protocol)
                 }
                 Some(asking) => {
                     let port = route::proxy_port(addresses[nearer]);
@@ -132,9 +132,10 @@ impl Proxy {
             forward::Proxy::new(Arc::new(self.settings.clone()), parts(Rc::new(steps.clone())));
         let filled = past_parent.unwrap_or_else(|| Rc::clone(&proxy));
         let free = self.threads.map(|count| Arc::new(Semaphore::new(count as usize)));
+        let first = self.ports.first().copied();
         for address in self.ports {
             let entrance = Rc::new(Entrance::new(&proxy, self.scheme, address));
-            if address.port() == route::PROXY_PORT {
+            if Some(address) == first {
                 let filled = Rc::new(Entrance::new(&filled, self.scheme, address));
                 self.earlier.iter().for_each(|one| one.ask(&filled));
             }

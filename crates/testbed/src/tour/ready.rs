@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, Asking, Heads, LoadPlan, Typical, Way};
+use browser::{Arm, Asking, Heads, LoadPlan, Proxy, Typical, Via, Way};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
 use http_stack::tls::{self, Security};
 use page::{Host, List, Page, Union};
 use proxy::Site;
 
+use super::pac::{self, Questions, Surveyed, Surveys};
 use super::{route, security};
 use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
 
@@ -18,7 +19,7 @@ const CLEAR_PORT: u16 = 80;
 /// Where servers listen with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
 /// The first port of those that no URL is likely to name.
-const OTHER_PORTS: u16 = 10_000;
+pub(super) const OTHER_PORTS: u16 = 10_000;
 
 /// What a journey visits, with everything that does not depend on the scenario.
 pub(crate) struct Ready {
@@ -31,6 +32,7 @@ pub(crate) struct Ready {
     advertising: OnceLock<Arc<Site>>,
     /// The same, whose replies say what caches may do with them.
     for_caches: OnceLock<Arc<Site>>,
+    surveys: Surveys,
     pub(crate) notes: Vec<String>,
 }
 
@@ -188,7 +190,7 @@ impl Ready {
 
     fn new(page: Arc<Page>, members: Vec<Member>, site: Arc<Site>, notes: Vec<String>) -> Ready {
         let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
-        Ready { page, members, site, advertising, for_caches, notes }
+        Ready { page, members, site, advertising, for_caches, surveys: Surveys::default(), notes }
     }
 
     /// The page, or those of the list in its order.
@@ -257,26 +259,79 @@ impl Ready {
     /// How clients' requests to each host are spoken.
     ///
     /// # Errors
-    /// If the scenario's browser is not known.
-    pub(crate) fn arms(&self, scenario: &Scenario) -> Result<Vec<Arm>, String> {
-        let way = route::way(scenario)?;
+    /// If the scenario's browser is not known, or its PAC file gives no answer.
+    pub(crate) fn arms(&self, scenario: &Scenario) -> Result<Arms, String> {
+        let surveyed = self.pac(scenario)?;
+        let usual = self.arms_by(scenario, route::way(scenario, surveyed.as_deref())?);
+        let goes_past = surveyed.is_some_and(|surveyed| surveyed.goes_past);
+        let past = goes_past.then(|| {
+            let mut past = self.arms_by(scenario, Way::Direct);
+            if scenario.route.asks_proxy() {
+                let machines = super::machines(&self.page, scenario.hosting);
+                let last = scenario.route.tiers().pop();
+                let asks_once = last.is_some_and(|it| !it.keeps_alive(scenario.stack.protocol));
+                let are_alike = scenario.keep_alive.is_usual() && !asks_once;
+                pac::make_way(&mut past, &usual, &machines, are_alike);
+            }
+            past
+        });
+        Ok(Arms { usual, past })
+    }
+
+    fn arms_by(&self, scenario: &Scenario, way: Way) -> Vec<Arm> {
         let hosts = self.page.hosts.iter();
         let mut arms: Vec<Arm> = hosts.map(|host| arm(scenario, host, way)).collect();
         give_ports(&mut arms, &self.page, scenario.hosting);
-        Ok(arms)
+        arms
+    }
+
+    /// The PAC file by which this scenario's clients choose, if there is one, with what it names for this page.
+    ///
+    /// # Errors
+    /// If it gives no answer for one of the page's objects.
+    pub(crate) fn pac(&self, scenario: &Scenario) -> Result<Option<Arc<Surveyed>>, String> {
+        self.surveys.of(scenario, || {
+            let arms = self.arms_by(scenario, route::untold_way(scenario));
+            let objects = self.page.objects.iter();
+            let urls = objects.map(|object| {
+                let host = self.page.host_of(object);
+                (arms[object.host.0 as usize].url(host, object), host.name.clone())
+            });
+            let addresses = super::hosts(&self.page, scenario.hosting).collect();
+            Questions { urls: urls.collect(), addresses }
+        })
+    }
+}
+
+/// How clients' requests to a page's hosts are spoken, in the page's order.
+pub(crate) struct Arms {
+    /// As the route has it.
+    pub(crate) usual: Vec<Arm>,
+    /// Past the proxy, where a PAC file has some requests go there.
+    pub(crate) past: Option<Vec<Arm>>,
+}
+
+impl Arms {
+    /// Those of some of the hosts.
+    fn of(&self, hosts: &[usize]) -> Arms {
+        let of = |arms: &Vec<Arm>| hosts.iter().map(|host| arms[*host]).collect();
+        Arms { usual: of(&self.usual), past: self.past.as_ref().map(of) }
     }
 }
 
 impl Member {
     /// The page as clients load it who speak to the journey's hosts so.
-    fn load_plan(&self, arms: &[Arm], asking: &Asking) -> Arc<LoadPlan> {
-        let arms: Vec<Arm> = self.hosts.iter().map(|host| arms[*host]).collect();
+    fn load_plan(&self, arms: &Arms, asking: &Asking) -> Arc<LoadPlan> {
+        let Arms { usual, past } = arms.of(&self.hosts);
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(|plan| plan.arms() == arms && plan.manner() == asking)
-        {
+        let is_it = |plan: &&Arc<LoadPlan>| {
+            plan.arms() == usual && plan.past() == past.as_deref() && plan.manner() == asking
+        };
+        if let Some(plan) = plans.iter().find(is_it) {
             return Arc::clone(plan);
         }
-        let plan = Arc::new(LoadPlan::asking(Arc::clone(&self.page), arms, asking.clone()));
+        let plan = LoadPlan::asking(Arc::clone(&self.page), usual, asking.clone());
+        let plan = Arc::new(plan.with_past(past));
         plans.push(Arc::clone(&plan));
         plan
     }
@@ -285,7 +340,7 @@ impl Member {
 /// How requests to `host` are spoken. `http:` origins of a page that is loaded over TLS are loaded in clear, by what browsers speak there; but a
 /// proxy that is asked for resources is spoken to alike for all, and speaks with hosts in clear.
 fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
-    let asks_proxy = scenario.route.asks_proxy();
+    let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
     let security = if in_clear { Security::None } else { security::security(scenario) };
     let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use browser::{Arm, Policy, Proxy, Way};
+use browser::{Arm, Policy, Ports, Proxy, Way};
 use http_stack::tls::{Protocol, Security};
 use net::{LinkConfig, LossModel, Network, ProcessingJitter, QueueLimit};
 use page::{ObjectId, Page};
 use units::BitsPerSec;
 
+use super::pac::Surveyed;
+use super::ready::Ready;
 use super::visitor;
 use scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
 
@@ -84,27 +86,47 @@ pub(super) fn check(scenario: &Scenario, network: &Network) -> Result<(), String
     Ok(())
 }
 
-/// On which ports that proxy listens: as many as the browser's policy deals requests out among.
-pub(crate) fn proxy_ports(scenario: &Scenario) -> Result<Vec<SocketAddr>, String> {
+/// On which ports that proxy listens: those that clients' PAC file names, or as many as the browser's policy deals requests out among.
+pub(crate) fn proxy_ports(scenario: &Scenario, ready: &Ready) -> Result<Vec<SocketAddr>, String> {
     let Some(address) = proxy_address(scenario) else { return Ok(Vec::new()) };
-    let ports = ports(scenario)?;
-    Ok((PROXY_PORT..PROXY_PORT + ports).map(|port| SocketAddr::new(address, port)).collect())
+    let ports = match ready.pac(scenario)? {
+        Some(surveyed) => surveyed.ports(),
+        None => (PROXY_PORT..PROXY_PORT + policys_ports(scenario)?).collect(),
+    };
+    Ok(ports.into_iter().map(|port| SocketAddr::new(address, port)).collect())
 }
 
-fn ports(scenario: &Scenario) -> Result<u16, String> {
+fn policys_ports(scenario: &Scenario) -> Result<u16, String> {
     let policy = Policy::named(&scenario.client.browser).map_err(|error| error.to_string())?;
     Ok(policy.proxy_ports)
 }
 
-/// How clients' requests get to the page's hosts.
-pub(super) fn way(scenario: &Scenario) -> Result<Way, String> {
-    let Some(address) = proxy_address(scenario) else { return Ok(Way::Direct) };
+/// How clients' requests get to the page's hosts, where their PAC file, if they have one, does not say otherwise.
+pub(super) fn way(scenario: &Scenario, pac: Option<&Surveyed>) -> Result<Way, String> {
+    let ports = match pac {
+        None => Ports::InTurn { first: PROXY_PORT, count: policys_ports(scenario)? },
+        Some(surveyed) => {
+            let ports = surveyed.ports();
+            let port = ports.first().copied().unwrap_or(PROXY_PORT);
+            Ports::Chosen { port, of: ports.len() as u16 }
+        }
+    };
+    Ok(way_on(scenario, ports))
+}
+
+/// The same as long as it is not known what the file names.
+pub(super) fn untold_way(scenario: &Scenario) -> Way {
+    way_on(scenario, Ports::Chosen { port: PROXY_PORT, of: 1 })
+}
+
+fn way_on(scenario: &Scenario, ports: Ports) -> Way {
+    let Some(address) = proxy_address(scenario) else { return Way::Direct };
     let via = match (scenario.route.kind, scenario.route.settings.via) {
         (RouteKind::Socks, _) => browser::Via::Socks,
         (_, Via::Get) => browser::Via::Get,
         (_, Via::Connect) => browser::Via::Connect,
     };
-    Ok(Way::Through(Proxy { address, port: PROXY_PORT, ports: ports(scenario)?, via }))
+    Way::Through(Proxy { address, ports, via })
 }
 
 /// How the page's hosts are spoken to by whoever speaks with them, if clients speak so.

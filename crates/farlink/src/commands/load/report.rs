@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use report;
 use scenario::{JourneyPlan, JourneyResult, Plan};
 use store::{RunFacts, RunId, Store, VisitKey};
 

@@ -1,0 +1,43 @@
+//! A PAC file's text.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use super::PacError;
+
+/// As large a file is read, in bytes: Chromium's limit (`kDefaultMaxResponseBytes` in `net/proxy_resolution/pac_file_fetcher_impl.cc`).
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A PAC file, read but not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// What errors call it.
+    pub name: String,
+    /// What it says.
+    pub text: Arc<str>,
+}
+
+impl Script {
+    /// The file at `path`. Bytes that are not UTF-8 are taken for Latin-1, as browsers do.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is larger than a mebibyte.
+    pub fn open(path: &str) -> Result<Script, PacError> {
+        let unreadable = |error| PacError::Unreadable { name: path.to_owned(), error };
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(PacError::TooLarge { name: path.to_owned() });
+        }
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
+        Ok(Script::new(path, text.trim_start_matches('\u{feff}')))
+    }
+
+    /// A file of this name that says this.
+    pub fn new(name: &str, text: &str) -> Script {
+        Script { name: name.to_owned(), text: text.into() }
+    }
+}
