@@ -20,6 +20,7 @@ mod gather;
 pub mod observer;
 pub mod server;
 pub mod settings;
+mod sieve;
 mod signals;
 mod singly;
 
