@@ -1,5 +1,8 @@
 #![no_main]
 
+// As the proxy's tests call it.
+extern crate farlink_http as http_stack;
+
 #[path = "../../crates/proxy/tests/origins/check.rs"]
 mod check;
 #[path = "../../crates/proxy/tests/origins/town.rs"]

@@ -1,5 +1,6 @@
 //! Opening a connection, whatever it speaks.
 
+pub(crate) mod hold;
 mod streamed;
 
 use std::io;

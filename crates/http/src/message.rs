@@ -4,7 +4,8 @@
 
 use std::io;
 
-use http::header::{CONNECTION, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
+use http::HeaderMap;
+use http::header::{CONNECTION, EXPECT, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use thiserror::Error;
 
 use crate::h2::Group;
@@ -75,6 +76,11 @@ pub trait Progress {
     fn alternatives(&mut self, _field: &str) {}
     /// A piece of the response's body.
     fn data(&mut self, piece: &[u8]);
+}
+
+/// Whether who sends a head with these fields waits for 100 (Continue) (RFC 9110 section 10.1.1).
+pub(crate) fn expects_continue(fields: &HeaderMap) -> bool {
+    fields.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Why a request has no (whole) response.

@@ -6,122 +6,15 @@ mod common;
 
 use std::time::Duration;
 
-use common::any::{fetch, get, listen, open};
-use common::{Echo, in_world};
+use common::any::{fetch, get, open};
+use common::hostile::*;
+use common::in_world;
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::frame::PREFACE;
-use farlink_http::server::{Acceptor, Common, Patient};
+use farlink_http::server::Patient;
 use farlink_http::tls::Security;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use world::{TcpListener, TcpStream};
-
-/// Frame types (RFC 9113 section 6).
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const PRIORITY: u8 = 2;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PUSH_PROMISE: u8 = 5;
-const PING: u8 = 6;
-const GOAWAY: u8 = 7;
-const CONTINUATION: u8 = 9;
-const PRIORITY_UPDATE: u8 = 16;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-
-/// Error codes (RFC 9113 section 7).
-const PROTOCOL_ERROR: u32 = 1;
-const CANCEL: u32 = 8;
-const ENHANCE_YOUR_CALM: u32 = 11;
-
-const NO_ERROR: u32 = 0;
-
-/// A request of its own.
-const REQUEST_FRAME: [u8; 17] = [
-    0,
-    0,
-    8,
-    HEADERS,
-    END_STREAM | END_HEADERS,
-    0,
-    0,
-    0,
-    1,
-    0x82,
-    0x86,
-    0x01,
-    1,
-    b'a',
-    0x04,
-    1,
-    b'/',
-];
-
-/// `GET http://a/9`, by indices of HPACK's static table.
-const REQUEST: [u8; 8] = [0x82, 0x86, 0x01, 1, b'a', 0x04, 1, b'/'];
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-    frame.extend([kind, flags]);
-    frame.extend(stream.to_be_bytes());
-    frame.extend(payload);
-    frame
-}
-
-/// One end of a connection without manners.
-struct Hostile(TcpStream);
-
-impl Hostile {
-    /// A client of one of our servers.
-    async fn client() -> Hostile {
-        Hostile::client_of(None).await
-    }
-
-    /// The same of a server that is so patient.
-    async fn client_of(patience: Option<Patient>) -> Hostile {
-        let common = Common { patience, ..Common::default() };
-        let server = listen(Echo, Acceptor { common, ..Acceptor::new(Security::None) });
-        let mut stream = TcpStream::connect(server.address).await.unwrap();
-        stream.write_all(PREFACE).await.unwrap();
-        stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
-        Hostile(stream)
-    }
-
-    /// Sends all of it, or as much as the peer takes before it ends the connection.
-    async fn send(&mut self, bytes: &[u8]) {
-        let _ = self.0.write_all(bytes).await;
-    }
-
-    /// Reads until a response begins.
-    async fn head_of_a_response(&mut self) {
-        let mut head = [0; 9];
-        loop {
-            self.0.read_exact(&mut head).await.expect("a response comes");
-            let size = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            self.0.read_exact(&mut vec![0; size as usize]).await.expect("a frame is whole");
-            if head[3] == HEADERS {
-                return;
-            }
-        }
-    }
-
-    /// Reads to the end; gives the code of the last GOAWAY.
-    async fn goaway(&mut self) -> Option<u32> {
-        let mut code = None;
-        let mut head = [0; 9];
-        while self.0.read_exact(&mut head).await.is_ok() {
-            let size = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            let mut payload = vec![0; size as usize];
-            if self.0.read_exact(&mut payload).await.is_err() {
-                break;
-            }
-            if head[3] == GOAWAY {
-                code = Some(u32::from_be_bytes(payload[4..8].try_into().unwrap()));
-            }
-        }
-        code
-    }
-}
+use tokio::io::AsyncReadExt;
+use world::TcpListener;
 
 #[test]
 fn rapid_resets_end_the_connection() {

@@ -4,20 +4,27 @@ mod common;
 #[path = "common/streams.rs"]
 mod streams;
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use common::any::{fetch, get, open, post};
+use common::hostile::{
+    DATA, END_HEADERS, END_STREAM, HEADERS, Hostile, PING, RST_STREAM, SETTINGS, frame,
+};
 use common::in_world;
 use farlink_http::client::{Connection, Opening, Protocol};
+use farlink_http::h2::frame::PREFACE;
 use farlink_http::h3;
-use farlink_http::server::{Acceptor, Common, Drain, Pace, Patient};
+use farlink_http::server::{Acceptor, Body, BodyError, Common, Drain, Pace, Patient, RequestBody};
 use farlink_http::spdy::Version;
 use farlink_http::tls::{self, Security};
 use http::Request;
 use streams::{Notes, Streams};
+use tokio::io::AsyncReadExt;
 use world::TcpListener;
 
 const ALL: [(Protocol, Security); 6] = [
@@ -250,4 +257,69 @@ fn a_body_that_trickles_is_given_up() {
             trickle.await;
         }
     });
+}
+
+/// A body that is there at once.
+struct Hello(bool);
+
+impl Body for Hello {
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let is_left = std::mem::replace(&mut self.0, false);
+        Poll::Ready(is_left.then(|| Ok(Bytes::from_static(b"hello"))))
+    }
+}
+
+/// The status of the answer to a request by HTTP/2 whose body waits for 100 (Continue), and what `serve` gives, which has read its head.
+fn expecting<T: 'static>(serve: impl AsyncFnOnce(&mut Hostile) -> T + 'static) -> (u16, T) {
+    let got = Rc::new(Cell::new(None));
+    let seen = Rc::clone(&got);
+    in_world(async move {
+        let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = world::spawn(async move {
+            let mut server = Hostile(listener.accept().await.unwrap().0);
+            server.0.read_exact(&mut [0; PREFACE.len()]).await.unwrap();
+            server.send(&frame(SETTINGS, 0, 0, &[])).await;
+            while server.frame().await.0 != HEADERS {}
+            serve(&mut server).await
+        });
+        let opening = Opening::new(address, "any.farlink.test", Security::None, Protocol::H2);
+        let request = Request::put("https://any.farlink.test/x").header("expect", "100-continue");
+        let body = RequestBody::new(Box::new(Hello(true)), Some(5));
+        let exchange = open(opening).await.exchange(&request.body(()).unwrap(), Some(body)).await;
+        let status = exchange.unwrap().head.status().as_u16();
+        seen.set(Some((status, server.await)));
+    });
+    got.take().expect("the test has run")
+}
+
+const CONTINUE: [u8; 5] = [0x08, 3, b'1', b'0', b'0'];
+const OK: [u8; 1] = [0x88];
+
+/// RFC 9110 section 10.1.1.
+#[test]
+fn a_body_waits_until_an_http2_server_wants_it() {
+    let (status, kinds) = expecting(async |server| {
+        // What was to come without a word has come when this is answered.
+        server.send(&frame(PING, 0, 0, &[7; 8])).await;
+        let mut kinds = vec![server.frame().await.0];
+        server.send(&frame(HEADERS, END_HEADERS, 1, &CONTINUE)).await;
+        kinds.push(server.frame().await.0);
+        server.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &OK)).await;
+        kinds
+    });
+    assert_eq!((status, kinds), (200, vec![PING, DATA]));
+    let (status, kinds) = expecting(async |server| {
+        let unauthorized = [0x08, 3, b'4', b'0', b'1'];
+        server.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &unauthorized)).await;
+        server.frame().await.0
+    });
+    assert_eq!((status, kinds), (401, RST_STREAM), "the body is not sent");
+    let (status, waited) = expecting(async |server| {
+        let began = world::now();
+        assert_eq!(server.frame().await.0, DATA, "one that does not know of it gets the body");
+        server.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &OK)).await;
+        world::now() - began
+    });
+    assert!(status == 200 && waited >= Duration::from_millis(900), "{waited:?}");
 }

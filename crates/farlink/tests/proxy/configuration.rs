@@ -66,6 +66,12 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     refused("[upstream]\nparent = \"a.test:3128\"\n", &["proxy.toml:2:10", "http://HOST:PORT"]);
     refused("[cache]\nmemory = \"1KiB\"\n", &["proxy.toml:2:10", "holds nothing"]);
     refused("[cache]\nobject = \"1KiB\"\n", &["missing field `memory`"]);
+    for address in ["0.0.0.0:9090", "192.0.2.1:9090", "[::]:9090"] {
+        refused(
+            &format!("[admin]\naddress = \"{address}\"\n"),
+            &["proxy.toml:2:11", "needs a password", "127.0.0.1", "admin.users"],
+        );
+    }
     refused("[pac]\npath = \"pac\"\n", &["proxy.toml:2:8", "path = \"/pac\""]);
     refused("[pac]\nproxies = [\"a:1\"]\n", &["proxy.toml:2:12", "PROXY HOST:PORT"]);
     refused(
@@ -127,6 +133,21 @@ fn mistakes_about_http3_are_refused_alike() {
     desk.put("proxy.toml", format!("{port}http3 = true\n"));
     let told = desk.farlink("proxy --check proxy.toml").ok();
     assert!(told.contains("listens on 127.0.0.1:8443 over TLS and HTTP/3\n"), "{told}");
+}
+
+/// Memory lies in parts of 8 MiB or more, an object in one of them.
+#[test]
+fn a_limit_that_no_object_reaches_is_warned_of() {
+    let desk = Desk::new();
+    for (object, is_told) in [("9MiB", true), ("8MiB", false)] {
+        desk.put("proxy.toml", format!("[cache]\nmemory = \"16MiB\"\nobject = \"{object}\"\n"));
+        let ran = desk.farlink("proxy --check proxy.toml");
+        let warnings = ran.err.clone();
+        assert!(ran.ok().starts_with("proxy.toml is right.\n"));
+        let part = "more than 8388608 bytes are never stored, though cache.object is 9437184";
+        assert_eq!(warnings.contains(part), is_told, "{object}: {warnings}");
+        assert_eq!(warnings.is_empty(), !is_told, "{warnings}");
+    }
 }
 
 #[test]

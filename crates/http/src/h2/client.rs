@@ -27,6 +27,7 @@ use super::backlog::{Backlog, Waiting};
 use super::gate::Gate;
 use super::observer::{Observed, Observer, Shared};
 use super::settings;
+use super::sieve::Sieved;
 use super::singly::Singly;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
 
@@ -62,7 +63,7 @@ where
 {
     let observer = Rc::new(RefCell::new(Observer::of_client()));
     let backlog = Backlog::new(stream.held(), &observer);
-    let stream = Observed::new(Singly::new(stream), &observer);
+    let stream = Sieved::of_server(Observed::new(Singly::new(stream), &observer));
     let tree = settings.dependencies.map(Tree::new);
     let stream = Prioritised::new(stream, tree.as_ref());
     let mut builder = settings.builder();

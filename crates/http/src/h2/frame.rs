@@ -10,6 +10,8 @@ pub const PRIORITY: u8 = 0x2;
 pub const RST_STREAM: u8 = 0x3;
 /// The type of a SETTINGS frame (section 6.5).
 pub const SETTINGS: u8 = 0x4;
+/// The type of a PUSH_PROMISE frame (section 6.6).
+pub const PUSH_PROMISE: u8 = 0x5;
 /// The type of a PING frame (section 6.7).
 pub const PING: u8 = 0x6;
 /// The type of a GOAWAY frame (section 6.8).
@@ -54,6 +56,11 @@ impl FrameHead {
             // The first bit is reserved and ignored.
             stream: u32::from_be_bytes([s0, s1, s2, s3]) & 0x7fff_ffff,
         }
+    }
+
+    /// The head with which `bytes` begin, if they are so many.
+    pub fn of(bytes: &[u8]) -> Option<FrameHead> {
+        bytes.first_chunk().copied().map(FrameHead::parse)
     }
 
     /// As it stands on the wire.

@@ -4,6 +4,7 @@
 //! may send next ([`server`], by a [`schedule`](crate::schedule)), with little queued below. Beneath: an [`observer`]
 //! between TLS and h2 that counts each frame's bytes, and what h2 has no place for: PRIORITY, PRIORITY_UPDATE and
 //! the priority in HEADERS, written by the client and read by the server. Every window, table and limit is set by [`settings`].
+//! Between the observer and h2 lies a `sieve`, which keeps malformed fields from h2.
 //!
 //! What it leaves out: extended CONNECT and trailers (discarded).
 //!
@@ -20,6 +21,7 @@ mod gather;
 pub mod observer;
 pub mod server;
 pub mod settings;
+mod sieve;
 mod signals;
 mod singly;
 

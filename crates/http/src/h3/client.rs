@@ -149,6 +149,12 @@ impl Handle {
         &self.connection
     }
 
+    /// HTTP/3 itself, for who wants to know more of a response.
+    #[cfg(test)]
+    pub(super) fn requests(&self) -> SendRequest<Opener, Bytes> {
+        self.requests.clone()
+    }
+
     /// Whether the connection takes new requests.
     pub fn is_usable(&self) -> bool {
         !self.gate.is_closed() && self.connection.close_reason().is_none()
@@ -241,7 +247,12 @@ impl Exchange<'_> {
         id: StreamId,
         mut stream: RequestStream<RecvStream, Bytes>,
     ) -> Result<(), Failure> {
-        let head = stream.recv_response().await.map_err(|e| of_stream(e, false))?;
+        let head = loop {
+            let head = stream.recv_response().await.map_err(|e| of_stream(e, false))?;
+            if !head.status().is_informational() {
+                break head;
+            }
+        };
         let head_bytes = self.tally.borrow().received(id).head_bytes;
         alt_svc::tell(head.headers(), &mut **self.progress.borrow_mut());
         self.progress.borrow_mut().head(head.status().as_u16(), head_bytes);

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod any;
+pub mod hostile;
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -10,21 +10,34 @@ use tokio::sync::Semaphore;
 /// How long a request waits for another's answer: that may be as slow as the client that it is for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long it waits for one that has not got a connection itself: its client may have used up its share of them, which is not for others
+/// to wait for.
+const PATIENCE_ON_GROUND: Duration = Duration::from_millis(500);
+
 /// What is under way, on all cores. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Flights(Arc<Mutex<UnderWay>>);
 
-type UnderWay = BTreeMap<Asked, Arc<Semaphore>>;
+type UnderWay = BTreeMap<Asked, Arc<Progress>>;
 
 /// What a request asks for: its partition and its address.
 type Asked = (u32, String);
+
+/// How far a flight has come: what lies behind it is closed. There is never a permit.
+#[derive(Debug)]
+struct Progress {
+    /// Waiting for a connection.
+    ground: Semaphore,
+    /// Waiting for the answer.
+    air: Semaphore,
+}
 
 /// A request that is the first for its object. Whoever waits for it is released when it is dropped.
 #[derive(Debug)]
 pub struct Flight {
     flights: Flights,
     key: Asked,
-    landed: Arc<Semaphore>,
+    progress: Arc<Progress>,
 }
 
 /// Whether a request is the first.
@@ -40,24 +53,28 @@ impl Flights {
     /// The turn of a request for `key`; waits for the one before it.
     pub async fn turn(&self, key: &OwnedKey) -> Turn {
         let key = (key.partition().0, key.uri().to_owned());
-        let landed = match self.join(&key) {
-            Ok(landed) => landed,
-            Err(landed) => return Turn::First(Flight { flights: self.clone(), key, landed }),
+        let progress = match self.join(&key) {
+            Ok(progress) => progress,
+            Err(progress) => return Turn::First(Flight { flights: self.clone(), key, progress }),
         };
-        // It never has a permit; it is closed when the first is done. Whichever it is, this one goes on.
-        let _ = world::timeout(PATIENCE, landed.acquire()).await;
+        let began = world::now();
+        if world::timeout(PATIENCE_ON_GROUND, progress.ground.acquire()).await.is_ok() {
+            let left = PATIENCE.saturating_sub(world::now().since(began));
+            // Whether it has landed or not, this one goes on.
+            let _ = world::timeout(left, progress.air.acquire()).await;
+        }
         Turn::Waited
     }
 
     /// The flight that is under way, or else a new one.
-    fn join(&self, key: &Asked) -> Result<Arc<Semaphore>, Arc<Semaphore>> {
+    fn join(&self, key: &Asked) -> Result<Arc<Progress>, Arc<Progress>> {
         let mut under_way = self.lock();
-        if let Some(landed) = under_way.get(key) {
-            return Ok(Arc::clone(landed));
+        if let Some(progress) = under_way.get(key) {
+            return Ok(Arc::clone(progress));
         }
-        let landed = Arc::new(Semaphore::new(0));
-        under_way.insert(key.clone(), Arc::clone(&landed));
-        Err(landed)
+        let progress = Arc::new(Progress { ground: Semaphore::new(0), air: Semaphore::new(0) });
+        under_way.insert(key.clone(), Arc::clone(&progress));
+        Err(progress)
     }
 
     fn lock(&self) -> MutexGuard<'_, UnderWay> {
@@ -70,9 +87,17 @@ impl Flights {
     }
 }
 
+impl Flight {
+    /// It has a connection.
+    pub fn take_off(&self) {
+        self.progress.ground.close();
+    }
+}
+
 impl Drop for Flight {
     fn drop(&mut self) {
         self.flights.lock().remove(&self.key);
-        self.landed.close();
+        self.progress.ground.close();
+        self.progress.air.close();
     }
 }

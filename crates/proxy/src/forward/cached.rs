@@ -17,7 +17,7 @@ use super::job::Fetch;
 use super::pass::{fail, note_fetched};
 use super::reception::{refuse, whole};
 use super::refusal::Refused;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Flight, Prepared, Store, Turn};
+use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Prepared, Store, Turn};
 use crate::journal::{Entry as Record, Journal, Note, Outcome};
 use crate::upstream::Fetched;
 
@@ -29,8 +29,6 @@ struct Asking {
     why: Forward,
     /// Whether it waited for another's answer before.
     collapsed: bool,
-    /// Others wait for this one's.
-    flight: Option<Flight>,
 }
 
 /// A stored response, to be confirmed.
@@ -41,14 +39,13 @@ impl Proxy {
     pub(super) async fn answer_by_cache(
         self: &Rc<Proxy>,
         store: &Arc<Store>,
-        fetch: Fetch,
+        mut fetch: Fetch,
         mut note: Note,
     ) -> Response {
         let Some(key) = fetch.key.clone() else {
             unreachable!("where there is a cache, what goes through it has a key")
         };
         let mut collapsed = false;
-        let mut flight = None;
         let mut recalled = !store.has_disk();
         let (why, stored) = loop {
             let asked = fetch.asked();
@@ -56,7 +53,7 @@ impl Proxy {
             let found = store.memory().lookup(&key.borrow(), &request, store.now());
             let (why, stored) = match found {
                 Lookup::Hit(hit) => {
-                    drop(flight);
+                    fetch.flight = None;
                     if hit.stale == Some(Tolerance::WhileRevalidate) {
                         self.revalidate(store, key, fetch, Arc::clone(&hit.entry));
                     }
@@ -68,9 +65,9 @@ impl Proxy {
                 Lookup::Validate { entry, reason } => (reason.into(), Some(entry)),
             };
             let waits = store.is_collapsible(&key.borrow(), &request, stored.is_some());
-            if waits && !collapsed && flight.is_none() {
+            if waits && !collapsed && fetch.flight.is_none() {
                 match store.flights().turn(&key).await {
-                    Turn::First(first) => flight = Some(first),
+                    Turn::First(first) => fetch.flight = Some(first),
                     // The first has asked the disk, too.
                     Turn::Waited => {
                         (collapsed, recalled) = (true, true);
@@ -83,7 +80,7 @@ impl Proxy {
             }
             store.recall(&key, &fetch.asked()).await;
         };
-        let asking = Asking { key, fetch, why, collapsed, flight };
+        let asking = Asking { key, fetch, why, collapsed };
         match stored {
             None => self.ask(store, asking, note).await,
             Some(stored) => self.validate(store, asking, &stored, note).await,
@@ -141,7 +138,7 @@ impl Proxy {
             Ok(storable) => {
                 told.stored = true;
                 store.hit_for_miss().forget(ticket);
-                Filling::new(store, asking.key, ticket, status, storable, asking.flight)
+                Filling::new(store, asking.key, ticket, status, storable, asking.fetch.flight)
             }
         };
         self.pass_back(fetched, note, filling, Some(told), Rc::default())
@@ -233,12 +230,12 @@ impl Proxy {
             return;
         }
         let (proxy, store) = (Rc::clone(self), Arc::clone(store));
-        let fetch = fetch.for_the_proxy();
+        let mut fetch = fetch.for_the_proxy();
         drop(world::spawn(async move {
             let Turn::First(flight) = store.flights().turn(&key).await else { return };
+            fetch.flight = Some(flight);
             let url = key.uri().to_owned();
-            let asking =
-                Asking { key, fetch, why: Forward::Stale, collapsed: false, flight: Some(flight) };
+            let asking = Asking { key, fetch, why: Forward::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
             let record = Record::new(None, "GET", url, http_stack::tls::Protocol::H1);
             let note = Note::new(record, &journal);

@@ -11,6 +11,7 @@ use http_stack::server::RequestBody;
 
 use super::entrance::Proxy;
 use super::job::Fetch;
+use crate::caching::Flight;
 use crate::config::{HostField, Reverse};
 use crate::fields;
 use crate::upstream::{Check, Choice, Destination, FetchError, Fetched, Health, Order, Peer};
@@ -68,6 +69,7 @@ impl Proxy {
             connect_timeout: None,
             request,
             body: &mut body,
+            begun: &|| fetch.flight.iter().for_each(Flight::take_off),
         };
         match &fetch.servers {
             Some(servers) => self.fetch_from(servers, order, inform).await,
@@ -83,7 +85,7 @@ impl Proxy {
         order: Order<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, FetchError> {
-        let Order { reach, client, request, body, .. } = order;
+        let Order { reach, client, request, body, begun, .. } = order;
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         let deadline = world::now() + self.settings.upstream.connect_timeout;
         let mut tried = Vec::new();
@@ -99,6 +101,7 @@ impl Proxy {
                     .then_some(limit.min(self.settings.upstream.connect_timeout)),
                 request: servers.ask(index, &request),
                 body: &mut *body,
+                begun,
             };
             let fetched = self.upstream.fetch(order, inform).await;
             if let Some(is_failure) = is_failure(&fetched) {

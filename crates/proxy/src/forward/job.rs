@@ -15,7 +15,7 @@ use super::failover::Servers;
 use super::interims::Interims;
 use super::refusal::Refused;
 use super::route::Route;
-use crate::caching::Asked;
+use crate::caching::{Asked, Flight};
 use crate::config::{HostField, Settings};
 use crate::fields::{self, Client, Disclosure};
 use crate::overrides::Overrides;
@@ -59,6 +59,8 @@ pub(super) struct Fetch {
     pub(super) is_upgrade: bool,
     /// What goes before the answer.
     pub(super) interims: Interims,
+    /// Others wait for its answer.
+    pub(super) flight: Option<Flight>,
     pub(super) request: Request<()>,
 }
 
@@ -158,6 +160,7 @@ impl Job {
             tells_own,
             alternative,
             is_upgrade,
+            flight: None,
             interims,
             request,
         };

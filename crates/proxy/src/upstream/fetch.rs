@@ -51,6 +51,8 @@ pub struct Order<'a> {
     pub request: Request<()>,
     /// Its body; left there as long as nothing of it was sent.
     pub body: &'a mut Option<RequestBody>,
+    /// Told when it has the right to a connection.
+    pub begun: &'a dyn Fn(),
 }
 
 /// A response whose head has come.
@@ -88,13 +90,14 @@ impl Upstream {
         order: Order<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, FetchError> {
-        let Order { destination, reach, client, connect_timeout, request, body } =
+        let Order { destination, reach, client, connect_timeout, request, body, begun } =
             self.through_parent(order);
         let connect_timeout = connect_timeout.unwrap_or(self.settings.connect_timeout);
         let key = (destination, reach.is_operator());
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         loop {
             let mut lease = self.pool.acquire(&key, client).await?;
+            begun();
             let (connection, address) = match lease.connection.take() {
                 Some(connection) => (connection, None),
                 None => {

@@ -1,6 +1,6 @@
 //! Requests for one object at once: as one to the origin if its answer can be stored, else none behind another.
 
-use super::town::{Server, ask_at_once, run, say};
+use super::town::{Server, ask, ask_at_once, open, pause, run, say};
 
 const CONFIG: &str = "[cache]\nmemory = \"8MiB\"\n[[reverse]]\norigins = [\"http://one.test\"]\n";
 
@@ -87,10 +87,37 @@ fn a_stored_answer_ends_the_memory() {
         async {
             ask_at_once(ten("/a", |_| String::new())[..1].to_vec()).await;
             ask_at_once(ten("/a", |_| String::new())[..1].to_vec()).await;
-            super::town::pause(5_000).await;
+            pause(5_000).await;
             ask_at_once(ten("/a", |_| String::new())).await;
         },
         async {},
     );
     assert_eq!(seen.times("/a"), 3, "the last ten went as one");
+}
+
+/// The first may be of a client that has used up its share of the connections.
+#[test]
+fn who_has_no_connection_is_not_waited_for_by_others_for_long() {
+    let server = Server::new(|line| match line.contains("/slow") {
+        true => say(60_000, "200 OK", "", "late"),
+        false => say(100, "200 OK", "Cache-Control: max-age=60\r\n", "body"),
+    });
+    let got = run(
+        &format!("{CONFIG}[upstream]\nconnections_per_origin = 32\n"),
+        &[server],
+        async {
+            pause(500).await;
+            ask("GET", "/shared", "").await
+        },
+        async {
+            let mut clients = Vec::new();
+            for index in 0..100 {
+                clients.push(open("GET", &format!("/slow{index}"), "").await);
+            }
+            clients.push(open("GET", "/shared", "").await);
+            pause(10_000).await;
+        },
+    );
+    assert_eq!(got.status(), "200");
+    assert!((500..700).contains(&got.millis), "half a second and its own time: {got:?}");
 }

@@ -9,15 +9,14 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{EXPECT, UPGRADE};
+use http::header::UPGRADE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 
 use super::Connection;
+use crate::client::hold::Hold;
 use crate::h1::codec::{self, BodyLength, Event, encode};
 use crate::h1::exchange::Outgoing;
 use crate::server::{Body, BodyError, RequestBody};
@@ -50,12 +49,8 @@ struct Upload {
     framing: encode::Framing,
     /// Whether the transport took all of it.
     is_flushed: bool,
-    /// The end of the wait for 100 (Continue), if the body waits for it.
-    hold: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    hold: Hold,
 }
-
-/// How long a body waits for a server that does not say 100 (Continue), as curl does: many never heard of it (RFC 9110 section 10.1.1).
-const PATIENCE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {
     /// Sends `request`, whose body is `body`, and gives the response when its head is there, with the size of its body where
@@ -89,8 +84,7 @@ impl<S: Transport> Connection<S> {
         if request.headers().contains_key(UPGRADE) {
             self.wire.decoder.may_switch();
         }
-        let waits = body.is_some() && expects_continue(request.headers());
-        let hold = waits.then(|| Box::pin(world::sleep(PATIENCE)) as _);
+        let hold = body.as_ref().map(|_| Hold::of(request.headers())).unwrap_or_default();
         let mut exchange = Incoming {
             connection: self,
             method: request.method().clone(),
@@ -146,7 +140,7 @@ impl<S: Transport> Incoming<S> {
             let head = match event {
                 Event::Head(head) if head.is_interim() => {
                     match head.status {
-                        100 => self.upload.hold = None,
+                        100 => drop(self.upload.hold.end()),
                         _ => inform(response(&head)?),
                     }
                     wire.input.consume(used);
@@ -155,7 +149,7 @@ impl<S: Transport> Incoming<S> {
                     return Poll::Pending;
                 }
                 Event::Head(head) => {
-                    if self.upload.hold.take().is_some() {
+                    if self.upload.hold.end() {
                         // The server does not want the body, and waits for it all the same.
                         self.upload.body = None;
                         self.persistent = false;
@@ -211,10 +205,9 @@ impl<S: Transport> Incoming<S> {
                 }
                 return Poll::Ready(Ok(()));
             };
-            if let Some(hold) = &mut self.upload.hold {
+            if self.upload.hold.poll_over(cx).is_pending() {
                 ready!(wire.poll_flush(cx)).map_err(Unsent::Transport)?;
-                ready!(hold.as_mut().poll(cx));
-                self.upload.hold = None;
+                return Poll::Pending;
             }
             let Poll::Ready(piece) = body.poll_next(cx) else {
                 // What was written must not lie in TLS while the source is slow.
@@ -233,11 +226,6 @@ impl<S: Transport> Incoming<S> {
             }
         }
     }
-}
-
-/// RFC 9110 section 10.1.1.
-fn expects_continue(fields: &HeaderMap) -> bool {
-    fields.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 impl Upload {

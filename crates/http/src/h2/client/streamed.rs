@@ -15,6 +15,7 @@ use http::{Request, Response, StatusCode};
 
 use super::tree::Branch;
 use super::{Handle, failure, request};
+use crate::client::hold::Hold;
 use crate::h2::gate::Pass;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Precedence};
@@ -34,11 +35,13 @@ struct Upload {
     source: Option<RequestBody>,
     /// What the source gave and the windows have not let go.
     piece: Bytes,
+    hold: Hold,
 }
 
 impl Handle {
     /// Sends `request`, whose URI is absolute and whose body is `body`, and gives the response when its head is there, with the
-    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does. `inform` is told of interim responses but 100.
+    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does. With `Expect: 100-continue` the body waits until
+    /// the server wants it. `inform` is told of interim responses but 100.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -61,12 +64,14 @@ impl Handle {
             requests.send_request(head, body.is_none()).map_err(|e| failure(e, false))?;
         let id = response.stream_id().as_u32();
         let branch = self.tree.as_ref().map(|tree| tree.open(id, precedence));
-        let mut upload = Upload { stream, source: body, piece: Bytes::new() };
+        let hold = body.as_ref().map(|_| Hold::of(request.headers())).unwrap_or_default();
+        let mut upload = Upload { stream, source: body, piece: Bytes::new(), hold };
         let head = poll_fn(|cx| {
             if let Poll::Ready(Some(told)) = response.poll_informational(cx) {
                 let told = told.map_err(|error| failure(error, false))?;
-                if told.status() != StatusCode::CONTINUE {
-                    inform(told);
+                match told.status() {
+                    StatusCode::CONTINUE => drop(upload.hold.end()),
+                    _ => inform(told),
                 }
                 // One at a time: whoever is told of it may be slower.
                 cx.waker().wake_by_ref();
@@ -79,6 +84,10 @@ impl Handle {
             Pin::new(&mut response).poll(cx).map_err(|error| failure(error, false))
         })
         .await?;
+        if upload.hold.end() {
+            // The server does not want the body. Without its end the stream is reset at the response's.
+            upload.give_up();
+        }
         let (parts, body) = head.into_parts();
         let told =
             parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -99,6 +108,7 @@ impl Incoming {
 impl Upload {
     /// Hands on as much as there is and the windows allow; ready when that is all, or nobody wants the rest.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        ready!(self.hold.poll_over(cx));
         loop {
             while !self.piece.is_empty() {
                 self.stream.reserve_capacity(self.piece.len());

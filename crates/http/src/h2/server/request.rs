@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use ::h2::RecvStream;
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT};
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
 
 use crate::server::{Body, BodyError, RequestBody};
@@ -26,13 +26,6 @@ pub(super) fn body_of(head: &Parts, stream: RecvStream, demand: &Demand) -> Requ
         head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let demand = Rc::clone(demand);
     RequestBody::new(Box::new(Received { stream, demand }), length)
-}
-
-/// Whether the client waits for 100 (Continue).
-pub(super) fn expects_continue(head: &Parts) -> bool {
-    head.headers
-        .get(EXPECT)
-        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 impl Body for Received {

@@ -14,13 +14,15 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, request};
 
 use super::reply::{Exchange, Respond, Sending, go_on};
-use super::request::{Demand, body_of, expects_continue};
+use super::request::{Demand, body_of};
 use crate::h2::backlog::Backlog;
 use crate::h2::flood::Floods;
 use crate::h2::flow::{Flow, FlowMeter};
 use crate::h2::gather::Gathered;
 use crate::h2::observer::{Observed, Observer, Shared};
 use crate::h2::settings;
+use crate::h2::sieve::Sieved;
+use crate::message::expects_continue;
 use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
 use crate::server::{Body, BodyError, Common, Later, Standing, Up, Verdict, Vigil, Watch};
 use crate::tls::Protocol;
@@ -47,7 +49,7 @@ struct Carrying {
 }
 
 pub(super) struct Session<'a, S, H> {
-    connection: Connection<Observed<Gathered<S>>, Bytes>,
+    connection: Connection<Sieved<Observed<Gathered<S>>>, Bytes>,
     stream: Gathered<S>,
     observer: Shared,
     backlog: Rc<Backlog>,
@@ -90,7 +92,7 @@ where
         let scheme = if stream.is_secure() { "https" } else { "http" };
         let stream = Gathered::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
-        let connection = settings.builder().handshake(observed).await?;
+        let connection = settings.builder().handshake(Sieved::of_client(observed)).await?;
         stream.begin();
         Ok(Session {
             connection,
@@ -222,7 +224,7 @@ where
     fn receive(&mut self, arriving: Arriving, demand: Demand) {
         let Arriving { head, body, body_bytes, mut respond } = arriving;
         let body = self.common.paced(body);
-        let invites = expects_continue(&head).then_some(demand);
+        let invites = expects_continue(&head.headers).then_some(demand);
         match self.handler.receive(self.head(&head, 0), body) {
             Ok(answer) => {
                 let exchange = Exchange::new(Respond::Asked(respond), head.method == Method::HEAD);

@@ -9,11 +9,12 @@ use std::task::{Context, Poll, ready};
 use ::h3::error::{Code, StreamError};
 use ::h3::server::{RequestResolver, RequestStream};
 use bytes::{Buf, Bytes};
-use http::header::{CONTENT_LENGTH, EXPECT, HeaderValue, TE};
+use http::header::{CONTENT_LENGTH, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
 use super::open::Open;
 use crate::h3::quic::{self, RecvStream, SendStream, SharedTally, Stop};
+use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
     Body, BodyError, Common, Later, Source, directions, interim, is_bodiless, refusal,
@@ -57,7 +58,7 @@ impl<H: Handler> Answering<H> {
             return self.connect(&request, sending, receiving, stop).await;
         }
         let head_only = request.method() == Method::HEAD;
-        let expects = expects_continue(&request);
+        let expects = expects_continue(request.headers());
         let first = match expects {
             // It comes when it is asked for.
             true => Some(Bytes::new()),
@@ -202,12 +203,6 @@ fn is_malformed(request: &Request<()>) -> bool {
 fn length(request: &Request<()>) -> Option<u64> {
     let value = request.headers().get(CONTENT_LENGTH)?.to_str().ok()?;
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten()
-}
-
-/// RFC 9110 section 10.1.1.
-fn expects_continue(request: &Request<()>) -> bool {
-    let field = request.headers().get(EXPECT);
-    field.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(), StreamError> {

@@ -11,16 +11,18 @@ use quinn::{ConnectionError, ReadToEndError, VarInt};
 
 use super::*;
 use crate::client::{Connection as Client, Opening, Protocol, open};
+use crate::h3::client::Handle;
 use crate::server::{Common, Patient};
 use crate::tls::Security;
-use crate::{Answer, Handler, Reply, RequestHead};
+use crate::{Answer, Handler, Priority, Progress, Reply, RequestBody, RequestHead, Response};
 
 const HEADERS: u8 = 1;
 const NO_ERROR: u32 = 0x100;
 const EXCESSIVE_LOAD: u32 = 0x107;
 const MESSAGE_ERROR: u32 = 0x10e;
 
-/// `/` is answered at once, anything else never; counts who waits for that.
+/// `/` is answered at once, `/hints` after two interim responses, `/upload` with its body's size, anything else never; counts who waits for
+/// that.
 #[derive(Default)]
 struct Slow {
     waiting: Rc<Cell<usize>>,
@@ -40,6 +42,11 @@ impl Handler for Slow {
             let body = Bytes::from_static(b"hello");
             return Answer::Ready(Reply::new(StatusCode::OK, HeaderMap::new(), body));
         }
+        if request.target == "/hints" {
+            return Answer::later(async {
+                hint(103, hint(102, crate::server::refusal(StatusCode::OK).into()))
+            });
+        }
         self.waiting.set(self.waiting.get() + 1);
         let waits = Waits(Rc::clone(&self.waiting));
         Answer::later(async move {
@@ -48,12 +55,44 @@ impl Handler for Slow {
             crate::server::refusal(StatusCode::OK)
         })
     }
+
+    fn receive(
+        &self,
+        request: RequestHead<'_>,
+        mut body: RequestBody,
+    ) -> Result<Answer, RequestBody> {
+        if request.target != "/upload" {
+            return Err(body);
+        }
+        Ok(Answer::later(async move {
+            let mut bytes = 0;
+            while let Some(Ok(piece)) = body.next().await {
+                bytes += piece.len();
+            }
+            Reply::new(StatusCode::OK, HeaderMap::new(), bytes.to_string().into())
+        }))
+    }
+}
+
+/// An interim response with a field of its own, and then `then`.
+fn hint(status: u16, then: Response) -> Response {
+    let head = http::Response::builder().status(status).header("link", format!("</{status}>"));
+    let then = Box::pin(async { then });
+    Response::Interim { head: head.body(()).unwrap(), then }
 }
 
 /// A connection to a server of the public's, as quinn has it; and how many requests wait.
 fn with_client<F: Future<Output = ()>>(
     patience: Option<Patient>,
     test: impl FnOnce(quinn::Connection, Rc<Cell<usize>>) -> F,
+) {
+    with_handle(patience, |handle, waiting| test(handle.quic().clone(), waiting));
+}
+
+/// The same, as our own client has it.
+fn with_handle<F: Future<Output = ()>>(
+    patience: Option<Patient>,
+    test: impl FnOnce(Handle, Rc<Cell<usize>>) -> F,
 ) {
     let main = async {
         let acceptor = Acceptor::new(&tls::Settings::default(), settings::Server::PUBLIC);
@@ -71,7 +110,7 @@ fn with_client<F: Future<Output = ()>>(
         let opening = Opening::new(address, "any.farlink.test", Security::Tls13, Protocol::H3);
         let client = open(opening, &mut |_| {}).await.unwrap();
         let Client::H3(handle) = &client else { panic!("it is HTTP/3") };
-        test(handle.quic().clone(), waiting).await;
+        test(handle.clone(), waiting).await;
     };
     let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), main)).unwrap().unwrap();
@@ -220,5 +259,58 @@ fn a_request_names_its_parts_once() {
         let host = [0, 0, 0xd1, 0xd7, 0xc1, 0x24, b'h', b'o', b's', b't', 1, b'a'];
         let text = answered(frame(HEADERS, &host)).await.expect("an answer");
         assert!(text.ends_with(b"hello"));
+    });
+}
+
+/// The statuses that a request was told.
+#[derive(Default)]
+struct Statuses(Vec<u16>);
+
+impl Progress for Statuses {
+    fn sent(&mut self, _: u64, _: u64) {}
+
+    fn head(&mut self, status: u16, _: u64) {
+        self.0.push(status);
+    }
+
+    fn data(&mut self, _: &[u8]) {}
+}
+
+/// RFC 9114 section 4.1.
+#[test]
+fn interim_responses_go_before_the_response() {
+    with_handle(None, |handle, _| async move {
+        let request = http::Request::get("https://a.test/hints").body(()).unwrap();
+        let mut stream = handle.requests().send_request(request).await.unwrap();
+        stream.finish().await.unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let head = stream.recv_response().await.unwrap();
+            let link = head.headers().get("link").map(|link| link.to_str().unwrap().to_owned());
+            seen.push((head.status().as_u16(), link));
+        }
+        let hint = |status| (status, Some(format!("</{status}>")));
+        assert_eq!(seen, [hint(103), hint(102), (200, None)]);
+        // Who does not ask for them is told of the response alone.
+        let request = http::Request::get("https://a.test/hints").body(Bytes::new()).unwrap();
+        let mut told = Statuses::default();
+        handle.fetch(&request, Priority::Medium, &mut told).await.unwrap();
+        assert_eq!(told.0, [200]);
+    });
+}
+
+/// RFC 9110 section 10.1.1.
+#[test]
+fn who_waits_for_it_is_told_to_go_on_once_the_body_is_wanted() {
+    with_handle(None, |handle, _| async move {
+        let request = http::Request::put("https://a.test/upload");
+        let request = request.header("expect", "100-continue").body(()).unwrap();
+        let mut stream = handle.requests().send_request(request).await.unwrap();
+        assert_eq!(stream.recv_response().await.unwrap().status(), StatusCode::CONTINUE);
+        stream.send_data(Bytes::from_static(b"hello")).await.unwrap();
+        stream.finish().await.unwrap();
+        assert_eq!(stream.recv_response().await.unwrap().status(), StatusCode::OK);
+        let mut body = stream.recv_data().await.unwrap().expect("a body");
+        assert_eq!(bytes::Buf::copy_to_bytes(&mut body, 1), "5");
     });
 }

@@ -1,0 +1,284 @@
+//! Header blocks: which lines can stand in no message, and what has the same effect on the table without them.
+//!
+//! Of the dynamic table it keeps the shape: what kind of name an entry has, how long it is, whether it can stand in a message.
+
+use std::collections::VecDeque;
+
+use super::huffman;
+use super::line::{Kind, Line, Literal, Name, Reader, Unreadable};
+
+/// The initial size of the dynamic table in bytes (RFC 9113 section 6.5.2); it changes only by what blocks say.
+const INITIAL_BYTES: usize = 4_096;
+
+/// An entry's size beside its texts (RFC 7541 section 4.1).
+const ENTRY_BYTES: usize = 32;
+
+/// As many lines has the static table (appendix A).
+const STATIC_LINES: usize = STATIC_NAMES.len();
+
+/// Their names.
+#[rustfmt::skip]
+const STATIC_NAMES: [&str; 61] = [
+    ":authority", ":method", ":method", ":path", ":path", ":scheme", ":scheme", ":status", ":status", ":status", ":status", ":status",
+    ":status", ":status", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "accept",
+    "access-control-allow-origin", "age", "allow", "authorization", "cache-control", "content-disposition", "content-encoding",
+    "content-language", "content-length", "content-location", "content-range", "content-type", "cookie", "date", "etag", "expect",
+    "expires", "from", "host", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "last-modified",
+    "link", "location", "max-forwards", "proxy-authenticate", "proxy-authorization", "range", "referer", "refresh", "retry-after",
+    "server", "set-cookie", "strict-transport-security", "transfer-encoding", "user-agent", "vary", "via", "www-authenticate",
+];
+
+/// `connection: `, never indexed: a field that makes any message malformed (RFC 9113 section 8.2.2), and that h2 knows for one.
+const MALFORMED_FIELD: &[u8; 13] = b"\x10\x0aconnection\0";
+
+#[derive(Debug)]
+struct Entry {
+    kind: Kind,
+    name_bytes: u32,
+    value_bytes: u32,
+    /// Whether a message with it is malformed.
+    is_bad: bool,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        ENTRY_BYTES + self.name_bytes as usize + self.value_bytes as usize
+    }
+}
+
+/// The shape of a dynamic table.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The newest first.
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    most_bytes: usize,
+}
+
+impl Table {
+    pub(super) fn new() -> Table {
+        Table { entries: VecDeque::new(), bytes: 0, most_bytes: INITIAL_BYTES }
+    }
+
+    /// Reads the next block. If a line of it can stand in no message, gives a block that has the same effect on h2's table and that h2 takes
+    /// for a malformed message's.
+    pub(super) fn read(&mut self, block: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
+        let mut rest = Reader(block);
+        let mut instead: Option<Vec<u8>> = None;
+        while !rest.0.is_empty() {
+            let start = rest.0;
+            // Nearly all lines are an index of one byte.
+            if let Some((first @ 0x81..=0xfe, behind)) = start.split_first()
+                && !self.is_bad(usize::from(first & 0x7f))?
+            {
+                instead.iter_mut().for_each(|instead| instead.push(*first));
+                rest = Reader(behind);
+                continue;
+            }
+            let line = rest.line()?;
+            let bytes = &start[..start.len() - rest.0.len()];
+            match self.take(&line)? {
+                None => instead.iter_mut().for_each(|instead| instead.extend_from_slice(bytes)),
+                Some(substitute) => {
+                    let before = &block[..block.len() - start.len()];
+                    let begun = || [before, MALFORMED_FIELD].concat();
+                    instead.get_or_insert_with(begun).extend(substitute);
+                }
+            }
+        }
+        Ok(instead)
+    }
+
+    /// Takes a line; if a message with it is malformed, gives what leaves h2's table as the line leaves this one.
+    fn take(&mut self, line: &Line<'_>) -> Result<Option<Vec<u8>>, Unreadable> {
+        match line {
+            Line::Resize(most) => {
+                self.most_bytes = *most;
+                self.shrink_to(*most);
+                Ok(None)
+            }
+            Line::Indexed(index) => Ok(self.is_bad(*index)?.then(Vec::new)),
+            Line::Literal(literal) => self.take_literal(literal),
+        }
+    }
+
+    /// Whether the line with that index can stand in no message.
+    fn is_bad(&self, index: usize) -> Result<bool, Unreadable> {
+        match index.checked_sub(STATIC_LINES + 1) {
+            None if index == 0 => Err(Unreadable),
+            None => Ok(false),
+            Some(place) => self.entries.get(place).map(|entry| entry.is_bad).ok_or(Unreadable),
+        }
+    }
+
+    fn take_literal(&mut self, line: &Literal<'_>) -> Result<Option<Vec<u8>>, Unreadable> {
+        let name = self.name(line)?;
+        let is_bad = !line.value.is_value_of(name.kind)?;
+        if !line.is_kept {
+            return Ok(is_bad.then(Vec::new));
+        }
+        let value_bytes = line.value.decoded_len()?;
+        let (kind, substitute) = match is_bad {
+            false => (name.kind, None),
+            true => {
+                let (kind, line) = substitute(line, name, value_bytes)?;
+                (kind, Some(line))
+            }
+        };
+        let [name_bytes, value_bytes] = [name.bytes, value_bytes].map(|bytes| bytes as u32);
+        self.insert(Entry { kind, name_bytes, value_bytes, is_bad });
+        Ok(substitute)
+    }
+
+    fn name(&self, line: &Literal<'_>) -> Result<Name, Unreadable> {
+        match (&line.name, line.name_index.checked_sub(STATIC_LINES + 1)) {
+            (Some(name), _) => name.as_name(),
+            (None, None) => Ok(static_name(line.name_index)),
+            (None, Some(place)) => {
+                let entry = self.entries.get(place).ok_or(Unreadable)?;
+                Ok(Name { kind: entry.kind, bytes: entry.name_bytes as usize })
+            }
+        }
+    }
+
+    /// RFC 7541 section 4.4.
+    fn insert(&mut self, entry: Entry) {
+        let bytes = entry.bytes();
+        self.shrink_to(self.most_bytes.saturating_sub(bytes));
+        if bytes <= self.most_bytes {
+            self.bytes += bytes;
+            self.entries.push_front(entry);
+        }
+    }
+
+    fn shrink_to(&mut self, bytes: usize) {
+        while self.bytes > bytes {
+            let Some(oldest) = self.entries.pop_back() else { return };
+            self.bytes -= oldest.bytes();
+        }
+    }
+}
+
+fn static_name(index: usize) -> Name {
+    let kind = match index {
+        2 | 3 => Kind::Method,
+        8..=14 => Kind::Status,
+        1..8 => Kind::Part,
+        _ => Kind::Field,
+    };
+    Name { kind, bytes: STATIC_NAMES[index - 1].len() }
+}
+
+/// A line that makes an entry of the same size, with the same name if that is one; says of what kind it is then.
+fn substitute(
+    line: &Literal<'_>,
+    name: Name,
+    value_bytes: usize,
+) -> Result<(Kind, Vec<u8>), Unreadable> {
+    let keeps_name = match name.kind {
+        Kind::Field | Kind::Part => true,
+        // Zeros are a method's name unless there are none of them, and no status.
+        Kind::Method => value_bytes > 0,
+        Kind::Status | Kind::Bad => false,
+    };
+    let mut out = Vec::new();
+    if keeps_name {
+        out.extend_from_slice(line.name_part);
+        push_zeros(value_bytes, &mut out);
+        return Ok((name.kind, out));
+    }
+    // A name has a byte at least, which an empty one takes from its value.
+    let name_bytes = name.bytes.max(1);
+    let value_bytes = (name.bytes + value_bytes).checked_sub(name_bytes).ok_or(Unreadable)?;
+    out.push(0x40);
+    push_zeros(name_bytes, &mut out);
+    push_zeros(value_bytes, &mut out);
+    Ok((Kind::Bad, out))
+}
+
+/// A text of so many zeros.
+fn push_zeros(count: usize, out: &mut Vec<u8>) {
+    let mut length = (count * 5).div_ceil(8);
+    if length < 0x7f {
+        out.push(0x80 | length as u8);
+    } else {
+        out.push(0xff);
+        length -= 0x7f;
+        while length >= 0x80 {
+            out.push(0x80 | length as u8);
+            length >>= 7;
+        }
+        out.push(length as u8);
+    }
+    huffman::push_zeros(count, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
+        digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
+    }
+
+    /// RFC 7541 sections C.5 and C.6: a table of 256 bytes, whose oldest entries go.
+    #[test]
+    fn the_table_of_the_examples_has_their_sizes() {
+        let plain = [
+            "4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3120 474d \
+             546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
+            "4803 3330 37c1 c0bf",
+            "88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738 666f \
+             6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33 3630 303b \
+             2076 6572 7369 6f6e 3d31",
+        ];
+        let coded = [
+            "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d 29ad 1718 63c7 \
+             8f0b 97c8 e9ae 82ae 43d3",
+            "4883 640e ffc1 c0bf",
+            "88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7 b335 \
+             dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07",
+        ];
+        for blocks in [plain, coded] {
+            let mut table = Table::new();
+            assert_eq!(table.read(&bytes("3fe101")), Ok(None), "256 bytes");
+            let sizes = blocks.map(|block| {
+                assert_eq!(table.read(&bytes(block)), Ok(None), "{block}");
+                (table.bytes, table.entries.len())
+            });
+            assert_eq!(sizes, [(222, 4), (222, 4), (215, 3)]);
+        }
+    }
+
+    /// What stands for a malformed block leaves a table as large as the block does, and says nothing malformed but what h2 knows.
+    #[test]
+    fn a_substitute_leaves_the_same_table() {
+        let lines: [&[u8]; 8] = [
+            b"\x82",
+            b"\x40\x01A\x03abc",
+            b"\x40\x00\x03abc",
+            b"\x40\x01a\x03a\0c",
+            b"\x42\x03G T",
+            b"\x42\x00",
+            b"\x48\x0220",
+            b"\xbe",
+        ];
+        let (mut ours, mut of_h2) = (Table::new(), Table::new());
+        let instead = ours.read(&lines.concat()).unwrap().expect("it is malformed");
+        assert!(instead.starts_with(b"\x82\x10\x0aconnection\0"), "{instead:x?}");
+        assert_eq!(of_h2.read(&instead), Ok(None), "{instead:x?}");
+        let sizes = |table: &Table| table.entries.iter().map(Entry::bytes).collect::<Vec<_>>();
+        assert_eq!(sizes(&of_h2), sizes(&ours));
+        assert_eq!(sizes(&ours), [41, 39, 42, 36, 35, 36]);
+    }
+
+    #[test]
+    fn what_is_no_block_is_said_to_be_none() {
+        for block in
+            [&b"\x80"[..], b"\xbe", b"\x40", b"\x40\x02a", b"\xff\xff\xff\xff\xff", b"\x40\0\0"]
+        {
+            assert_eq!(Table::new().read(block), Err(Unreadable), "{block:x?}");
+        }
+    }
+}
