@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use report;
 use store::Store;
 use study::figures::{self, FiguresError};
 use study::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
