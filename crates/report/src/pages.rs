@@ -18,11 +18,20 @@ pub const PAGE: &str = "page";
 struct Together {
     condition: String,
     arm: usize,
-    /// The median page load time of each page that loaded, in milliseconds.
-    medians: Vec<f64>,
+    /// By page load time.
+    load: Sum,
+    /// By first render.
+    render: Sum,
     failures: u64,
-    /// On how many pages no other arm is faster.
-    fastest_on: usize,
+}
+
+/// An arm's pages by one moment. A page of which the arm lost anything is not among them.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sum {
+    /// The median of each page, in milliseconds.
+    medians: Vec<f64>,
+    /// On how many pages no other arm has a smaller median.
+    first_on: usize,
 }
 
 /// The section; empty if no journey went through a list.
@@ -33,15 +42,11 @@ pub fn section(summary: &Summary) -> String {
     }
     let mut table = String::from(
         "<table class=\"figures plain\"><thead><tr><th>condition</th><th>arm</th><th class=\"n\">pages</th>\
-         <th class=\"n\">sum of medians<br>ms</th><th class=\"n\">/ least</th><th class=\"n\">mean of medians<br>ms</th>\
-         <th class=\"n\">fastest on</th><th class=\"n\">failures</th></tr></thead><tbody>",
+         <th class=\"n\">load time, sum of medians<br>ms</th><th class=\"n\">/ least</th><th class=\"n\">first on</th>\
+         <th class=\"n\">first render, sum of medians<br>ms</th><th class=\"n\">/ least</th><th class=\"n\">first on</th>\
+         <th class=\"n\">failures</th></tr></thead><tbody>",
     );
     for row in &rows {
-        // Sums of different pages say nothing of each other.
-        let alike = rows.iter().filter(|other| {
-            other.condition == row.condition && other.medians.len() == row.medians.len()
-        });
-        let least = alike.map(Together::sum).fold(f64::INFINITY, f64::min);
         let condition = if row.condition.is_empty() { "all" } else { &row.condition };
         let _ = write!(
             table,
@@ -49,29 +54,48 @@ pub fn section(summary: &Summary) -> String {
             html(condition),
             html(&summary.arms[row.arm])
         );
-        for text in [
-            row.medians.len().to_string(),
-            ms(row.sum()),
-            ratio(row.sum() / least),
-            ms(row.sum() / row.medians.len().max(1) as f64),
-            row.fastest_on.to_string(),
-            grouped(row.failures),
-        ] {
+        let of = |moment: fn(&Together) -> &Sum| {
+            let sum = moment(row);
+            [
+                ms(sum.total()),
+                ratio(sum.total() / least(&rows, row, moment)),
+                sum.first_on.to_string(),
+            ]
+        };
+        let pages = row.load.medians.len().to_string();
+        let figures = [of(|row| &row.load), of(|row| &row.render)].concat();
+        let failures = grouped(row.failures);
+        for text in std::iter::once(pages).chain(figures).chain([failures]) {
             let _ = write!(table, "<td class=\"n\">{}</td>", html(&text));
         }
         table.push_str("</tr>");
     }
     table.push_str("</tbody></table>");
     format!(
-        "<section><h2>All pages</h2><div class=\"wide\">{table}</div><p class=\"small\">The median page load time of each page of \
-         the list, summed up. Fastest on: pages on which no other arm has a smaller median.</p></section>\n"
+        "<section><h2>All pages</h2><div class=\"wide\">{table}</div><p class=\"small\">The medians of each page of the list, \
+         summed up; pages of which an arm lost an object or a load are left out of its sums. First on: pages on which no other arm has a smaller median.</p></section>\n"
     )
 }
 
-impl Together {
-    fn sum(&self) -> f64 {
+impl Sum {
+    fn total(&self) -> f64 {
         self.medians.iter().sum()
     }
+
+    /// Counts a page: the arm's median among those of all arms.
+    fn count(&mut self, median: Option<f64>, rivals: impl Iterator<Item = f64>) {
+        let Some(median) = median else { return };
+        self.medians.push(median);
+        self.first_on += usize::from(rivals.into_iter().all(|rival| median <= rival));
+    }
+}
+
+/// The least sum under the same condition, over as many pages: sums of different pages say nothing of each other.
+fn least(rows: &[Together], row: &Together, moment: fn(&Together) -> &Sum) -> f64 {
+    let alike = rows.iter().filter(|other| {
+        other.condition == row.condition && moment(other).medians.len() == moment(row).medians.len()
+    });
+    alike.map(|other| moment(other).total()).fold(f64::INFINITY, f64::min)
 }
 
 /// In the order of conditions and arms.
@@ -81,19 +105,19 @@ fn rows(summary: &Summary) -> Vec<Together> {
         let condition = without_page(&summary.conditions[cell.condition].keys);
         let place = rows.iter().position(|row| row.condition == condition && row.arm == cell.arm);
         let place = place.unwrap_or_else(|| {
-            let (arm, medians) = (cell.arm, Vec::new());
-            rows.push(Together { condition, arm, medians, failures: 0, fastest_on: 0 });
+            let (load, render) = (Sum::default(), Sum::default());
+            rows.push(Together { condition, arm: cell.arm, load, render, failures: 0 });
             rows.len() - 1
         });
         let row = &mut rows[place];
-        row.failures += cell.failures();
-        if let Some(median) = median(summary, cell) {
-            row.medians.push(median);
+        row.failures += cell.failures() + cell.objects_failed();
+        let rivals = || {
             let rivals = summary.cells.iter().filter(|other| other.condition == cell.condition);
-            let is_fastest =
-                rivals.filter_map(|rival| self::median(summary, rival)).all(|m| median <= m);
-            row.fastest_on += usize::from(is_fastest);
-        }
+            rivals.filter_map(|rival| medians(summary, rival))
+        };
+        let own = medians(summary, cell);
+        row.load.count(own.map(|own| own.load), rivals().map(|rival| rival.load));
+        row.render.count(own.and_then(|own| own.render), rivals().filter_map(|rival| rival.render));
     }
     rows.sort_by_key(|row| {
         let first = summary.conditions.iter().position(|c| without_page(&c.keys) == row.condition);
@@ -102,8 +126,17 @@ fn rows(summary: &Summary) -> Vec<Together> {
     rows
 }
 
-fn median(summary: &Summary, cell: &Cell) -> Option<f64> {
-    Some(cell.describe(summary.run.seed)?.plt.median())
+/// Medians of a cell, in milliseconds.
+#[derive(Clone, Copy)]
+struct Medians {
+    load: f64,
+    render: Option<f64>,
+}
+
+/// Those of a cell that lost nothing.
+fn medians(summary: &Summary, cell: &Cell) -> Option<Medians> {
+    let described = cell.describe(summary.run.seed).filter(|_| cell.shortfall.is_nothing())?;
+    Some(Medians { load: described.plt.median(), render: described.first_render })
 }
 
 /// A condition's label but for the page.
@@ -133,12 +166,27 @@ mod tests {
         let labels: Vec<&str> = summary.conditions.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["b, RTT 50 ms", "a, RTT 50 ms", "b, RTT 200 ms", "a, RTT 200 ms"]);
         let rows = rows(&summary);
-        let of = |row: &Together| (row.condition.clone(), row.arm, row.medians.len());
+        let of = |row: &Together| (row.condition.clone(), row.arm, row.load.medians.len());
         let expected = [("RTT 50 ms", 0), ("RTT 50 ms", 1), ("RTT 200 ms", 0), ("RTT 200 ms", 1)];
         let expected = expected.map(|(condition, arm)| (condition.to_owned(), arm, 2));
         assert_eq!(rows.iter().map(of).collect::<Vec<_>>(), expected);
-        assert_eq!(rows[0].fastest_on + rows[1].fastest_on, 2);
+        assert_eq!(rows[0].load.first_on + rows[1].load.first_on, 2);
+        assert!(rows[0].render.first_on + rows[1].render.first_on >= 2);
         assert!(section(&summary).contains("All pages"));
+    }
+
+    #[test]
+    fn an_arm_that_lost_an_object_is_not_ranked_on_that_page() {
+        let mut summary = summary(&["b", "a"]);
+        let least = |summary: &Summary| rows(summary)[0].load.medians.len();
+        assert_eq!(least(&summary), 2);
+        let cell = summary.cells.iter().position(|c| c.arm == 0 && c.page.as_deref() == Some("b"));
+        summary.cells[cell.unwrap()].shortfall.failed("an object was lost");
+        assert_eq!(least(&summary), 1);
+        let rows = rows(&summary);
+        assert_eq!(rows[1].load.medians.len(), 2);
+        let least = super::least(&rows, &rows[1], |row| &row.load);
+        assert_eq!(least, rows[1].load.total(), "sums over other pages are not compared");
     }
 
     #[test]

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use scenario::Plan;
-use scenario::{Scenario, World};
+use report::answer::Moment;
+use scenario::{Plan, Scenario, World};
 use testbed::worlds::Worlds;
 
 use crate::args::Load;
 use crate::commands::{refused, workers};
 use crate::failure::Failure;
+use crate::show::answer;
 use crate::show::arms::{self, Arm};
 
 /// From this share of guessed edges on, another guess is tried.
@@ -48,7 +49,10 @@ pub fn sentence(
     );
     let is_tried = guessed as f64 >= WORTH_A_TRIAL * edges.total() as f64
         && cells.iter().all(|cell| cell.world == World::Sim && cell.page.pages.is_empty());
-    let Some(lead) = Lead::of(arms).filter(|_| is_tried) else { return Ok(Some(known)) };
+    let own = leads(arms);
+    if own.is_empty() || !is_tried {
+        return Ok(Some(known));
+    }
     let otherwise = |cell: &Arc<Scenario>| {
         let mut scenario = Scenario::clone(cell);
         scenario.page = testbed::tour::page_ref(&format!("{}~flat", load.page));
@@ -61,74 +65,107 @@ pub fn sentence(
     let loads = plan.repetitions().min(TRIAL_LOADS);
     let trial = Plan::new("load", plan.seed(), loads, plan.order(), cells);
     let results = store::batch::collect(&trial, worlds, workers(load.jobs, &trial), cancel);
-    let other = Lead::of(&arms::group(&trial, results));
-    Ok(Some(match other {
-        Some(other) => format!("{known}; {}", lead.against(&other)),
+    let other = leads(&arms::group(&trial, results));
+    Ok(Some(match verdict(&own, &other) {
+        Some(verdict) => format!("{known}; {verdict}"),
         None => known,
     }))
 }
 
-/// The fastest arm and how far it is ahead of the next.
+/// The fastest arm by a moment, and how far it is ahead of the next.
 struct Lead {
+    moment: Moment,
     first: String,
     share: f64,
 }
 
-impl Lead {
-    fn of(arms: &[Arm]) -> Option<Lead> {
-        let median = |arm: &Arm| Some((arm.plt()?.median(), arm.name().to_owned()));
-        let mut medians: Vec<(f64, String)> = arms.iter().filter_map(median).collect();
-        medians.sort_by(|a, b| a.0.total_cmp(&b.0));
-        match medians.as_slice() {
-            [(first, name), (second, _), ..] => {
-                Some(Lead { first: name.clone(), share: second / first - 1.0 })
-            }
-            _ => None,
-        }
-    }
+/// Who leads, by each moment by which two arms are ranked. Arms that lost anything are not.
+fn leads(arms: &[Arm]) -> Vec<Lead> {
+    let Some(view) = arms.first().map(Arm::view) else { return Vec::new() };
+    let ranked: Vec<&Arm> = arms.iter().filter(|arm| arm.view() == view).collect();
+    let answer = answer::of_view(arms, view, 0);
+    let lead = |moment| {
+        let mut placed = answer.ranking(moment).placed();
+        let (first, second) = (placed.next()?, placed.next()?);
+        let share = second.median_ns / first.median_ns - 1.0;
+        Some(Lead { moment, first: ranked[first.arm].name().to_owned(), share })
+    };
+    [Moment::Load, Moment::Render].into_iter().filter_map(lead).collect()
+}
 
+impl Lead {
     fn is_tie(&self) -> bool {
         self.share < DIFFERENCE
     }
 
     fn in_words(&self) -> String {
+        let by = match self.moment {
+            Moment::Load => "load time",
+            Moment::Render => "first render",
+        };
         match self.is_tie() {
-            true => "no arm would lead".to_owned(),
-            false => format!("{} would lead by {:.0} %", self.first, self.share * 100.0),
+            true => format!("no arm would lead in {by}"),
+            false => format!("{} would lead by {:.0} % in {by}", self.first, self.share * 100.0),
         }
     }
 
-    /// What another guess makes of this lead.
-    fn against(&self, other: &Lead) -> String {
+    /// Whether another guess gives another answer.
+    fn turns_into(&self, other: &Lead) -> bool {
         let is_first = self.first == other.first;
         let moved = self.share - if is_first { other.share } else { -other.share };
         let is_other_answer = !is_first || self.is_tie() != other.is_tie();
-        let verdict = match is_other_answer && moved.abs() >= CHANGE {
-            false => "the answer does not hang on the guesses",
-            true => "THE ANSWER HANGS ON THE GUESSES",
-        };
-        let otherwise = other.in_words();
-        format!("{verdict}: had the document named all of them, {otherwise}")
+        is_other_answer && moved.abs() >= CHANGE
     }
+}
+
+/// What another guess makes of these leads.
+fn verdict(own: &[Lead], other: &[Lead]) -> Option<String> {
+    let pairs: Vec<(&Lead, &Lead)> = own
+        .iter()
+        .filter_map(|lead| Some((lead, other.iter().find(|it| it.moment == lead.moment)?)))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let verdict = match pairs.iter().any(|(own, other)| own.turns_into(other)) {
+        false => "the answer does not hang on the guesses",
+        true => "THE ANSWER HANGS ON THE GUESSES",
+    };
+    let otherwise: Vec<String> = pairs.iter().map(|(_, other)| other.in_words()).collect();
+    Some(format!("{verdict}: had the document named all of them, {}", otherwise.join(" and ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lead(first: &str, share: f64) -> Lead {
-        Lead { first: first.to_owned(), share }
+    fn lead(moment: Moment, first: &str, share: f64) -> Lead {
+        Lead { moment, first: first.to_owned(), share }
+    }
+
+    fn told(own: [(&str, f64); 2], other: [(&str, f64); 2]) -> String {
+        let leads = |[load, render]: [(&str, f64); 2]| {
+            [lead(Moment::Load, load.0, load.1), lead(Moment::Render, render.0, render.1)]
+        };
+        verdict(&leads(own), &leads(other)).unwrap()
     }
 
     #[test]
     fn an_answer_hangs_on_guesses_if_another_guess_changes_it() {
-        let own = lead("h2", 0.12);
-        let hangs = |own: &Lead, other: Lead| own.against(&other).starts_with("THE ANSWER HANGS");
-        assert!(own.against(&lead("h2", 0.05)).ends_with("h2 would lead by 5 %"));
-        assert!(!hangs(&own, lead("h2", 0.05)));
-        assert!(hangs(&own, lead("h1", 0.05)));
-        assert!(hangs(&own, lead("h2", 0.001)));
-        assert!(!hangs(&lead("h2", 0.01), lead("h1", 0.01)));
-        assert!(!hangs(&lead("h2", 0.021), lead("h2", 0.019)));
+        let own = [("h2", 0.12), ("h2", 0.12)];
+        let hangs = |own, other| told(own, other).starts_with("THE ANSWER HANGS");
+        let same = told(own, [("h2", 0.05), ("h2", 0.001)]);
+        assert!(
+            same.ends_with(
+                "h2 would lead by 5 % in load time and no arm would lead in first render"
+            )
+        );
+        assert!(!hangs(own, [("h2", 0.05), ("h2", 0.05)]));
+        assert!(hangs(own, [("h1", 0.05), ("h2", 0.12)]));
+        assert!(hangs(own, [("h2", 0.12), ("h1", 0.05)]), "a visitor sees the first render");
+        assert!(hangs(own, [("h2", 0.001), ("h2", 0.12)]));
+        assert!(!hangs([("h2", 0.01), ("h2", 0.1)], [("h1", 0.01), ("h2", 0.1)]));
+        assert!(!hangs([("h2", 0.021), ("h2", 0.1)], [("h2", 0.019), ("h2", 0.1)]));
+        assert_eq!(verdict(&[], &[]), None);
     }
 }
