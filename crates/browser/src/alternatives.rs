@@ -26,7 +26,7 @@ const BROKEN_FOR_AT_MOST: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 pub enum H3Discovery {
     /// It knows beforehand.
     #[default]
-    Straight,
+    PriorKnowledge,
     /// It begins with HTTP/2 and is told by `Alt-Svc`.
     AltSvc,
     /// DNS tells it with the address (RFC 9460).

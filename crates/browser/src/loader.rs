@@ -82,7 +82,7 @@ impl Browser {
             recall: None,
             h3: h3::settings::Client::default(),
             naming: Naming::default(),
-            discovery: H3Discovery::Straight,
+            discovery: H3Discovery::PriorKnowledge,
             alternatives: Alternatives::default(),
             bodies: None,
             pushes: Pushes::Refused,

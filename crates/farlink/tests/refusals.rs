@@ -230,7 +230,7 @@ fn names_that_are_not_known() {
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
     refuses(
         &load("--beside nobdy"),
-        &["--beside nobdy: unknown company `nobdy`", "did you mean `nobody`?"],
+        &["--cross-traffic nne: unknown cross traffic `nne`", "did you mean `none`?"],
     );
     refuses(&load("--network 3g,scheduler=fair"), &["scheduler", "`round-robin`"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);

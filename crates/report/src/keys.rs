@@ -105,7 +105,12 @@ impl Keys {
             unit: "",
             label: format!("{count} clients"),
         });
-        self.name("company", role, clients.beside.name(), format!("beside: {}", clients.beside));
+        self.name(
+            "cross traffic",
+            role,
+            clients.cross_traffic.name(),
+            format!("cross traffic: {}", clients.cross_traffic),
+        );
         let spacing = clients.start_spacing.to_string();
         self.name("start spacing", role, &spacing, format!("spacing {spacing}"));
         self.name("device", role, &client.device, format!("device {}", client.device));
@@ -203,8 +208,8 @@ impl Keys {
         self.arms_own(stack.protocol.pushes(), "pushed", push, format!("push {push}"));
         let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
         self.name("DATA frames", role, &frame, format!("frames {frame}"));
-        let unsent = serving.unsent.map_or("usual".to_owned(), |limit| limit.to_string());
-        self.name("unsent in TCP", role, &unsent, format!("unsent {unsent}"));
+        let unsent = serving.notsent_lowat.map_or("usual".to_owned(), |limit| limit.to_string());
+        self.name("notsent lowat", role, &unsent, format!("notsent lowat {unsent}"));
     }
 
     /// A property whose value is a name.
@@ -268,6 +273,6 @@ mod tests {
         assert_eq!(all("QUIC"), ["", "", "", "iw=20"]);
         assert_eq!(all("pushed"), ["", "css", "css", ""]);
         assert_eq!(all("multiplexing"), ["", "as Chrome", "as Chrome", ""]);
-        assert_eq!(all("HTTP/3 found"), ["", "", "", "straight"]);
+        assert_eq!(all("HTTP/3 found"), ["", "", "", "prior-knowledge"]);
     }
 }

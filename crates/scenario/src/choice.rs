@@ -55,22 +55,23 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name.to_owned())
 }
 
-/// Declares an enum whose variants have one name each, everywhere. Names under `also` are understood and written as what they mean.
+/// Declares an enum whose variants have one name each, everywhere; but one that was renamed keeps its `stored` name in canonical texts. Names under `also` are understood and written as what they mean.
 #[macro_export]
 macro_rules! choice {
+    (@stored $name:literal) => { $name };
+    (@stored $name:literal, $stored:literal) => { $stored };
     (
         $(#[$meta:meta])*
         $visibility:vis enum $type:ident, $what:literal {
-            $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )+
+            $( $(#[$variant_meta:meta])* $variant:ident = $name:literal $( (stored $stored:literal) )?, )+
         }
         not_yet { $( $later:literal: $reason:literal, )* }
         $( also { $( $alias:literal: $meant:ident, )* } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[derive(serde::Serialize, serde::Deserialize)]
         $visibility enum $type {
-            $( $(#[$variant_meta])* #[serde(rename = $name)] $variant, )+
+            $( $(#[$variant_meta])* $variant, )+
         }
 
         impl $type {
@@ -85,6 +86,26 @@ macro_rules! choice {
             /// The name it goes by.
             pub const fn name(self) -> &'static str {
                 match self { $( $type::$variant => $name, )+ }
+            }
+
+            /// The name in a scenario's canonical text, which digests are taken over: that of the first version.
+            const fn stored_name(self) -> &'static str {
+                match self { $( $type::$variant => $crate::choice!(@stored $name $(, $stored)?), )+ }
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.stored_name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let found = $type::ALL.iter().find(|choice| choice.stored_name() == text);
+                let unknown = || serde::de::Error::custom(format!("unknown {} `{text}`", $what));
+                found.copied().ok_or_else(unknown)
             }
         }
 
@@ -127,7 +148,7 @@ macro_rules! choice {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Protocol, Tls};
+    use crate::{H3Discovery, Protocol, Tls};
 
     choice! {
         /// Has one name of the future.
@@ -143,6 +164,18 @@ mod tests {
             assert_eq!(protocol.name().parse(), Ok(*protocol));
             assert_eq!(serde_json::to_string(protocol).unwrap(), format!("\"{protocol}\""));
         }
+    }
+
+    #[test]
+    fn a_name_that_was_changed_is_stored_as_it_was() {
+        let text = serde_json::to_string(&H3Discovery::PriorKnowledge).unwrap();
+        assert_eq!(text, "\"straight\"");
+        assert_eq!(
+            serde_json::from_str::<H3Discovery>(&text).unwrap(),
+            H3Discovery::PriorKnowledge
+        );
+        assert_eq!(H3Discovery::PriorKnowledge.name(), "prior-knowledge");
+        assert!("straight".parse::<H3Discovery>().is_err());
     }
 
     #[test]

@@ -12,10 +12,10 @@ use crate::choice;
 choice! {
     /// What one more client does for as long as the others load their pages.
     #[derive(Default)]
-    pub enum Beside, "company" {
+    pub enum CrossTraffic, "cross traffic" {
         /// There is none.
         #[default]
-        Nobody = "nobody",
+        None = "none" (stored "nobody"),
         /// It downloads without end, over one connection.
         Download = "download",
         /// It uploads without end, over one connection.
@@ -29,8 +29,9 @@ choice! {
 pub struct Clients {
     /// So many load the page.
     pub count: u32,
-    /// Who else is there. He begins first.
-    pub beside: Beside,
+    /// What one more client does, which begins first.
+    #[serde(rename = "beside")]
+    pub cross_traffic: CrossTraffic,
     /// What lies between one's beginning and the next one's.
     pub start_spacing: Spacing,
 }
@@ -70,13 +71,13 @@ impl Clients {
 
     /// How many devices share the network.
     pub fn users(&self) -> u32 {
-        self.count + u32::from(self.beside != Beside::Nobody)
+        self.count + u32::from(self.cross_traffic != CrossTraffic::None)
     }
 }
 
 impl Default for Clients {
     fn default() -> Clients {
-        Clients { count: 1, beside: Beside::Nobody, start_spacing: Spacing::Together }
+        Clients { count: 1, cross_traffic: CrossTraffic::None, start_spacing: Spacing::Together }
     }
 }
 

@@ -46,7 +46,7 @@ impl Scenario {
             ),
             (
                 self.discovery.h3 == H3Discovery::HttpsRecord && self.resolution.is_by_hosts(),
-                "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery straight or alt-svc",
+                "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery prior-knowledge or alt-svc",
             ),
             (
                 !protocol.keeps_alive() && !self.keep_alive.is_usual(),
@@ -79,7 +79,7 @@ impl Scenario {
             ),
             (
                 !self.discovery.is_usual(),
-                "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery straight and UDP open",
+                "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery prior-knowledge and UDP open",
             ),
             (
                 self.quic.migrate_at_ns.is_some(),
@@ -100,7 +100,7 @@ impl Scenario {
     fn of_order(&self) -> Option<&'static str> {
         let protocol = self.stack.protocol;
         let (is_spdy, is_h1) = (protocol.is_spdy(), protocol.is_h1());
-        let Serving { scheduler, frame_bytes, unsent, push } = self.serving;
+        let Serving { scheduler, frame_bytes, notsent_lowat, push } = self.serving;
         let program = self.client.program;
         match scheduler {
             Some(_) if is_h1 => Some(
@@ -125,7 +125,7 @@ impl Scenario {
             _ if frame_bytes.is_some() && (is_h1 || protocol.is_quic()) => {
                 Some("frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")
             }
-            _ if unsent.is_some() && protocol.is_quic() => Some(
+            _ if notsent_lowat.is_some() && protocol.is_quic() => Some(
                 "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP",
             ),
             _ if push.is_some() && !protocol.pushes() => Some(

@@ -8,9 +8,9 @@ choice! {
     /// How a client comes to know that a server speaks HTTP/3.
     #[derive(Default)]
     pub enum H3Discovery, "h3-discovery" {
-        /// It knows beforehand, and goes straight there.
+        /// It knows beforehand (RFC 9113 section 3.3 has the term).
         #[default]
-        Straight = "straight",
+        PriorKnowledge = "prior-knowledge" (stored "straight"),
         /// A response over HTTP/2 says so (`Alt-Svc`, RFC 7838); then QUIC races TCP.
         AltSvc = "alt-svc",
         /// The HTTPS record, which DNS gives with the address (RFC 9460), says so; then QUIC races TCP at once.
@@ -50,7 +50,7 @@ impl Discovery {
     /// What a reader of results must know.
     pub fn note(self) -> Option<String> {
         let found = match self.h3 {
-            H3Discovery::Straight => None,
+            H3Discovery::PriorKnowledge => None,
             H3Discovery::AltSvc => Some(
                 "HTTP/3 is found by Alt-Svc: what a browser asks of a host before it knows, or before QUIC is there, goes over HTTP/2",
             ),

@@ -40,7 +40,7 @@ mod whole;
 pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub use choice::{ChoiceError, nearest};
 pub use client::{Client, Origins, Program, Server, View};
-pub use clients::{Beside, Clients, Spacing, SpacingError};
+pub use clients::{Clients, CrossTraffic, Spacing, SpacingError};
 pub use discovery::{Discovery, H3Discovery, Udp};
 pub use heads::RequestHeads;
 pub use hosting::Hosting;
@@ -60,7 +60,7 @@ pub use route::{
     Sight, Stretch, Tier, Via,
 };
 pub use security::{CertificateKey, RecordSize, Resume, Security};
-pub use serving::{Push, Scheduler, Serving, Unsent};
+pub use serving::{NotsentLowat, Push, Scheduler, Serving};
 pub use stack::{Protocol, Stack, Tls};
 pub use transport::{Tcp, Transport};
 pub use whole::{Nuisance, PageRef, Release, Scenario, World};

@@ -46,8 +46,8 @@ pub struct Serving {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_bytes: Option<u32>,
     /// How much may lie unsent in TCP before it takes more (`TCP_NOTSENT_LOWAT`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unsent: Option<Unsent>,
+    #[serde(rename = "unsent", default, skip_serializing_if = "Option::is_none")]
+    pub notsent_lowat: Option<NotsentLowat>,
     /// What is pushed; `None` is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<Push>,
@@ -56,7 +56,7 @@ pub struct Serving {
 /// A limit of what lies unsent in TCP, where it can no longer be reordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unsent {
+pub enum NotsentLowat {
     /// So many bytes.
     Bytes(u32),
     /// As many as the send buffer takes: Linux's default.
@@ -68,7 +68,7 @@ impl Serving {
     pub const FRAME_BYTES: std::ops::RangeInclusive<u32> = 256..=16_384;
 
     /// The limits that may be set for what lies unsent.
-    pub const UNSENT_BYTES: std::ops::RangeInclusive<u32> = 1_024..=(1 << 30);
+    pub const NOTSENT_BYTES: std::ops::RangeInclusive<u32> = 1_024..=(1 << 30);
 
     /// Whether nothing is set.
     pub fn is_usual(&self) -> bool {
@@ -84,27 +84,27 @@ impl Serving {
     }
 }
 
-impl Unsent {
+impl NotsentLowat {
     /// `16KB`, or `unlimited`.
     ///
     /// # Errors
     /// One sentence.
-    pub fn parse(text: &str) -> Result<Unsent, String> {
+    pub fn parse(text: &str) -> Result<NotsentLowat, String> {
         match text.trim() {
-            "unlimited" => Ok(Unsent::Unlimited),
-            text => match size(text, &Serving::UNSENT_BYTES) {
-                Ok(bytes) => Ok(Unsent::Bytes(bytes)),
+            "unlimited" => Ok(NotsentLowat::Unlimited),
+            text => match size(text, &Serving::NOTSENT_BYTES) {
+                Ok(bytes) => Ok(NotsentLowat::Bytes(bytes)),
                 Err(error) => Err(format!("{error}, or `unlimited`")),
             },
         }
     }
 }
 
-impl std::fmt::Display for Unsent {
+impl std::fmt::Display for NotsentLowat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Unsent::Bytes(bytes) => write!(f, "{bytes} B"),
-            Unsent::Unlimited => f.write_str("unlimited"),
+            NotsentLowat::Bytes(bytes) => write!(f, "{bytes} B"),
+            NotsentLowat::Unlimited => f.write_str("unlimited"),
         }
     }
 }
@@ -124,8 +124,8 @@ mod tests {
     fn sizes_are_read_and_checked() {
         assert_eq!(Serving::parse_frame("4KiB"), Ok(4_096));
         assert!(Serving::parse_frame("1MB").unwrap_err().contains("256 to 16384"));
-        assert_eq!(Unsent::parse("unlimited"), Ok(Unsent::Unlimited));
-        assert_eq!(Unsent::parse("128KB"), Ok(Unsent::Bytes(128_000)));
-        assert!(Unsent::parse("0").unwrap_err().ends_with("or `unlimited`"));
+        assert_eq!(NotsentLowat::parse("unlimited"), Ok(NotsentLowat::Unlimited));
+        assert_eq!(NotsentLowat::parse("128KB"), Ok(NotsentLowat::Bytes(128_000)));
+        assert!(NotsentLowat::parse("0").unwrap_err().ends_with("or `unlimited`"));
     }
 }

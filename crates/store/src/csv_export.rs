@@ -237,7 +237,7 @@ mod tests {
             "stack.multiplexing" => ["streams=8", "streams=9"],
             "server.keep_alive" => ["idle=5s", "requests=100"],
             "client.priorities" => ["chrome", "equal"],
-            "server.frame" | "server.unsent" => ["4KB", "8KB"],
+            "server.frame" | "server.notsent_lowat" => ["4KB", "8KB"],
             key => panic!("say two values of the setting {key}"),
         };
         typed.map(str::to_owned)

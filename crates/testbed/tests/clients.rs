@@ -5,7 +5,7 @@ mod common;
 use common::{bare, check_floor, journey};
 use farlink_testbed::simulate::Simulator;
 use record::EventKind;
-use scenario::{Beside, Clients, Protocol, Scenario, Spacing, Tls, View};
+use scenario::{Clients, CrossTraffic, Protocol, Scenario, Spacing, Tls, View};
 use scenario::{Execute, MeasuredVisit};
 
 const PAGE: &str = "synthetic:20x10KB";
@@ -86,7 +86,7 @@ fn who_comes_later_shares_less() {
 #[test]
 fn a_download_beside_is_felt_in_one_queue() {
     let beside = Clients {
-        beside: Beside::Download,
+        cross_traffic: CrossTraffic::Download,
         start_spacing: Spacing::Ns(10_000_000_000),
         ..Clients::default()
     };

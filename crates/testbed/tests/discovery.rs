@@ -10,7 +10,7 @@ use scenario::{Execute, MeasuredVisit};
 use tempfile::TempDir;
 
 const NETWORK: &str = "rtt=80ms,down=8mbit,up=2mbit,queue=100pkt";
-const STRAIGHT: Discovery = Discovery { h3: H3Discovery::Straight, udp: Udp::Open };
+const STRAIGHT: Discovery = Discovery { h3: H3Discovery::PriorKnowledge, udp: Udp::Open };
 const FOUND: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Open };
 const RECORDED: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
 const RECORDED_IN_VAIN: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Blocked };

@@ -237,13 +237,13 @@ fn hosts_on_one_machine_share_a_connection_however_they_are_found() {
         assert_eq!(scenario.contradiction(), None);
         load(scenario)
     };
-    use H3Discovery::{AltSvc, HttpsRecord, Straight};
+    use H3Discovery::{AltSvc, HttpsRecord, PriorKnowledge};
     // Each name is asked for before it is known where it leads.
-    let named = load_with(Protocol::H2, "on", Straight);
+    let named = load_with(Protocol::H2, "on", PriorKnowledge);
     assert_eq!((carried(&named), named.connections.len()), (vec![41], 1));
     let asked = named.objects.iter().filter(|object| object.phases.dns_ns > 0).count();
     assert!(asked >= 1, "{asked}");
-    let quic = load_with(Protocol::H3Deployed, "on", Straight);
+    let quic = load_with(Protocol::H3Deployed, "on", PriorKnowledge);
     assert_eq!((carried(&quic), quic.connections.len()), (vec![41], 1));
     // One connection of each protocol at most, for all hosts.
     let told = load_with(Protocol::H3Deployed, "off", AltSvc);

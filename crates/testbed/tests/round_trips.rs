@@ -88,9 +88,9 @@ fn dns_takes_one_more() {
 /// DNS tells who speaks HTTP/3 together with the address, in the same round trip; by `Alt-Svc` the first response is HTTP/2's.
 #[test]
 fn a_record_brings_http3_to_the_first_response() {
-    use H3Discovery::{AltSvc, HttpsRecord, Straight};
+    use H3Discovery::{AltSvc, HttpsRecord, PriorKnowledge};
     for (discovery, expected, spoken) in
-        [(Straight, 3, "h3"), (HttpsRecord, 3, "h3"), (AltSvc, 4, "h2")]
+        [(PriorKnowledge, 3, "h3"), (HttpsRecord, 3, "h3"), (AltSvc, 4, "h2")]
     {
         let mut scenario = scenario(NETWORK, Protocol::H3Deployed, Tls::Tls13, "", "think=0ms");
         scenario.discovery.h3 = discovery;

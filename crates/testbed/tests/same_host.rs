@@ -107,7 +107,7 @@ const PORTS: [(&str, u16, &str); 3] = [
 fn ports_and_schemes_of_one_name_share_no_connection() {
     let ports = load(&PORTS, Protocol::H2, as_usual);
     assert_eq!(ports.spoken(), [("h2", "tls13"), ("h2", "tls13"), ("h1", "none")]);
-    // Beside the document's three: TCP, TLS and the request.
+    // CrossTraffic the document's three: TCP, TLS and the request.
     assert_eq!(ports.round_trips(), 6.0);
     let one = [PORTS[0], ("https://a.test/p.png", 200, "")];
     assert_eq!(load(&one, Protocol::H2, as_usual).round_trips(), 4.0);

@@ -82,7 +82,7 @@ impl Pool {
         wish: Wish,
     ) -> Result<Found, String> {
         let browser = &self.browser;
-        if arm.protocol != Protocol::H3 || browser.discovery == H3Discovery::Straight {
+        if arm.protocol != Protocol::H3 || browser.discovery == H3Discovery::PriorKnowledge {
             return self.take(host, arm, wish).await;
         }
         if self.has_session(&Origin::new(host, arm)) {
@@ -110,7 +110,7 @@ impl Pool {
     async fn is_offered(&self, host: &str) -> bool {
         let alternatives = &self.browser.alternatives;
         match self.browser.discovery {
-            H3Discovery::Straight => true,
+            H3Discovery::PriorKnowledge => true,
             H3Discovery::AltSvc => alternatives.are_offered(host, world::now()),
             H3Discovery::HttpsRecord => {
                 self.names.speaks_h3(host).await && !alternatives.are_broken(host, world::now())

@@ -51,7 +51,8 @@ impl Stage {
             protocol,
             pipelined: false,
             security: Security::Tls13,
-            port: address.port(),
+            // Where pages name it; the browser is told that it is elsewhere.
+            port: 443,
             way: Way::Direct,
             blocked: false,
         };

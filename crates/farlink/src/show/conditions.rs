@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use net::{Handover, Network, QueueLimit, Scheduler};
 use scenario::{
-    Beside, H3Discovery, Itinerary, Nuisance, Origins, Program, Release, RequestHeads, Scenario,
-    Spacing, Udp, View,
+    CrossTraffic, H3Discovery, Itinerary, Nuisance, Origins, Program, Release, RequestHeads,
+    Scenario, Spacing, Udp, View,
 };
 
 use super::arms::Arm;
@@ -104,7 +104,10 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(depth.is_some(), format!("pipelines of {}", limit(depth)));
     let clients = scenario.clients;
     tell(clients.count > 1, format!("{} clients", clients.count));
-    tell(clients.beside != Beside::Nobody, format!("beside a client that {}s", clients.beside));
+    tell(
+        clients.cross_traffic != CrossTraffic::None,
+        format!("beside a client that {}s", clients.cross_traffic),
+    );
     let spacing = clients.start_spacing;
     tell(spacing != Spacing::Together, format!("beginning {spacing} apart"));
     tell(server.origins == Origins::Recorded, "recorded origins".to_owned());
@@ -125,7 +128,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
     tell(!scenario.resolution.is_by_hosts(), format!("DNS {}", scenario.resolution));
     tell(!scenario.quic.is_usual(), format!("QUIC with {}", scenario.quic));
     let (found, udp) = (scenario.discovery.h3, scenario.discovery.udp);
-    tell(found != H3Discovery::Straight, format!("HTTP/3 found by {found}"));
+    tell(found != H3Discovery::PriorKnowledge, format!("HTTP/3 found by {found}"));
     tell(udp == Udp::Blocked, "UDP blocked".to_owned());
     let multiplexing = &scenario.multiplexing;
     tell(!multiplexing.is_usual(), format!("multiplexing with {multiplexing}"));
@@ -150,7 +153,7 @@ fn order(scenario: &Scenario) -> impl Iterator<Item = String> {
         scenario.priorities.as_ref().map(|mapping| format!("priorities {}", mapping.name)),
         serving.scheduler.map(|scheduler| format!("scheduler {scheduler}")),
         serving.frame_bytes.map(|size| format!("frames of {}", bytes(size.into()))),
-        serving.unsent.map(|limit| format!("{limit} unsent")),
+        serving.notsent_lowat.map(|limit| format!("{limit} unsent")),
         serving.push.map(|what| format!("push {what}")),
     ];
     told.into_iter().flatten()

@@ -5,8 +5,8 @@ use super::read::{named, or_empty, parsed, put, refused, tcp_knob};
 use super::{Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
-    H3Discovery, PrioritiesRef, Protocol, Push, Route, Scheduler, Serving, Stretch, Tcp, Tls,
-    Transport, Udp, Unsent,
+    H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scheduler, Serving, Stretch,
+    Tcp, Tls, Transport, Udp,
 };
 
 const NETWORK: &str = "Network";
@@ -195,12 +195,12 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.h3_discovery",
         "h3-discovery",
         STACK,
-        "Discovery of HTTP/3, for the arms that speak it: straight (known beforehand), alt-svc, https-record (docs/quic.md)",
+        "Discovery of HTTP/3, for the arms that speak it: prior-knowledge, alt-svc, https-record (docs/quic.md)",
         |text, _| named(text, |s, v| s.discovery.h3 = v),
         |s| s.discovery.h3.to_string(),
     )
     .kind(Names(H3Discovery::names))
-    .value("HOW", "straight")
+    .value("HOW", "prior-knowledge")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
     .column("h3_discovery"),
@@ -335,17 +335,17 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .column("frame_bytes"),
     row(
-        "server.unsent",
-        "unsent",
+        "server.notsent_lowat",
+        "notsent-lowat",
         SERVERS,
-        "Most bytes unsent in the servers' TCP, where they can no longer be reordered: 64KB, or unlimited (default: 16 KiB)",
+        "TCP_NOTSENT_LOWAT of the servers: the most unsent bytes in the socket, where they can no longer be reordered: 64KB, or unlimited (default: 16 KiB)",
         |text, _| {
-            let limit = Unsent::parse(text).map_err(refused)?;
-            put(limit, |s, v| s.serving.unsent = Some(v))
+            let limit = NotsentLowat::parse(text).map_err(refused)?;
+            put(limit, |s, v| s.serving.notsent_lowat = Some(v))
         },
-        |s| or_empty(s.serving.unsent),
+        |s| or_empty(s.serving.notsent_lowat),
     )
     .value("SIZE", "")
     .arm()
-    .column("unsent"),
+    .column("notsent_lowat"),
 ];

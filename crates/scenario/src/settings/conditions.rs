@@ -7,7 +7,7 @@ use super::read::{
 use super::{Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
-    Beside, Clients, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
+    Clients, CrossTraffic, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
     RequestHeads, Spacing, View, World,
 };
 
@@ -288,15 +288,15 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, Clients::MOST as i64))
     .value("N", "1"),
     row(
-        "beside",
-        "beside",
+        "cross_traffic",
+        "cross-traffic",
         CLIENT,
-        "Endless transfer by one more client: nobody (none), download or upload",
-        |text, _| named(text, |s, v| s.clients.beside = v),
-        |s| s.clients.beside.to_string(),
+        "Endless transfer by one more client: none, download or upload",
+        |text, _| named(text, |s, v| s.clients.cross_traffic = v),
+        |s| s.clients.cross_traffic.to_string(),
     )
-    .kind(Names(Beside::names))
-    .value("WHAT", "nobody"),
+    .kind(Names(CrossTraffic::names))
+    .value("WHAT", "none"),
     row(
         "start_spacing",
         "start-spacing",

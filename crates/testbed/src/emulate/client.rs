@@ -54,9 +54,12 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let mut config = super::world_config(visitor.source(), &begin, order.detail);
     config.hosts = tour::hosts(&ready.page, scenario.hosting).collect();
     if order.client == scenario.clients.count {
-        let at = tour::beside::address(&ready.page);
+        let at = tour::cross_traffic::address(&ready.page);
         // It has no end but the sandbox's.
-        return Ok(real::run(config, tour::beside::keep_busy(scenario.clients.beside, at))?);
+        return Ok(real::run(
+            config,
+            tour::cross_traffic::keep_busy(scenario.clients.cross_traffic, at),
+        )?);
     }
     let between = Between::of(scenario);
     let witness = Rc::new(Asking::new(supervisor, topology, between));

@@ -7,8 +7,8 @@ use world::real;
 use super::channel::Channel;
 use super::messages::{Begin, Listening, Order};
 use super::{NodeError, reporting};
-use crate::tour::{self, Arms, Detail, Library, Ready, beside};
-use scenario::Beside;
+use crate::tour::{self, Arms, Detail, Library, Ready, cross_traffic};
+use scenario::CrossTraffic;
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -37,10 +37,10 @@ async fn work(
     for server in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
         world::spawn(server.listen.bind()?.serve(server.answering, meters.clone()));
     }
-    let company = order.scenario.clients.beside;
-    if company != Beside::Nobody {
-        let listener = world::TcpListener::bind(beside::address(&ready.page))?;
-        world::spawn(beside::serve(company, listener));
+    let company = order.scenario.clients.cross_traffic;
+    if company != CrossTraffic::None {
+        let listener = world::TcpListener::bind(cross_traffic::address(&ready.page))?;
+        world::spawn(cross_traffic::serve(company, listener));
     }
     if let Some(background) = tour::Background::of(&order.scenario, &arms.usual) {
         background.serve(&Detail::Records.tls(source, "server/traffic"))?;

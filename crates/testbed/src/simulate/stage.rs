@@ -17,7 +17,7 @@ use world::sim::{LinkId, NodeId, Plan};
 
 use crate::tour::{
     self, Arms, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
-    TRAFFIC_SERVER, UP, Visitor, beside, extra_delay, link_names,
+    TRAFFIC_SERVER, UP, Visitor, cross_traffic, extra_delay, link_names,
 };
 use scenario::{Nuisance, ResolverPlace, Scenario};
 
@@ -187,13 +187,14 @@ impl Stage {
         if beside.is_some()
             && let Some(node) = clients.pop()
         {
-            let (beside, at) = (scenario.clients.beside, beside::address(&ready.page));
+            let (beside, at) =
+                (scenario.clients.cross_traffic, cross_traffic::address(&ready.page));
             let server = shared.server(&mut plan, at.ip(), &nodes);
             plan.spawn(server, async move {
                 let listener = TcpListener::bind(at).expect("a fresh node's ports are free");
-                beside::serve(beside, listener).await;
+                cross_traffic::serve(beside, listener).await;
             });
-            plan.spawn(node, beside::keep_busy(beside, at));
+            plan.spawn(node, cross_traffic::keep_busy(beside, at));
         }
         Ok(Stage { plan, clients, meters, proxied, pep })
     }

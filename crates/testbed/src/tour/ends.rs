@@ -74,7 +74,7 @@ pub(crate) fn browser(
     let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
     let discovery = match scenario.discovery.h3 {
-        H3Discovery::Straight => browser::H3Discovery::Straight,
+        H3Discovery::PriorKnowledge => browser::H3Discovery::PriorKnowledge,
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
         H3Discovery::HttpsRecord => browser::H3Discovery::HttpsRecord,
     };

@@ -5,9 +5,9 @@
 
 mod account;
 mod background;
-pub(crate) mod beside;
 mod catalogue;
 mod course;
+pub(crate) mod cross_traffic;
 mod earlier;
 mod ends;
 mod library;

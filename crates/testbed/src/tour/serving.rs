@@ -4,7 +4,7 @@ use browser::{Priorities, Pushes};
 use http_stack::server::Acceptor;
 use proxy::PushPolicy;
 
-use scenario::{Push, Scenario, Scheduler, Serving, Unsent};
+use scenario::{NotsentLowat, Push, Scenario, Scheduler, Serving};
 
 /// The client's mapping of resource types to priorities, if it has one.
 pub(super) fn priorities(scenario: &Scenario) -> Result<Option<Priorities>, String> {
@@ -46,9 +46,9 @@ pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
         acceptor.h2.chunk_bytes = bytes as usize;
         acceptor.spdy.chunk_bytes = bytes as usize;
     }
-    match serving.unsent {
-        Some(Unsent::Bytes(bytes)) => acceptor.notsent_lowat_bytes = Some(bytes),
-        Some(Unsent::Unlimited) => acceptor.notsent_lowat_bytes = None,
+    match serving.notsent_lowat {
+        Some(NotsentLowat::Bytes(bytes)) => acceptor.notsent_lowat_bytes = Some(bytes),
+        Some(NotsentLowat::Unlimited) => acceptor.notsent_lowat_bytes = None,
         None => {}
     }
 }

@@ -7,7 +7,7 @@ use chance::Source;
 use units::Time;
 
 use super::{RADIO, start_phase};
-use scenario::{Beside, Nuisance, Scenario, Spacing};
+use scenario::{CrossTraffic, Nuisance, Scenario, Spacing};
 
 /// The client's address where there is one.
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -38,7 +38,7 @@ impl Visitor {
             Spacing::Ns(nanos) => Duration::from_nanos(nanos),
             Spacing::DrawnNs(nanos) => 2 * draws.span(Duration::from_nanos(nanos)),
         };
-        if clients.beside != Beside::Nobody {
+        if clients.cross_traffic != CrossTraffic::None {
             begins += space();
         }
         let visitor = |number| {
@@ -63,7 +63,7 @@ impl Visitor {
     /// Who is there beside them, from the beginning.
     pub(crate) fn beside(scenario: &Scenario, seed: u64) -> Option<Visitor> {
         let number = scenario.clients.count;
-        let somebody = scenario.clients.beside != Beside::Nobody;
+        let somebody = scenario.clients.cross_traffic != CrossTraffic::None;
         somebody.then_some(Visitor { number, begins: Duration::ZERO, seed })
     }
 
@@ -138,7 +138,7 @@ mod tests {
         assert!(drawn.is_sorted() && drawn[2] - drawn[1] != drawn[1] - drawn[0], "{drawn:?}");
         let together = begins(of(Spacing::Together), Nuisance::On);
         assert!(together[0] > Duration::ZERO && together.iter().all(|at| *at == together[0]));
-        let beside = Clients { beside: Beside::Download, ..of(Spacing::Ns(second)) };
+        let beside = Clients { cross_traffic: CrossTraffic::Download, ..of(Spacing::Ns(second)) };
         assert_eq!(begins(beside, Nuisance::Off), [1, 2, 3].map(Duration::from_secs));
     }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
 
 use super::origin_address;
-use scenario::Beside;
+use scenario::CrossTraffic;
 
 const PORT: u16 = 9;
 
@@ -24,17 +24,17 @@ pub(crate) fn address(page: &Page) -> SocketAddr {
 }
 
 /// The server's part.
-pub(crate) async fn serve(beside: Beside, listener: TcpListener) {
+pub(crate) async fn serve(beside: CrossTraffic, listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
-        world::spawn(carry(stream, beside == Beside::Download));
+        world::spawn(carry(stream, beside == CrossTraffic::Download));
     }
 }
 
 /// The client's part.
-pub(crate) async fn keep_busy(beside: Beside, server: SocketAddr) {
+pub(crate) async fn keep_busy(beside: CrossTraffic, server: SocketAddr) {
     loop {
         if let Ok(stream) = TcpStream::connect(server).await {
-            carry(stream, beside == Beside::Upload).await;
+            carry(stream, beside == CrossTraffic::Upload).await;
         }
         world::sleep(PAUSE).await;
     }
