@@ -229,8 +229,8 @@ fn names_that_are_not_known() {
     refuses(&load("--view warmish"), &["unknown view `warmish`", "known: cold, warm, both"]);
     refuses(&load("--origins far"), &["unknown origins `far`", "known: equal, recorded"]);
     refuses(
-        &load("--beside nobdy"),
-        &["--cross-traffic nne: unknown cross traffic `nne`", "did you mean `none`?"],
+        &load("--cross-traffic non"),
+        &["--cross-traffic non: unknown cross traffic `non`", "did you mean `none`?"],
     );
     refuses(&load("--network 3g,scheduler=fair"), &["scheduler", "`round-robin`"]);
     refuses(&load("--congestion cubik"), &["did you mean `cubic`?"]);

@@ -58,9 +58,9 @@ connections_total = 256
     /// Apache 2.2, and with SPDY mod_spdy's threads and frames.
     fn server(&self) -> &'static str {
         match self.protocol {
-            Protocol::Spdy => "workers = 10\nframe = \"4KiB\"\nunsent = \"unlimited\"\n",
+            Protocol::Spdy => "workers = 10\nframe = \"4KiB\"\nnotsent_lowat = \"unlimited\"\n",
             Protocol::Http | Protocol::HttpPipelining => {
-                "keep_alive = \"idle=5s,requests=100\"\nunsent = \"unlimited\"\n"
+                "keep_alive = \"idle=5s,requests=100\"\nnotsent_lowat = \"unlimited\"\n"
             }
         }
     }
