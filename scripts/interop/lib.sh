@@ -9,7 +9,7 @@ PATH=$PATH:/usr/sbin
 peer=target/debug/examples/peer
 # A client that waits for ever fails the check.
 limit=(timeout 60)
-assets=crates/http/assets
+assets=crates/tls/assets
 host=any.farlink.test
 # Programs of others that were built or fetched stay here.
 tools=$root/target/interop

@@ -14,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
-ASSETS = ROOT / "crates/http/assets"
+ASSETS = ROOT / "crates/tls/assets"
 SERVER_CORE = "1"
 EVERYTHING = ("h1", "h2c", "h2", "pipelined")
 

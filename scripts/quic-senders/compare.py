@@ -16,7 +16,7 @@ FARLINK = "target/debug/farlink"
 LOAD_PAGE = "target/debug/examples/load_page"
 SERVE_PAGE = "target/debug/examples/serve_page"
 QUIC_GO = "target/interop/quic-go-peer"
-ASSETS = "crates/http/assets"
+ASSETS = "crates/tls/assets"
 ADDRESS = "10.0.0.2:8443"
 
 PAGES = [("1 MB", "synthetic:1x1MB"), ("10 MB", "synthetic:1x10MB"), ("99 x 10 KB", "synthetic:99x10KB"), ("100 x 10 KB", "synthetic:100x10KB")]

@@ -3,7 +3,7 @@
 //! Usage: `load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2|h3 [DEVICE]]]` (default none, h2, zero)
 //!
 //! All the page's hosts are taken to be at ADDRESS. The visit's times depend on the machine. The server may be somebody else's, if it presents the RSA
-//! certificate of `crates/http/assets` and answers each path with as many bytes as `load_page PAGE list` says: a line `PATH BYTES` an object.
+//! certificate of `crates/tls/assets` and answers each path with as many bytes as `load_page PAGE list` says: a line `PATH BYTES` an object.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use chance::Source;
 use farlink_browser::{Arm, Browser, Device, LoadPlan, Policy, Session, Way};
 use http_stack::client::Protocol;
-use http_stack::tls::Security;
+use tls::Security;
 
 const LIMIT: Duration = Duration::from_secs(600);
 

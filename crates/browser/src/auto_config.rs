@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 
-use http_stack::tls::PLAN_START;
 use pac::{Choice, Engine, Script, Surroundings};
+use tls::PLAN_START;
 
 /// What `Math.random` of a PAC file draws from.
 const CHANCE: &str = "browser/pac";

@@ -13,8 +13,6 @@ mod auto_config;
 mod bodies;
 mod cache;
 pub mod calibrate;
-#[cfg(target_os = "linux")]
-pub mod chromium;
 mod device;
 mod heads;
 mod loader;

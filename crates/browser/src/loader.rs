@@ -12,9 +12,9 @@ use std::time::Duration;
 use http_stack::Wanted;
 use http_stack::client::Opening;
 use http_stack::h2::Shape;
-use http_stack::tls::{ClientSessions, Security};
 use http_stack::{h2, h3, spdy};
 use record::ObjectRecord;
+use tls::{ClientSessions, Security};
 use units::Time;
 
 use self::load::Load;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use http_stack::dns::{self, Resolver};
+use dns::Resolver;
 
 /// How a browser finds the addresses of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_stack::client::Protocol;
 use http_stack::h1::codec::encode::AbsoluteForm;
-use http_stack::tls::{Security, server_name};
 use http_stack::{Precedence, Priority};
 use page::{After, Host, Object, Page};
+use tls::{Security, server_name};
 
 use crate::heads::{Heads, digits};
 use crate::priorities::Priorities;
@@ -154,6 +154,11 @@ impl LoadPlan {
         &self.page
     }
 
+    /// The request for each object, in the page's order.
+    pub fn requests(&self) -> &[http::Request<Bytes>] {
+        &self.requests
+    }
+
     /// How it asks for objects.
     pub fn manner(&self) -> &Asking {
         &self.asking
@@ -177,13 +182,13 @@ impl LoadPlan {
         revealed.map(|reveal| self.page.host_of(&self.page.objects[reveal.object]).name.as_str())
     }
 
-    pub(crate) fn arm(&self, object: usize) -> Arm {
+    /// How this object's host is spoken to.
+    pub fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
     }
 
     /// How an object was asked for that this address has answered.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn arm_from(&self, object: usize, address: Option<IpAddr>) -> Arm {
+    pub fn arm_from(&self, object: usize, address: Option<IpAddr>) -> Arm {
         let usual = self.arm(object);
         let is_proxy = |address: IpAddr| usual.proxy().is_none_or(|proxy| proxy.address == address);
         match self.past_proxy(object) {

@@ -124,7 +124,7 @@ impl Arm {
     }
 
     /// Who is at the other end of a connection for requests to `host`: whom HTTP and TLS speak with.
-    pub(crate) fn peer<'a>(&self, host: &'a str) -> &'a str {
+    pub fn peer<'a>(&self, host: &'a str) -> &'a str {
         if self.asks_proxy() { Proxy::NAME } else { host }
     }
 

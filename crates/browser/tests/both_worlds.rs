@@ -4,9 +4,9 @@ mod support;
 
 use farlink_browser::Visited;
 use http_stack::client::Protocol;
-use http_stack::tls::Security;
 use page::Page;
 use support::{Stage, ideal, load_really, most_at_once, page};
+use tls::Security;
 
 const NETWORK: &str = "rtt=40ms,down=20mbit,up=20mbit,queue=100pkt";
 

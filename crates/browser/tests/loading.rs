@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use farlink_browser::{Binding, Policy, Visited};
 use http_stack::client::Protocol::{self, H1, H2};
-use http_stack::tls::Security;
 use page::{After, Estimate, Kind, Page, Priority};
 use record::ObjectRecord;
 use support::{LIMIT, Stage, browser, device, ideal, most_at_once, page, policy};
+use tls::Security;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const NETWORK: &str = "rtt=100ms,down=100mbit,up=100mbit,queue=1000pkt";

@@ -15,9 +15,9 @@ use world::TcpStream;
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
 use crate::server::Common;
-use crate::tls::{self, Protocol, Security, Stream};
 use crate::wheel::Wheel;
 use crate::{Handler, h1, h2, socks, spdy};
+use tls::{Protocol, Security, Stream};
 
 /// How long a client that has said nothing yet is waited for when the server goes away.
 const DRAIN: Duration = Duration::from_secs(1);

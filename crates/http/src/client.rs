@@ -13,9 +13,9 @@ use world::TcpStream;
 
 pub use self::streamed::{Incoming, IncomingBody};
 use crate::h1::pipeline::Pipeline;
-pub use crate::tls::Protocol;
-use crate::tls::{ClientSessions, Security, Stream, Version};
 use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, socks, spdy};
+pub use tls::Protocol;
+use tls::{ClientSessions, Security, Stream, Version};
 
 /// A connection to be opened.
 #[derive(Clone, Debug)]

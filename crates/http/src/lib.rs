@@ -8,7 +8,6 @@
 mod acceptor;
 pub mod alt_svc;
 pub mod client;
-pub mod dns;
 pub mod h1;
 pub mod h2;
 pub mod h3;
@@ -21,7 +20,6 @@ pub mod schedule;
 pub mod server;
 pub mod socks;
 pub mod spdy;
-pub mod tls;
 mod transport;
 pub mod wheel;
 

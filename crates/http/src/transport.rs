@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use world::TcpStream;
 use world::sim::HeldNotes;
 
-use crate::tls::Stream;
+use tls::Stream;
 
 /// A stream below HTTP.
 pub trait Transport: AsyncRead + AsyncWrite + Unpin {

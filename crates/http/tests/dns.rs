@@ -4,9 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use farlink_http::dns::{
-    LookupError, PORT, Questions, Recursive, Resolver, Retry, Service, Settings,
-};
+use dns::{LookupError, PORT, Questions, Recursive, Resolver, Retry, Service, Settings};
 use net::{DropList, LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
 use world::sim::Plan;

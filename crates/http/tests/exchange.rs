@@ -11,8 +11,8 @@ use common::{Echo, in_world, scripted};
 use farlink_http::Failure;
 use farlink_http::client::{Connection, Incoming, Opening, Protocol};
 use farlink_http::server::{Acceptor, Body, BodyError, RequestBody};
-use farlink_http::tls::Security;
 use http::Request;
+use tls::Security;
 
 /// So many pieces of 1,000 bytes, every other one only when asked twice; then perhaps an error.
 struct Pieces {

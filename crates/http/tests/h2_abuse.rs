@@ -12,7 +12,7 @@ use common::in_world;
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::frame::PREFACE;
 use farlink_http::server::Patient;
-use farlink_http::tls::Security;
+use tls::Security;
 use tokio::io::AsyncReadExt;
 use world::TcpListener;
 

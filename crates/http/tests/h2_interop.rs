@@ -13,7 +13,7 @@ use common::any::{fetch, fetch_all, get, listen, open, post};
 use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
-use farlink_http::tls::{self, Chain, Identity, Security};
+use tls::{Chain, Identity, Security};
 
 const ALL: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
 

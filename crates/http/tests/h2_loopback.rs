@@ -11,9 +11,9 @@ use common::{Echo, Patterns, in_world, pattern};
 use farlink_http::client::{self, Connection, OpenError, Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::tls::{self, Chain, ClientSessions, Identity, Security, Version};
 use farlink_http::{Answer, Failure, Handler, Reply, RequestHead};
 use http::{HeaderMap, Request, StatusCode};
+use tls::{Chain, ClientSessions, Identity, Security, Version};
 use world::TcpStream;
 
 const ALL: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];

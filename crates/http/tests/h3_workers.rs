@@ -13,7 +13,7 @@ use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h3::settings::Server;
 use farlink_http::h3::{Acceptor, Listener, Steering};
-use farlink_http::tls::{self, Security};
+use tls::Security;
 use tokio::sync::watch;
 
 const WORKERS: u16 = 3;

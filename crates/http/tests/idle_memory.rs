@@ -8,7 +8,7 @@ use allocations::{Counting, held_bytes, watch};
 use common::{Echo, any, in_world};
 use farlink_http::client::Opening;
 use farlink_http::server::Acceptor;
-use farlink_http::tls::{Protocol, Security};
+use tls::{Protocol, Security};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;

@@ -12,9 +12,9 @@ use common::any::{get, listen_on, open};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::{Shape, settings};
 use farlink_http::server::Acceptor;
-use farlink_http::tls::Security;
 use farlink_http::{Priority, Progress, Scheduler};
 use net::{LinkConfig, QueueLimit};
+use tls::Security;
 use units::{BitsPerSec, Time};
 use world::sim::Plan;
 

@@ -10,8 +10,8 @@ use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy::{PushedHead, Version};
-use farlink_http::tls::Security;
 use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
+use tls::Security;
 
 const PROTOCOLS: [Protocol; 4] = [
     Protocol::H2,

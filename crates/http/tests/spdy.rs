@@ -13,10 +13,10 @@ use common::{Echo, Patterns, in_world, pattern};
 use farlink_http::client::{self, OpenError, Opening, Protocol};
 use farlink_http::server::{Acceptor, Served};
 use farlink_http::spdy::{Config, Policy, Version};
-use farlink_http::tls::{self, Security};
 use farlink_http::{Answer, Failure, Handler, Priority, Progress, Reply, RequestHead};
 use http::{HeaderMap, StatusCode};
 use net::{LinkConfig, QueueLimit};
+use tls::Security;
 use units::{BitsPerSec, Time};
 use world::sim::Plan;
 

@@ -15,8 +15,8 @@ use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy::{PushedHead, Version};
-use farlink_http::tls::{self, Identity, Security};
 use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
+use tls::{Identity, Security};
 
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/spdy/node_modules");
 const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");

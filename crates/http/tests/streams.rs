@@ -21,9 +21,9 @@ use farlink_http::h2::frame::PREFACE;
 use farlink_http::h3;
 use farlink_http::server::{Acceptor, Body, BodyError, Common, Drain, Pace, Patient, RequestBody};
 use farlink_http::spdy::Version;
-use farlink_http::tls::{self, Security};
 use http::Request;
 use streams::{Notes, Streams};
+use tls::Security;
 use tokio::io::AsyncReadExt;
 use world::TcpListener;
 

@@ -7,8 +7,8 @@ use common::{Echo, in_world};
 use farlink_http::client::{self, OpenError, Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy;
-use farlink_http::tls::model::{Modelled, Start, Version};
-use farlink_http::tls::{Chain, ClientSessions, Identity, Records, Resumption, Security, Settings};
+use tls::model::{Modelled, Start, Version};
+use tls::{Chain, ClientSessions, Identity, Records, Resumption, Security, Settings};
 
 const MODELS: [Security; 3] = [
     Security::Modelled(Modelled { version: Version::Tls10, start: Start::Patient }),

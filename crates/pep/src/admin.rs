@@ -6,8 +6,8 @@ use ::http::header::{CONTENT_TYPE, HeaderValue};
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use http_stack::server::Acceptor;
-use http_stack::tls::Security;
 use http_stack::{Answer, Handler, Reply, RequestHead};
+use tls::Security;
 use world::TcpListener;
 
 use crate::counters::Counters;

@@ -12,8 +12,8 @@ use common::{LEGS, Leg, RTT, SERVER, Sky, at, pattern};
 use http::{HeaderMap, Request, StatusCode};
 use http_stack::h1::client::{self, Connection};
 use http_stack::server::Acceptor;
-use http_stack::tls::Security;
 use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead, Response};
+use tls::Security;
 use world::{TcpListener, TcpStream};
 
 const HTML: &str = "<!doctype html><link rel=stylesheet href=/style.css><script src=/code.js></script>\

@@ -12,8 +12,8 @@ use farlink_pep as _;
 use http::{HeaderMap, Request, StatusCode};
 use http_stack::h1::client::{self, Connection};
 use http_stack::server::Acceptor;
-use http_stack::tls::{ClientSessions, Protocol, Security, Version};
 use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead};
+use tls::{ClientSessions, Protocol, Security, Version};
 use world::{TcpListener, TcpStream};
 
 struct Page;

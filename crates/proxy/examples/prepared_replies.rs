@@ -14,7 +14,7 @@ use bytes::Bytes;
 use farlink_proxy::origin;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_stack::server::{Acceptor, Answer, Handler, Reply, RequestHead};
-use http_stack::tls::{self, Identity, Security};
+use tls::{Identity, Security};
 
 /// The bodies' sizes, which are their paths too.
 const KIB: [usize; 3] = [1, 10, 20];

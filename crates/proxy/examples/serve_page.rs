@@ -19,7 +19,7 @@ use farlink_proxy::{Listen, Meters, Site, UdpPort, VirtualHosts, Workers, origin
 use http_stack::h3;
 use http_stack::h3::settings::{Congestion, Quinn, Server, Transport};
 use http_stack::server::Acceptor;
-use http_stack::tls::{self, Chain, Identity, Protocol, Security};
+use tls::{Chain, Identity, Protocol, Security};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

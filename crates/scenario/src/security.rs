@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use http_stack::tls::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 use serde::{Deserialize, Serialize};
+use tls::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 use units::parse;
 
 use super::knobs::{self, KnobError, KnobProblem, Knobs, list, name_of, on_or_off, one_of, switch};
@@ -55,7 +55,7 @@ pub enum CertificateKey {
 pub enum RecordSize {
     /// As much as this, in bytes.
     Fixed(u32),
-    /// Little first, then more (`http_stack::tls::Records::Dynamic`).
+    /// Little first, then more (`tls::Records::Dynamic`).
     Dynamic,
 }
 

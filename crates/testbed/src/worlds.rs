@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use browser::chromium::Chromium;
+use chromium::Chromium;
 use emu::Wire;
 
 use crate::emulate::{Emulation, Tell};

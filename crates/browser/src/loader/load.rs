@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http_stack::tls::Security;
 use http_stack::{Failure, Priority};
 use pac::Choice;
 use page::{Kind, Object};
 use record::ObjectRecord;
+use tls::Security;
 use tokio::sync::Notify;
 use units::Time;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http_stack::Priority;
 use http_stack::client::{Connection, Protocol};
-use http_stack::tls::Security;
+use tls::Security;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::{Company, Lease, Origin, Pool};

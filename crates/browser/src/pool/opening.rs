@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use http_stack::client::{self, Connection, Opening, Protocol, Stage};
-use http_stack::tls::Security;
+use tls::Security;
 
 use super::group::Group;
 use super::{Inner, Lease, Origin, Pool, Used};

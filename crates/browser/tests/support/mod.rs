@@ -13,11 +13,11 @@ use chance::Source;
 use farlink_browser::{Arm, Browser, Cache, Device, LoadPlan, Policy, Session, Visited, Way};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
-use http_stack::tls::Security;
 use net::Network;
 use page::Page;
 use proxy::origin::Meters;
 use proxy::{Listen, Origin, PushPolicy, Site, UdpPort, Workers, origin};
+use tls::Security;
 use world::sim::{NodeId, Plan};
 
 /// Longer than any page of these tests takes.
@@ -144,7 +144,7 @@ impl Stage {
             udp: match arm.protocol {
                 Protocol::H3 => {
                     let settings = http_stack::h3::settings::Server::default();
-                    let tls = http_stack::tls::Settings::default();
+                    let tls = tls::Settings::default();
                     UdpPort::H3(http_stack::h3::Acceptor::new(&tls, settings))
                 }
                 _ => UdpPort::Closed,

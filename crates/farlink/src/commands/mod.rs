@@ -31,7 +31,7 @@ use std::num::NonZeroUsize;
 use std::process;
 use std::sync::Arc;
 
-use browser::chromium::{Chromium, ChromiumError};
+use chromium::{Chromium, ChromiumError};
 use emu::Wire;
 use scenario::Plan;
 use scenario::Program;

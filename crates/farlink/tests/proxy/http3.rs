@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use http_stack::client::{self, Connection, Opening, Protocol};
-use http_stack::tls::Security;
 use http_stack::{Failure, Priority, Progress};
+use tls::Security;
 
 use crate::abuse::memory;
 use crate::common::Desk;

@@ -29,7 +29,7 @@ impl Scene {
         );
         let proxy = Running::start_on(&intercept, IN_CLEAR, |desk| {
             desk.farlink("proxy --new-ca ca").ok();
-            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../http/assets/rsa-root.pem");
+            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../tls/assets/rsa-root.pem");
             desk.put("root.pem", std::fs::read(root).unwrap());
         });
         Scene { proxy, origin, _behind: behind }

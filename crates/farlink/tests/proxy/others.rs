@@ -26,7 +26,7 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
 pub const OVER_TLS: &str = "[[listen]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"chain.pem\", key = \"key.pem\" }\n";
 
 pub fn certificate(desk: &Desk) {
-    let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/../http/assets");
+    let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/../tls/assets");
     for (name, file) in [("chain.pem", "rsa-chain.pem"), ("key.pem", "rsa-key.pem")] {
         desk.put(name, std::fs::read(format!("{assets}/{file}")).unwrap());
     }

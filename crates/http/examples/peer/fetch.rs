@@ -7,10 +7,10 @@ use std::error::Error;
 
 use bytes::Bytes;
 use farlink_http::client::{self, Connection, Opening};
-use farlink_http::tls::ClientSessions;
 use farlink_http::{Failure, Priority, Progress, Wanted};
 use http::Request;
 use ring::digest::{Context, SHA256};
+use tls::ClientSessions;
 
 use crate::options::Options;
 

@@ -1,5 +1,5 @@
 //! Either end of every protocol, for software that somebody else wrote at the other: what `scripts/interop` tries. It runs over the machine's
-//! own sockets, presents (or trusts) the fixed RSA certificate of `crates/http/assets`, and speaks what it is told and nothing else.
+//! own sockets, presents (or trusts) the fixed RSA certificate of `crates/tls/assets`, and speaks what it is told and nothing else.
 //!
 //! ```text
 //! peer serve PROTOCOL SECURITY ADDRESS FOLDER [--streams N] [--window BYTES] [--header BYTES] [--push NAME]

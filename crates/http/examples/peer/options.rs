@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use farlink_http::client::Protocol;
-use farlink_http::tls::Security;
+use tls::Security;
 
 /// What either end is told.
 #[derive(Clone, Debug)]

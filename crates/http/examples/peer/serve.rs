@@ -13,9 +13,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use farlink_http::client::Protocol;
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::tls::{self, Identity};
 use farlink_http::{Answer, Handler, Priority, Push, Reply, RequestHead, h3};
 use http::{HeaderMap, StatusCode};
+use tls::Identity;
 
 use crate::options::Options;
 

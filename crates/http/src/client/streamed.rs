@@ -7,8 +7,8 @@ use http::{Request, Response};
 
 use super::Connection;
 use crate::server::{Body, BodyError, RequestBody};
-use crate::tls::Stream;
 use crate::{Failure, Priority, h1, h2};
+use tls::Stream;
 
 /// A response whose head has come.
 pub struct Incoming {

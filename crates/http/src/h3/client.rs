@@ -28,8 +28,8 @@ use super::socket::Socket;
 use crate::client::{OpenError, Stage};
 use crate::h2::client::request;
 use crate::h2::gate::Gate;
-use crate::tls::{self, ClientSessions};
 use crate::{Failure, Priority, Progress, alt_svc};
+use tls::ClientSessions;
 
 /// Opens a connection to the server called `host`. What is returned sends requests; a task drives the connection until it has ended,
 /// which this end does when the last handle is dropped. With a session to resume it may be used before the server has answered.

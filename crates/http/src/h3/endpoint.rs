@@ -16,7 +16,7 @@ use ring::hmac;
 use super::runtime::WorldRuntime;
 use super::socket::Socket;
 use super::steering::{random, token_key};
-use crate::tls::PLAN_START;
+use tls::PLAN_START;
 
 /// As long as those that quinn makes by default.
 const ID_BYTES: usize = 8;

@@ -29,7 +29,7 @@ use super::endpoint::{self, Draws, WorldDate};
 use super::settings;
 use super::socket::Socket;
 use super::steering::Steering;
-use crate::tls::{self, CredentialError};
+use tls::CredentialError;
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]

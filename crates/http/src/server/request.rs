@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, Uri};
 
 use super::Fields;
 use crate::socks;
-use crate::tls::Protocol;
+use tls::Protocol;
 
 /// A request's head, borrowed from the connection's buffer.
 #[derive(Clone, Copy, Debug)]

@@ -30,8 +30,8 @@ use crate::server::{
     Common, Fields as RequestFields, Later, Source, Standing, Verdict, Vigil, Watch, directions,
     feed, is_bodiless, refusal, strip_framing,
 };
-use crate::tls::Protocol;
 use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
+use tls::Protocol;
 
 /// Why a connection ended before its time.
 #[derive(Debug, Error)]

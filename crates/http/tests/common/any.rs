@@ -8,9 +8,9 @@ use bytes::Bytes;
 use farlink_http::client::{self, Connection, Opening, Stage};
 use farlink_http::h2::FlowMeter;
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::tls::Protocol;
 use farlink_http::{Failure, Handler, Priority};
 use http::Request;
+use tls::Protocol;
 use tokio::sync::mpsc;
 use world::TcpListener;
 

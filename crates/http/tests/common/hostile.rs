@@ -2,7 +2,7 @@
 
 use farlink_http::h2::frame::PREFACE;
 use farlink_http::server::{Acceptor, Common, Patient};
-use farlink_http::tls::Security;
+use tls::Security;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 

@@ -7,7 +7,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::tls::PLAN_START;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::ring::{default_provider, sign::any_eddsa_type};
@@ -24,6 +23,7 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
     SignatureScheme,
 };
+use tls::PLAN_START;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use units::Time;
 use world::TcpStream;

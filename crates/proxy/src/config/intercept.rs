@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http_stack::tls::Issuer;
+use tls::Issuer;
 
 use super::error::ConfigError;
 use super::file;

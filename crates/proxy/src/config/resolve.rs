@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use cache::{DiskLimits, Limits, Policy, Seconds, SetCookie};
 use http::HeaderName;
-use http_stack::tls;
 use ipnet::IpNet;
 use toml::Spanned;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cache::Partition;
 use http::HeaderValue;
 use http_stack::alt_svc::{AltSvc, Alternative};
-use http_stack::{h3, tls};
+use http_stack::h3;
 use ipnet::IpNet;
 
 use crate::access::{Clients, Destinations, Users, matches};

@@ -237,7 +237,7 @@ impl Proxy {
             let url = key.uri().to_owned();
             let asking = Asking { key, fetch, why: Forward::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
-            let record = Record::new(None, "GET", url, http_stack::tls::Protocol::H1);
+            let record = Record::new(None, "GET", url, tls::Protocol::H1);
             let note = Note::new(record, &journal);
             if let Response::Streamed { mut body, .. } =
                 proxy.validate(&store, asking, &stored, note).await

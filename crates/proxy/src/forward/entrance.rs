@@ -9,9 +9,9 @@ use std::time::Duration;
 use http::HeaderValue;
 use http::header::PROXY_AUTHORIZATION;
 use http_stack::server::{Acceptor, RequestBody};
-use http_stack::tls::PublicClient;
 use http_stack::wheel::Wheel;
 use http_stack::{Answer, Handler, RequestHead};
+use tls::PublicClient;
 use tokio::sync::Semaphore;
 use units::Time;
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use http::HeaderValue;
 use http_stack::socks::Version;
 use http_stack::socks::server::{Guard, Verdict};
-use http_stack::tls::Protocol;
+use tls::Protocol;
 
 use super::entrance::Proxy;
 use super::reception::refuse;

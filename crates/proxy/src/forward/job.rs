@@ -8,8 +8,8 @@ use http::header::{CONNECTION, EXPECT, HeaderName, UPGRADE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_stack::RequestHead;
-use http_stack::tls::Protocol;
 use ipnet::IpNet;
+use tls::Protocol;
 
 use super::failover::Servers;
 use super::interims::Interims;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use cache::{Hit, Lookup, Tolerance};
 use http::{HeaderValue, Method};
 use http_stack::server::RequestBody;
-use http_stack::tls::Protocol;
 use http_stack::{Answer, Reply, RequestHead};
+use tls::Protocol;
 
 use super::cached::{hit_answer, hit_reply};
 use super::entrance::Proxy;

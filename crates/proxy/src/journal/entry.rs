@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http_stack::socks;
-use http_stack::tls::Protocol;
+use tls::Protocol;
 use units::Time;
 
 /// A request and what became of it. Strings are as the client sent them, and are quoted where they are written.

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use http_stack::socks;
-use http_stack::tls::Protocol;
 use serde::Serialize;
+use tls::Protocol;
 use units::Time;
 
 use super::entry::Entry;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cache::Tally;
 use http_stack::socks;
-use http_stack::tls::Protocol;
+use tls::Protocol;
 
 use super::entry::{Entry, Outcome};
 use super::note::{Brief, Journal};

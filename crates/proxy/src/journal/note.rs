@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use http_stack::tls::Protocol;
+use tls::Protocol;
 
 use super::entry::Entry;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http_stack::tls::PublicClient;
+use tls::PublicClient;
 use tokio::sync::watch;
 
 use crate::caching::Store;

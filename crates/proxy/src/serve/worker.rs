@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http_stack::server::{Acceptor, Patient};
-use http_stack::tls::{PublicClient, Security};
 use http_stack::wheel::Wheel;
 use http_stack::{h1, h3, socks, spdy};
 use thiserror::Error;
+use tls::{PublicClient, Security};
 use tokio::sync::Semaphore;
 use world::JoinHandle;
 

@@ -14,8 +14,8 @@ use http_stack::Failure;
 use http_stack::client::{Connection, Incoming};
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::server::{Body, BodyError, RequestBody};
-use http_stack::tls::PublicClient;
 use http_stack::wheel::{Timer, Wheel};
+use tls::PublicClient;
 use units::Time;
 
 use super::body::ResponseBody;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http_stack::client::Connection;
 use http_stack::h1::client::{led, through};
-use http_stack::tls::{Protocol, PublicClient, Stream};
+use tls::{Protocol, PublicClient, Stream};
 use world::TcpStream;
 
 use super::destination::{Destination, Reach};

@@ -11,7 +11,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use http_stack::client::Connection;
-use http_stack::tls::Protocol;
+use tls::Protocol;
 use tokio::sync::oneshot;
 
 use super::connections::Connections;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_stack::h2;
-use http_stack::tls::Protocol;
+use tls::Protocol;
 
 use super::destination::Destination;
 

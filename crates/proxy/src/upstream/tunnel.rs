@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_stack::tls::Stream;
 use http_stack::wheel::Timer;
+use tls::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::pool::Lease;

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use chance::Source;
-use http_stack::tls::PLAN_START;
+use tls::PLAN_START;
 use units::Time;
 use wire::pcapng::{Interface, Way, Writer};
 use wire::{Encoder, Sighting as Seen};

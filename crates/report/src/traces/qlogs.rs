@@ -6,8 +6,8 @@
 //! left out. A file's heading says whose view it is and of what. A file is of a whole connection, also where that outlives the visit. Times are
 //! milliseconds since the journey's world began, whose date is the plan's in both worlds.
 
-use http_stack::tls::PLAN_START;
 use serde_json::{Value, json};
+use tls::PLAN_START;
 use world::report::Endpoint;
 
 use testbed::tour::ObservedVisit;

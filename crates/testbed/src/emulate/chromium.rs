@@ -11,15 +11,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use browser::LoadPlan;
-use browser::chromium::{
+use chromium::{
     Chromium, ChromiumVisit, Context, Launch, Look, Middleman, Running, Sandbox, Settings,
 };
-use http_stack::tls::{ClientSessions, Protocol};
 use kernel::diag::Follower;
 use kernel::{Connection, Motion};
 use page::Page;
 use proxy::pac::{Pac, Spread};
 use record::{Event, VisitRecord};
+use tls::{ClientSessions, Protocol};
 use units::Time;
 use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};

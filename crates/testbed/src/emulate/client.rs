@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use emu::Topology;
-use http_stack::tls::ClientSessions;
 use page::Page;
 use record::{Carried, Event};
+use tls::ClientSessions;
 use units::Time;
 use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use browser::chromium::ChromiumError;
+use chromium::ChromiumError;
 
 use super::Role;
 use super::channel::ChannelError;

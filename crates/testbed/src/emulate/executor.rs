@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use browser::chromium::Chromium;
+use chromium::Chromium;
 use emu::Wire;
 use emu::sandbox::Sandbox;
 use record::EmulationRecord;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_stack::spdy::Recall;
-use http_stack::tls::ClientSessions;
 use page::Page;
 use proxy::Meters;
 use record::{Carried, Event, VisitRecord};
+use tls::ClientSessions;
 use tokio::sync::oneshot;
 use units::Time;
 use world::sim;

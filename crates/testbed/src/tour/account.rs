@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use browser::{ConnectionUse, LoadPlan, Visited};
-use http_stack::tls::Protocol;
 use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
 use page::Page;
 use record::{
     Carried, ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord,
     RadioStateRecord, SentAgain, Series, VisitRecord,
 };
+use tls::Protocol;
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 

@@ -10,11 +10,11 @@ use chance::{Source, Stream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
-use http_stack::tls::{self, Identity, Protocol, Security};
 use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::Host;
 use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
+use tls::{Identity, Protocol, Security};
 
 use super::machine::Machine;
 use super::observed::Detail;

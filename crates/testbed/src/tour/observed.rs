@@ -12,7 +12,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use browser::Bodies;
 use chance::Source;
-use http_stack::tls;
 use page::Page;
 use record::VisitRecord;
 use serde::{Deserialize, Serialize};

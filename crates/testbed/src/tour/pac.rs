@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use browser::Arm;
 use chance::Source;
-use http_stack::tls::{PLAN_START, Protocol, Security};
 use pac::{Choice, Engine, PacError, ProxyAt, Script, Surroundings, Word};
 use scenario::{Program, Scenario, Tls};
+use tls::{PLAN_START, Protocol, Security};
 
 use super::ready::OTHER_PORTS;
 use super::visitor;

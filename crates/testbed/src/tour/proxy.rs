@@ -11,7 +11,6 @@ use chance::Source;
 use http_stack::server::Acceptor;
 use http_stack::socks;
 use http_stack::spdy::Recall;
-use http_stack::tls::{Authorities, PLAN_START, PublicClient, Security};
 use http_stack::wheel::Wheel;
 use proxy::access::{Destinations, Ports};
 use proxy::caching::{self, Store};
@@ -22,6 +21,7 @@ use proxy::journal::Journal;
 use proxy::target::Scheme;
 use proxy::upstream::{self, Destination};
 use proxy::{Listen, Meters, UdpPort};
+use tls::{Authorities, PLAN_START, PublicClient, Security};
 use tokio::sync::Semaphore;
 
 use super::earlier::{self, Earlier};

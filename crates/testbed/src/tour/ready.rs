@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use browser::{Arm, Asking, Heads, LoadPlan, Proxy, Typical, Via, Way};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
-use http_stack::tls::{self, Security};
 use page::{Host, List, Page, Union};
 use proxy::Site;
+use tls::Security;
 
 use super::pac::{self, Questions, Surveyed, Surveys};
 use super::{route, security};

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use browser::{Naming, Prefetch};
-use http_stack::dns::{PORT, Questions, Recursive, Retry, Service, Settings};
+use dns::{PORT, Questions, Recursive, Retry, Service, Settings};
 use page::Page;
 
 use scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};

@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use browser::{Arm, Policy, Ports, Proxy, Way};
-use http_stack::tls::{Protocol, Security};
 use net::{LinkConfig, LossModel, Network, ProcessingJitter, QueueLimit};
 use page::{ObjectId, Page};
+use tls::{Protocol, Security};
 use units::BitsPerSec;
 
 use super::pac::Surveyed;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http_stack::tls::model::{Modelled, Start, Version};
-use http_stack::tls::{Chain, Identity, Records, Resumption, Security, Settings};
+use tls::model::{Modelled, Start, Version};
+use tls::{Chain, Identity, Records, Resumption, Security, Settings};
 
 use scenario::{CertificateKey, RecordSize, Resume, Scenario, Tls};
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use http_stack::tls::NewAuthority;
 use proxy::config::Settings;
+use tls::NewAuthority;
 
 use crate::commands::output;
 use crate::failure::{ExitCode, Failure};

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anstream::eprintln;
-use http_stack::tls::{Authorities, PublicClient};
 use proxy::config::{self, ConfigError, File, Settings, Trust};
 use proxy::fields::Via;
 use proxy::serve::{Control, Phase};
+use tls::{Authorities, PublicClient};
 
 use self::ports::Ports;
 use self::stores::Stores;

@@ -8,8 +8,8 @@ use super::core::Settings;
 use crate::RequestHead;
 use crate::h1::codec::{self, BodyLength, Request, Version};
 use crate::server::{Feed, Patience};
-use crate::tls::Protocol;
 use crate::wheel::Timer;
+use tls::Protocol;
 
 /// Who asks, and how.
 #[derive(Clone, Copy)]

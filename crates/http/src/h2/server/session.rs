@@ -25,8 +25,8 @@ use crate::h2::sieve::Sieved;
 use crate::message::expects_continue;
 use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
 use crate::server::{Body, BodyError, Common, Later, Standing, Up, Verdict, Vigil, Watch};
-use crate::tls::Protocol;
 use crate::{Answer, Handler, Push, Reply, RequestBody, RequestHead, Response, Transport};
+use tls::Protocol;
 
 /// A request whose body is still arriving.
 struct Arriving {

@@ -13,7 +13,6 @@ use crate::h3::account;
 use crate::h3::endpoint::{self, Draws};
 use crate::h3::qlog::Log;
 use crate::h3::socket::Socket;
-use crate::tls;
 
 /// Opens a connection to `address`, where somebody is to be who satisfies `crypto`, under the name of `host`. It is there as soon as this end has shaken
 /// hands: whether the other lets it in shows afterwards.

@@ -20,8 +20,8 @@ use crate::server::{
     Body, BodyError, Common, Later, Source, directions, interim, is_bodiless, refusal,
     strip_framing,
 };
-use crate::tls::Protocol;
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
+use tls::Protocol;
 
 /// What the answers of a connection share.
 pub(super) struct Answering<H> {

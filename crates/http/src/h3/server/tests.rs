@@ -13,8 +13,8 @@ use super::*;
 use crate::client::{Connection as Client, Opening, Protocol, open};
 use crate::h3::client::Handle;
 use crate::server::{Common, Patient};
-use crate::tls::Security;
 use crate::{Answer, Handler, Priority, Progress, Reply, RequestBody, RequestHead, Response};
+use tls::Security;
 
 const HEADERS: u8 = 1;
 const NO_ERROR: u32 = 0x100;

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_stack::client::{self, Connection, Opening};
 use http_stack::server::{Acceptor, Answer, Handler, Reply, RequestHead};
-use http_stack::tls::Security;
 use http_stack::{Priority, Progress};
 use proxy::origin;
+use tls::Security;
 use world::TcpListener;
 
 use super::Ticks;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use browser::Arm;
 use http_stack::client::Opening;
 use http_stack::server::Acceptor;
-use http_stack::tls::{self, ClientSessions};
+use tls::ClientSessions;
 use units::Time;
 use world::{TcpListener, UdpSocket};
 

@@ -239,8 +239,8 @@ mod tests {
         assert!(of(&one.certificate, &other.key).contains("not that of"));
         assert!(of("", &one.key).contains("no certificate"));
         assert!(of(&one.certificate, &one.certificate).contains("no private key"));
-        let leaf = include_str!("../../assets/rsa-chain.pem");
-        let key = include_str!("../../assets/rsa-key.pem");
+        let leaf = include_str!("../assets/rsa-chain.pem");
+        let key = include_str!("../assets/rsa-key.pem");
         assert!(of(leaf, key).contains("CA:TRUE"), "{}", of(leaf, key));
     }
 

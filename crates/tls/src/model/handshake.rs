@@ -16,7 +16,7 @@ use super::hello::{ClientHello, ServerHello};
 use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
 use super::stream::{Side, Stream};
 use super::{Modelled, Sessions, Start, Version};
-use crate::tls::settings::{Protocol, Resumption, Settings};
+use crate::settings::{Protocol, Resumption, Settings};
 
 /// A client's handshake with the server called `host`, which it offers `protocols`.
 ///

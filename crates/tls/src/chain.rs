@@ -93,7 +93,7 @@ fn named(depth: usize, slack: usize) -> CertificateParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tls::identity::Identity;
+    use crate::identity::Identity;
 
     #[test]
     fn chains_have_the_chosen_size_for_every_key() {

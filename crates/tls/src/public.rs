@@ -64,10 +64,7 @@ impl Server {
 ///
 /// # Errors
 /// If the texts hold no certificate or no key, or they do not belong together.
-pub(crate) fn operators_quic_config(
-    chain: &[u8],
-    key: &[u8],
-) -> Result<ServerConfig, CredentialError> {
+pub fn operators_quic_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, CredentialError> {
     let ticketer = rustls::crypto::ring::Ticketer::new()?;
     Ok(presenting(certified(chain, key)?, ticketer, &[Protocol::H3])?)
 }

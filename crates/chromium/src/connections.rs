@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::{Arm, ConnectionUse};
+use browser::{Arm, ConnectionUse};
 
 use super::request::{Clock, Request};
 

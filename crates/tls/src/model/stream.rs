@@ -11,9 +11,9 @@ use world::TcpStream;
 use super::hello::ServerHello;
 use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
 use super::{Sessions, Version};
-use crate::tls::records::{MAX_RECORD_BYTES, Records, Sizer};
-use crate::tls::sealing::Sealing;
-use crate::tls::settings::Protocol;
+use crate::records::{MAX_RECORD_BYTES, Records, Sizer};
+use crate::sealing::Sealing;
+use crate::settings::Protocol;
 
 /// Which end it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Side {
 /// A warning that the connection is closed (RFC 5246 section 7.2.1).
 const CLOSE_NOTIFY: [u8; 2] = [1, 0];
 
-/// Modelled TLS over TCP, either end. As in [`crate::tls::Stream`] nothing becomes a record before the transport took all records made earlier.
+/// Modelled TLS over TCP, either end. As in [`crate::Stream`] nothing becomes a record before the transport took all records made earlier.
 pub(crate) struct Stream {
     tcp: TcpStream,
     version: Version,

@@ -67,7 +67,7 @@ impl ClientSessions {
     }
 
     /// For QUIC: TLS 1.3 that offers HTTP/3 and, with a session to resume, early data.
-    pub(crate) fn quic(&self) -> Arc<ClientConfig> {
+    pub fn quic(&self) -> Arc<ClientConfig> {
         self.config(Version::Tls13, Protocol::H3)
     }
 
@@ -93,7 +93,7 @@ impl ClientSessions {
     }
 
     /// As [`ClientSessions::connect`], with a TLS that is modelled.
-    pub(crate) async fn connect_modelled(
+    pub async fn connect_modelled(
         &self,
         tcp: TcpStream,
         host: &str,

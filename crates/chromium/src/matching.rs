@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::LoadPlan;
+use browser::LoadPlan;
 
 /// The objects that have not been asked for yet, by method and URL. One that a page asks for several
 /// times is several objects, found in turn.
@@ -14,11 +14,11 @@ pub(super) struct Expected {
 impl Expected {
     pub(super) fn new(plan: &LoadPlan) -> Expected {
         let mut waiting: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
-        for (index, request) in plan.requests.iter().enumerate() {
+        for (index, request) in plan.requests().iter().enumerate() {
             let key = (request.method().to_string(), request.uri().to_string());
             waiting.entry(key).or_default().push_back(index);
         }
-        Expected { waiting, left: plan.requests.len() }
+        Expected { waiting, left: plan.requests().len() }
     }
 
     /// The object that a request asks for, if it is one that is still expected.

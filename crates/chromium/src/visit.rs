@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use http_stack::client::Protocol;
-use http_stack::tls::Security;
 use page::Kind;
 use record::Paint;
 use serde_json::json;
+use tls::Security;
 use units::Time;
 
 use super::after::After;
@@ -19,7 +19,7 @@ use super::pipe::Awaited;
 use super::request::{Clock, Request, Requests};
 use super::tab::Tab;
 use super::{ChromiumError, Context};
-use crate::{LoadPlan, Visited};
+use browser::{LoadPlan, Visited};
 
 /// How a visit is made.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// Refuses what Chromium cannot load.
 pub(super) fn check(plan: &LoadPlan) -> Result<(), ChromiumError> {
     let secure = plan.arms()[0].security != Security::None;
-    for (host, arm) in plan.page.hosts.iter().zip(plan.arms()) {
+    for (host, arm) in plan.page().hosts.iter().zip(plan.arms()) {
         let reason = if matches!(arm.protocol, Protocol::Spdy(_)) {
             "it speaks SPDY no more since version 51; choose h1 or h2, or farlink's own loader"
         } else if arm.protocol == Protocol::H2 && arm.security == Security::None {
@@ -128,7 +128,7 @@ pub(super) fn visit(
         let film = json!({ "format": "png", "maxWidth": film::WIDTH, "everyNthFrame": 1 });
         tab.call("Page.startScreencast", film)?;
     }
-    tab.send("Page.navigate", json!({ "url": plan.requests[0].uri().to_string() }));
+    tab.send("Page.navigate", json!({ "url": plan.requests()[0].uri().to_string() }));
     seen.watch(&mut tab)?;
     drop(alarm);
     if settings.look.film {
@@ -161,7 +161,7 @@ struct Seen {
 
 impl Seen {
     fn new(plan: &LoadPlan, frame: &str) -> Seen {
-        let edges = plan.page.objects.iter().flat_map(|object| &object.waits_for);
+        let edges = plan.page().objects.iter().flat_map(|object| &object.waits_for);
         let longest = edges.map(|edge| edge.compute.value).max().unwrap_or_default();
         Seen {
             frame: frame.to_owned(),
@@ -345,15 +345,15 @@ impl Seen {
             return None;
         }
         let mut missing = self.expected.missing();
-        let blocking = missing.find(|object| plan.page.objects[*object].blocks_load)?;
-        Some(&plan.page.objects[blocking].url)
+        let blocking = missing.find(|object| plan.page().objects[*object].blocks_load)?;
+        Some(&plan.page().objects[blocking].url)
     }
 
     /// The span to the first byte of the first response that is no redirect.
     fn first_byte(&self, plan: &LoadPlan, clock: Clock, started: Time) -> Option<Duration> {
         let requests = self.requests.all.iter().zip(&self.objects);
         let mut answers = requests.filter(|(_, object)| {
-            object.is_some_and(|object| plan.page.objects[object].kind != Kind::Redirect)
+            object.is_some_and(|object| plan.page().objects[object].kind != Kind::Redirect)
         });
         answers.find_map(|(request, _)| Some(clock.time(request.first_byte()?).since(started)))
     }
@@ -374,8 +374,8 @@ impl ChromiumVisit {
                 self.unexpected.push(Unexpected::from(request));
                 continue;
             };
-            let object = &plan.page.objects[index];
-            let host = &plan.page.host_of(object).name;
+            let object = &plan.page().objects[index];
+            let host = &plan.page().host_of(object).name;
             let mut record = request.record(index, object, clock, end);
             let arm = plan.arm_from(index, request.answered_by());
             record.connection = connections.count(request, host, arm, clock);

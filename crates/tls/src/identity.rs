@@ -61,14 +61,14 @@ impl Identity {
         match self {
             Identity::Ed25519 => ED25519.get_or_init(|| {
                 read(
-                    include_bytes!("../../assets/ed25519-chain.pem"),
-                    include_bytes!("../../assets/ed25519-key.pem"),
+                    include_bytes!("../assets/ed25519-chain.pem"),
+                    include_bytes!("../assets/ed25519-key.pem"),
                 )
             }),
             Identity::Rsa2048 => RSA_2048.get_or_init(|| {
                 read(
-                    include_bytes!("../../assets/rsa-chain.pem"),
-                    include_bytes!("../../assets/rsa-key.pem"),
+                    include_bytes!("../assets/rsa-chain.pem"),
+                    include_bytes!("../assets/rsa-key.pem"),
                 )
             }),
             Identity::EcdsaP256 => ECDSA_P256.get_or_init(|| Fixture {
@@ -80,9 +80,9 @@ impl Identity {
 
     fn key_pem(self) -> &'static str {
         match self {
-            Identity::Ed25519 => include_str!("../../assets/ed25519-key.pem"),
-            Identity::Rsa2048 => include_str!("../../assets/rsa-key.pem"),
-            Identity::EcdsaP256 => include_str!("../../assets/ecdsa-key.pem"),
+            Identity::Ed25519 => include_str!("../assets/ed25519-key.pem"),
+            Identity::Rsa2048 => include_str!("../assets/rsa-key.pem"),
+            Identity::EcdsaP256 => include_str!("../assets/ecdsa-key.pem"),
         }
     }
 
@@ -141,8 +141,8 @@ impl Identity {
     /// The root that a browser must be told to trust, PEM; `None` if the chain ends below one.
     pub fn root_pem(self) -> Option<&'static str> {
         match self {
-            Identity::Ed25519 => Some(include_str!("../../assets/ed25519-root.pem")),
-            Identity::Rsa2048 => Some(include_str!("../../assets/rsa-root.pem")),
+            Identity::Ed25519 => Some(include_str!("../assets/ed25519-root.pem")),
+            Identity::Rsa2048 => Some(include_str!("../assets/rsa-root.pem")),
             Identity::EcdsaP256 => None,
         }
     }

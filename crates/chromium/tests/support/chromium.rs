@@ -9,15 +9,15 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use browser::{Arm, LoadPlan, Way};
 use chance::Source;
-use farlink_browser::chromium::{Chromium, Launch, Look, Running, Sandbox, Settings};
-use farlink_browser::{Arm, LoadPlan, Way};
+use farlink_chromium::{Chromium, Launch, Look, Running, Sandbox, Settings};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
-use http_stack::tls::{self, Identity, Security};
 use page::{Browsable, Page};
 use proxy::{Site, VirtualHosts, Workers, origin};
 use rustix::process::Pid;
+use tls::{Identity, Security};
 
 /// The browser of this machine, if it has one.
 #[expect(clippy::disallowed_methods, reason = "a test looks for the browser as the CLI does")]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::visit::{self, ChromiumVisit, Settings};
 use super::{ChromiumError, Running};
-use crate::LoadPlan;
+use browser::LoadPlan;
 
 /// A browser context: its cache, cookies, connections and TLS sessions are its own, empty at first. Visits
 /// of one context follow each other like those of one user; dropped, it takes all of that with it.

@@ -2,7 +2,7 @@
 //!
 //! [`Chromium`] is the program, [`Launch`] what it is started with, [`Running`] a browser that runs,
 //! [`Context`] one that has just been started as far as a page can tell: no cache, no cookies, no
-//! connections. A visit comes back in the shape of the loader's own ([`Visited`](crate::Visited)), with what only a
+//! connections. A visit comes back in the shape of the loader's own ([`Visited`](browser::Visited)), with what only a
 //! real browser has beside it: paint times, console, screenshots.
 //!
 //! The protocol goes over a pipe (`--remote-debugging-pipe`: JSON texts, each ended by a NUL, on

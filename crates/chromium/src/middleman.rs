@@ -11,10 +11,10 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 
 use base64::Engine;
-use http_stack::tls::Security;
+use tls::Security;
 
-use crate::plan::{Arm, LoadPlan};
-use crate::proxy::{Ports, Proxy, Via, Way};
+use browser::{Arm, LoadPlan};
+use browser::{Ports, Proxy, Via, Way};
 
 /// A proxy that a browser is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]

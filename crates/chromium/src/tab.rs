@@ -8,7 +8,7 @@ use super::context::text;
 use super::event::Event;
 use super::pipe::Awaited;
 use super::{ChromiumError, Context, Running, Settings};
-use crate::LoadPlan;
+use browser::LoadPlan;
 
 /// An open tab.
 pub(super) struct Tab<'a> {
@@ -56,7 +56,7 @@ impl<'a> Tab<'a> {
         if settings.slowdown > 1.0 {
             self.call("Emulation.setCPUThrottlingRate", json!({ "rate": settings.slowdown }))?;
         }
-        let hosts = plan.page.hosts.iter().zip(plan.arms());
+        let hosts = plan.page().hosts.iter().zip(plan.arms());
         let blocked: Vec<String> = hosts
             .filter(|(_, arm)| arm.blocked)
             .map(|(host, _)| format!("*://{}/*", host.name))

@@ -27,7 +27,7 @@ pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
 }
 
 /// A host as TLS names it: without the brackets that a URL writes around an address of IPv6 (RFC 3986, section 3.2.2).
-pub(crate) fn unbracketed(host: &str) -> &str {
+pub fn unbracketed(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 

@@ -86,7 +86,7 @@ impl Stream {
     }
 
     /// Clear text on `tcp`, of which `sniffed` was read already.
-    pub(crate) fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
+    pub fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
         Stream::new(Transport::Plain(tcp), sniffed)
     }
 

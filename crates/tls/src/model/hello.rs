@@ -6,7 +6,7 @@ use std::io;
 
 use super::Version;
 use super::record::invalid;
-use crate::tls::settings::Protocol;
+use crate::settings::Protocol;
 
 /// In the place of the random bytes: so says who models, and nobody else.
 const MARK: &[u8; 32] = b"farlink models this; no secrets!";

@@ -120,7 +120,7 @@ impl Server {
     ///
     /// # Errors
     /// If the handshake fails, or the TLS is a modelled one: that is modelled over TCP.
-    pub(crate) async fn accept_inside(
+    pub async fn accept_inside(
         &self,
         pipe: DuplexStream,
         client: Option<SocketAddr>,
@@ -138,7 +138,7 @@ impl Server {
 
 /// For QUIC: TLS 1.3 that speaks HTTP/3 alone and takes early data. It remembers its sessions, unlike [`Server`]: rustls takes early data
 /// in no other resumption, so that none can be replayed.
-pub(crate) fn quic_config(settings: &Settings) -> ServerConfig {
+pub fn quic_config(settings: &Settings) -> ServerConfig {
     let (identity, protocols) = (settings.identity, [Protocol::H3]);
     let mut config = config(settings, Version::Tls13, identity, settings.chain, &protocols);
     // RFC 9001 section 4.6.1: all or nothing; QUIC's own limits hold.
