@@ -165,7 +165,7 @@ pub(super) fn micros(ms: f64) -> Option<i64> {
 pub(super) fn instant(text: &str) -> Option<i64> {
     let parsed = text.trim().parse::<Timestamp>().ok().or_else(|| {
         let civil = text.trim().parse::<DateTime>().ok()?;
-        Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
+        TimeZone::UTC.to_timestamp(civil).ok()
     })?;
     Some(parsed.as_microsecond())
 }

@@ -1,7 +1,8 @@
 //! From a visit's record to a HAR.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use page::{Object, Page};
 use record::{ObjectRecord, Outcome, Phases, VisitRecord};
 
@@ -184,7 +185,9 @@ fn size(bytes: u64) -> i64 {
 /// Virtual time as a date.
 fn date(at_ns: u64) -> String {
     let since_epoch = Duration::from_secs(PLAN_START_S) + Duration::from_nanos(at_ns);
-    humantime::format_rfc3339_micros(UNIX_EPOCH + since_epoch).to_string()
+    let date = Timestamp::UNIX_EPOCH.saturating_add(since_epoch).unwrap_or(Timestamp::MAX);
+    // Six digits, as browsers write.
+    format!("{date:.6}")
 }
 
 fn http_version(protocol: &str) -> &'static str {

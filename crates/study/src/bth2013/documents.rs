@@ -82,9 +82,8 @@ pub fn documents(
 ) -> Result<Written, DocumentError> {
     let row = store.run(run)?;
     let net_type = net_type.map_or_else(|| named(&row), Ok)?;
-    let when = humantime::parse_rfc3339(&row.started_at).ok();
-    let when = when.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let when = when.map_or(0, |since| since.as_secs());
+    let when = row.started_at.parse::<jiff::Timestamp>();
+    let when = when.map_or(0, |at| u64::try_from(at.as_second()).unwrap_or(0));
     let (mut journeys, visits) = (store.journeys(run)?, store.visits(run)?);
     journeys.sort_by_key(|journey| (journey.cell, journey.repetition));
     let mut written = Written::default();
